@@ -26,7 +26,7 @@ fn whole(name: &'static str, values: impl Array + 'static) -> Column {
 }
 
 /// Columns to which rows are added.
-pub trait Columns: Default {
+pub(crate) trait Columns: Default {
     /// The type of a row.
     type Row;
 
@@ -41,18 +41,18 @@ pub trait Columns: Default {
 }
 
 /// A table that grows, batch by batch.
-pub struct Growing<C: Columns> {
+pub(crate) struct Growing<C: Columns> {
     columns: C,
     full: Vec<C>,
 }
 
 impl<C: Columns> Growing<C> {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Growing { columns: C::default(), full: Vec::new() }
     }
 
     /// Adds a row.
-    pub fn push(&mut self, row: &C::Row) {
+    pub(crate) fn push(&mut self, row: &C::Row) {
         self.columns.push(row);
         if self.columns.len() == BATCH {
             self.full.push(take(&mut self.columns));
@@ -63,7 +63,7 @@ impl<C: Columns> Growing<C> {
     ///
     /// # Errors
     /// Fails if columns have different lengths.
-    pub fn finish(mut self, more: impl Fn(&C) -> Vec<Column>) -> Result<Table, ArrowError> {
+    pub(crate) fn finish(mut self, more: impl Fn(&C) -> Vec<Column>) -> Result<Table, ArrowError> {
         if self.columns.len() > 0 || self.full.is_empty() {
             self.full.push(self.columns);
         }
@@ -79,7 +79,7 @@ impl<C: Columns> Growing<C> {
 
 /// The columns of `records/*.parquet`, without the run, which is constant.
 #[derive(Default)]
-pub struct Records([Vec<i64>; COLUMN_COUNT]);
+pub(crate) struct Records([Vec<i64>; COLUMN_COUNT]);
 
 impl Columns for Records {
     type Row = Record;
@@ -116,7 +116,7 @@ fn map<T>(values: &[i64], convert: impl Fn(i64) -> T) -> impl Iterator<Item = T>
 }
 
 /// An IO of a simulation.
-pub struct Sample {
+pub(crate) struct Sample {
     pub op: Op,
     pub offset: Bytes,
     pub len: Bytes,
@@ -127,7 +127,7 @@ pub struct Sample {
 
 /// The columns of a simulation's IOs.
 #[derive(Default)]
-pub struct Samples {
+pub(crate) struct Samples {
     answered: Vec<u64>,
     latency: Vec<u64>,
     offset: Vec<u64>,
@@ -163,7 +163,7 @@ impl Columns for Samples {
 
 /// The columns of a workload's IOs.
 #[derive(Default)]
-pub struct IoColumns {
+pub(crate) struct IoColumns {
     at: Vec<u64>,
     offset: Vec<u64>,
     length: Vec<u64>,
@@ -197,7 +197,7 @@ impl Columns for IoColumns {
 /// The columns of a trace's requests. [`Requests::volumes`] makes the column of volumes once all
 /// names are known.
 #[derive(Default)]
-pub struct Requests {
+pub(crate) struct Requests {
     issued: IoColumns,
     latency: Vec<Option<u64>>,
     volume: Vec<u32>,
@@ -205,7 +205,7 @@ pub struct Requests {
 
 impl Requests {
     /// Returns the column with the name of each row's volume.
-    pub fn volumes(&self, volumes: &Volumes) -> Vec<Column> {
+    pub(crate) fn volumes(&self, volumes: &Volumes) -> Vec<Column> {
         let names = StringArray::from_iter_values(volumes.names());
         let numbers = UInt32Array::from(self.volume.clone());
         let named = DictionaryArray::new(numbers, Arc::new(names));

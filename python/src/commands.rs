@@ -33,7 +33,7 @@ use crate::watched::watched;
 
 /// Measures a drive. Returns the folder of the result, and true if Ctrl-C stopped it.
 #[pyfunction]
-pub fn bench(
+pub(crate) fn bench(
     py: Python<'_>,
     words: Vec<String>,
     progress: &Bound<'_, PyAny>,
@@ -52,7 +52,7 @@ pub fn bench(
 /// Simulates a workload. Returns JSON after docs/schemas/simulation.schema.json, each measured IO if `records` is set,
 /// and true if Ctrl-C stopped it.
 #[pyfunction]
-pub fn simulate(
+pub(crate) fn simulate(
     py: Python<'_>,
     words: Vec<String>,
     records: bool,
@@ -88,7 +88,7 @@ fn note_failure(outcome: Result<(), Failure>, sink: &mut dyn Progress) {
 
 /// Probes a drive. Returns the folder of the result, and true if Ctrl-C stopped it.
 #[pyfunction]
-pub fn probe(
+pub(crate) fn probe(
     py: Python<'_>,
     words: Vec<String>,
     progress: &Bound<'_, PyAny>,
@@ -106,7 +106,7 @@ pub fn probe(
 
 /// Predicts a workload. Returns JSON after docs/schemas/prediction.schema.json.
 #[pyfunction]
-pub fn predict(
+pub(crate) fn predict(
     py: Python<'_>,
     words: Vec<String>,
     progress: &Bound<'_, PyAny>,
@@ -121,7 +121,7 @@ pub fn predict(
 /// Returns the name of the document in a result folder: `manifest`, `probe`, `simulation`, `sweep` or `what-if`. Raises
 /// `UsageError` if this version cannot read it.
 #[pyfunction]
-pub fn open(path: &str) -> PyResult<&'static str> {
+pub(crate) fn open(path: &str) -> PyResult<&'static str> {
     let path = Path::new(path);
     let look = || -> Result<_, Failure> {
         if is_probe(path) {
@@ -143,7 +143,7 @@ pub fn open(path: &str) -> PyResult<&'static str> {
 
 /// Returns every IO of a run of a measurement or a probe, in the order of completion.
 #[pyfunction]
-pub fn records(py: Python<'_>, folder: &str, run: u32) -> PyResult<Table> {
+pub(crate) fn records(py: Python<'_>, folder: &str, run: u32) -> PyResult<Table> {
     let read = || -> Result<Table, Failure> {
         let mut table = Growing::<Records>::new();
         rows(Path::new(folder), run)?.for_each(|record| table.push(record))?;
@@ -154,7 +154,7 @@ pub fn records(py: Python<'_>, folder: &str, run: u32) -> PyResult<Table> {
 
 /// Returns the properties of a drive as JSON, the `device` of a manifest. Opens the drive for reading only.
 #[pyfunction]
-pub fn info(py: Python<'_>, drive: &str) -> PyResult<String> {
+pub(crate) fn info(py: Python<'_>, drive: &str) -> PyResult<String> {
     let look = || -> Result<String, Failure> {
         if let Some(path) = drives::file_to_create(drive) {
             let path = path.display();
@@ -175,7 +175,7 @@ pub fn info(py: Python<'_>, drive: &str) -> PyResult<String> {
 
 /// Returns the first `count` IOs that a workload issues to a drive that completes each IO at once.
 #[pyfunction]
-pub fn ios(
+pub(crate) fn ios(
     py: Python<'_>,
     workload: &str,
     capacity: u64,
@@ -219,7 +219,7 @@ pub fn ios(
 
 /// Returns the name, the summary and the source of all `drives` or `workloads`.
 #[pyfunction]
-pub fn kinds(of: &str) -> Vec<(&'static str, &'static str, &'static str)> {
+pub(crate) fn kinds(of: &str) -> Vec<(&'static str, &'static str, &'static str)> {
     match of {
         "drives" => {
             setup::KINDS.iter().map(|kind| (kind.name, kind.summary, kind.source)).collect()
@@ -230,7 +230,7 @@ pub fn kinds(of: &str) -> Vec<(&'static str, &'static str, &'static str)> {
 
 /// Returns the options of a command: their names as keywords, the types of their values, and their help texts.
 #[pyfunction]
-pub fn options(command: &str) -> Vec<(String, String, String)> {
+pub(crate) fn options(command: &str) -> Vec<(String, String, String)> {
     let options = match command {
         "bench" => BenchArgs::augment_args(Command::new("bench")),
         "simulate" => SimulateArgs::augment_args(Command::new("simulate")),

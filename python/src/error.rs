@@ -11,7 +11,7 @@ create_exception!(flashscope, UsageError, Error, "A wrong argument or input.");
 create_exception!(flashscope, Failed, Error, "A failure while a command ran.");
 
 /// Converts a failure to an exception.
-pub fn raised(failure: &Failure) -> PyErr {
+pub(crate) fn raised(failure: &Failure) -> PyErr {
     let message = failure.message();
     match failure {
         Failure::Usage(_) => UsageError::new_err(message),
@@ -20,7 +20,7 @@ pub fn raised(failure: &Failure) -> PyErr {
 }
 
 /// Converts an exception of Python to a failure.
-pub fn failure(py: Python<'_>, error: &PyErr) -> Failure {
+pub(crate) fn failure(py: Python<'_>, error: &PyErr) -> Failure {
     match error.value(py).str() {
         Ok(text) if error.is_instance_of::<UsageError>(py) => Failure::Usage(anyhow!("{text}")),
         Ok(text) if error.is_instance_of::<Error>(py) => Failure::Failed(anyhow!("{text}")),

@@ -9,7 +9,10 @@ use crate::error::UsageError;
 ///
 /// # Errors
 /// `UsageError`, with the message of the command line.
-pub fn parse<T: Args + FromArgMatches>(name: &'static str, words: Vec<String>) -> PyResult<T> {
+pub(crate) fn parse<T: Args + FromArgMatches>(
+    name: &'static str,
+    words: Vec<String>,
+) -> PyResult<T> {
     let command = Command::new(name).no_binary_name(true).disable_help_flag(true);
     let matches = T::augment_args(command).try_get_matches_from(words);
     matches.and_then(|matches| T::from_arg_matches(&matches)).map_err(|error| {

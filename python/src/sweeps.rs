@@ -25,7 +25,7 @@ use crate::watched::watched;
 /// `workers`, if given, runs the trials. It receives the trials as JSON and the most trials to run at once, and returns
 /// an iterator over lists of rows as JSON. It may return empty lists, because signals are handled between two lists.
 #[pyfunction]
-pub fn sweep(
+pub(crate) fn sweep(
     py: Python<'_>,
     words: Vec<String>,
     text: Option<String>,
@@ -50,7 +50,7 @@ pub fn sweep(
 
 /// Raises an exception if the sweep in a folder was interrupted or has no point that can be simulated.
 #[pyfunction]
-pub fn sweep_outcome(folder: &str) -> PyResult<()> {
+pub(crate) fn sweep_outcome(folder: &str) -> PyResult<()> {
     let path = PathBuf::from(folder);
     let sweep = read_sweep(&path).map_err(usage);
     let outcome = sweep.and_then(|sweep| outcome(&SweepResult { sweep, path }));
@@ -127,7 +127,7 @@ fn read<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
 
 /// Runs a trial, given as JSON. Returns its row as JSON, and true if Ctrl-C stopped the trial, which then has no row.
 #[pyfunction]
-pub fn run_trial(
+pub(crate) fn run_trial(
     py: Python<'_>,
     trial: &str,
     progress: &Bound<'_, PyAny>,
@@ -143,7 +143,7 @@ pub fn run_trial(
 
 /// Returns the rows of a sweep by point and repeat, with the columns of `points.parquet`.
 #[pyfunction]
-pub fn points(py: Python<'_>, folder: &str) -> PyResult<Table> {
+pub(crate) fn points(py: Python<'_>, folder: &str) -> PyResult<Table> {
     let read = || -> Result<Table, Failure> {
         let (sweep, rows) = read_rows(Path::new(folder)).map_err(usage)?;
         let numbers = |of: fn(&Row) -> u32| -> ArrayRef {

@@ -25,7 +25,7 @@ fn opened(files: &[String], fields: &[(String, String)]) -> Result<Trace, Failur
 
 /// Returns the requests of a trace, and true if Ctrl-C stopped reading.
 #[pyfunction]
-pub fn requests(
+pub(crate) fn requests(
     py: Python<'_>,
     files: Vec<String>,
     fields: Vec<(String, String)>,
@@ -46,7 +46,7 @@ pub fn requests(
 /// Returns the statistics of a trace, as the `facts` of docs/schemas/trace.schema.json, and true if Ctrl-C stopped
 /// reading.
 #[pyfunction]
-pub fn trace_facts(
+pub(crate) fn trace_facts(
     py: Python<'_>,
     files: Vec<String>,
     fields: Vec<(String, String)>,

@@ -11,14 +11,14 @@ use crate::watched::watched;
 
 /// Returns the twin that belongs to a profile: JSON after docs/schemas/twin.schema.json.
 #[pyfunction]
-pub fn twin(path: &str) -> PyResult<String> {
+pub(crate) fn twin(path: &str) -> PyResult<String> {
     let twin = read(Path::new(path)).and_then(|twin| Ok(serde_json::to_string(&twin)?));
     twin.map_err(|failure| raised(&failure))
 }
 
 /// Fits a twin. Returns JSON after docs/schemas/twin.schema.json, and true if Ctrl-C stopped it.
 #[pyfunction]
-pub fn twin_fit(
+pub(crate) fn twin_fit(
     py: Python<'_>,
     words: Vec<String>,
     progress: &Bound<'_, PyAny>,
@@ -30,7 +30,7 @@ pub fn twin_fit(
 
 /// Compares a twin with results. Returns JSON after docs/schemas/twin-check.schema.json, and true if Ctrl-C stopped it.
 #[pyfunction]
-pub fn twin_check(
+pub(crate) fn twin_check(
     py: Python<'_>,
     words: Vec<String>,
     progress: &Bound<'_, PyAny>,
@@ -43,7 +43,7 @@ pub fn twin_check(
 /// Predicts a workload by a twin. Returns JSON after docs/schemas/twin-prediction.schema.json, and true if Ctrl-C
 /// stopped it.
 #[pyfunction]
-pub fn twin_predict(
+pub(crate) fn twin_predict(
     py: Python<'_>,
     words: Vec<String>,
     progress: &Bound<'_, PyAny>,

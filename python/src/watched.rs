@@ -53,7 +53,7 @@ impl Progress for Mailbox<'_> {
 ///
 /// # Errors
 /// The failure of the work, or the exception of a callback.
-pub fn watched<T: Send>(
+pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     progress: &Bound<'_, PyAny>,
     note: &Bound<'_, PyAny>,

@@ -14,7 +14,7 @@ use crate::watched::watched;
 /// Runs a what-if. Returns JSON after docs/schemas/what-if.schema.json, and true if Ctrl-C stopped it. Calls `row` with
 /// each variant as JSON when a model has predicted it, and again when it is simulated.
 #[pyfunction]
-pub fn what_if(
+pub(crate) fn what_if(
     py: Python<'_>,
     words: Vec<String>,
     row: Option<Py<PyAny>>,

@@ -47,7 +47,7 @@ const DISCLAIMER: &str = "not promised";
 ///
 /// # Errors
 /// The page, the line and the text of each promise that names no test, or a test that does not exist.
-pub fn check() -> Result<()> {
+pub(crate) fn check() -> Result<()> {
     let tests = Tests::find()?;
     let mut complaints = Vec::new();
     for page in PAGES {

@@ -99,7 +99,7 @@ const EVERYTHING: &[&str] = &[
 const PURE: [&str; 6] = ["block", "stats", "model", "workload", "document", "sim"];
 
 /// Compiles the pure crates for WebAssembly.
-pub fn check_pure() -> Result<()> {
+pub(crate) fn check_pure() -> Result<()> {
     let mut arguments = vec!["check".into(), "--quiet".into()];
     arguments.push("--target=wasm32-unknown-unknown".into());
     arguments.extend(PURE.map(|name| format!("--package=flashscope-{name}")));
@@ -109,7 +109,7 @@ pub fn check_pure() -> Result<()> {
 
 /// Fails if a crate uses another that the rules do not allow, including dependencies of tests and
 /// benchmarks.
-pub fn check() -> Result<()> {
+pub(crate) fn check() -> Result<()> {
     let used = dependencies()?;
     let broken = violations(&used);
     if !broken.is_empty() {

@@ -57,7 +57,7 @@ impl<'a> Package<'a> {
 ///
 /// # Errors
 /// Lists the crates from other sources, and those with a licence that is not allowed.
-pub fn check() -> Result<()> {
+pub(crate) fn check() -> Result<()> {
     let rules = fs::read_to_string("deny.toml").context("deny.toml")?;
     let rules = AllowedLicenses::new(
         &toml_edit::de::from_str::<Rules>(&rules).context("deny.toml")?.licenses,

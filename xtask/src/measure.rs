@@ -30,7 +30,7 @@ struct Measures {
 /// # Errors
 /// Fails if a file cannot be read, or `root` is not a git checkout.
 #[allow(clippy::print_stdout, reason = "the table is the output of this command")]
-pub fn print(root: &Path) -> Result<()> {
+pub(crate) fn print(root: &Path) -> Result<()> {
     let sources = read(root)?;
     let crates = by_crate(&sources);
     let words = words_by_crate(&crates);

@@ -67,7 +67,7 @@ const IRREGULAR: [&str; 28] = [
 ];
 
 /// A place that breaks a rule.
-pub struct Finding {
+pub(crate) struct Finding {
     /// The line, from 1.
     pub line: usize,
     /// The broken rule.
@@ -78,7 +78,7 @@ pub struct Finding {
 
 /// A rule for prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
+pub(crate) enum Rule {
     /// A comment begins with a headless clause.
     Opening,
     /// A comment uses a term that the glossary replaces.
@@ -95,7 +95,7 @@ pub enum Rule {
 ///
 /// # Errors
 /// Each file and line that breaks a rule, or a file that cannot be read.
-pub fn check() -> Result<()> {
+pub(crate) fn check() -> Result<()> {
     let mut complaints = Vec::new();
     let mut check = |file: &str, findings: fn(&str) -> Vec<Finding>| -> Result<()> {
         let text = fs::read_to_string(file).with_context(|| file.to_owned())?;
@@ -119,7 +119,7 @@ pub fn check() -> Result<()> {
 }
 
 /// Returns the text of a comment without its slashes, or `None` if the line is no comment or is empty.
-pub fn comment(line: &str) -> Option<&str> {
+pub(crate) fn comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let text = ["///", "//!", "//"].iter().find_map(|slashes| line.strip_prefix(slashes));
     text.map(str::trim).filter(|text| !text.is_empty())
@@ -150,7 +150,7 @@ fn is_participle(name: &str) -> bool {
 }
 
 /// Returns every place of a Rust file that breaks a rule.
-pub fn findings(text: &str) -> Vec<Finding> {
+pub(crate) fn findings(text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for (line, content) in (1..).zip(text.lines()) {
         let mut add = |rule, message| found.push(Finding { line, rule, message });

@@ -59,13 +59,13 @@ fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
 }
 
 /// Writes the schemas and the reference pages.
-pub fn write() -> Result<()> {
+pub(crate) fn write() -> Result<()> {
     fs::create_dir_all(FOLDER)?;
     each(|path, text| fs::write(path, text).with_context(|| path.display().to_string()))
 }
 
 /// Fails if a generated file differs from the code.
-pub fn check() -> Result<()> {
+pub(crate) fn check() -> Result<()> {
     each(|path, text| {
         if fs::read_to_string(path).ok().as_deref() != Some(&text) {
             bail!("{} is stale: run `cargo xtask schemas`", path.display());

@@ -24,7 +24,7 @@ struct Package {
 ///
 /// # Errors
 /// Lists the unused dependencies, and the exceptions that are not needed.
-pub fn check() -> Result<()> {
+pub(crate) fn check() -> Result<()> {
     let root = std::env::current_dir()?;
     let packages = packages()?;
     let mut complaints = Vec::new();

@@ -8,7 +8,7 @@ type Edges = BTreeMap<String, BTreeSet<String>>;
 
 /// Returns the groups of files that depend on each other in a cycle, by module path. Dependencies
 /// on a parent module do not count, because a parent holds what its children share.
-pub fn cycles(files: &[&Source]) -> Vec<Vec<String>> {
+pub(crate) fn cycles(files: &[&Source]) -> Vec<Vec<String>> {
     let modules: BTreeMap<String, &Source> =
         files.iter().filter_map(|file| Some((module(&file.path)?, *file))).collect();
     let edges: Edges = modules

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::reference::with_table;
 
 /// The page that contains the table.
-pub const PATH: &str = "docs/threat-model.md";
+pub(crate) const PATH: &str = "docs/threat-model.md";
 
 /// The line before the table.
 const BEGIN: &str = "<!-- Written by `cargo xtask schemas` from the modules. -->\n";
@@ -51,7 +51,7 @@ const TOOLS: [&str; 6] = [
 ];
 
 /// Returns the page with the current table.
-pub fn page() -> Result<String> {
+pub(crate) fn page() -> Result<String> {
     let page = fs::read_to_string(PATH).context(PATH)?;
     let mut files = Vec::new();
     let listed =
@@ -96,7 +96,7 @@ fn reason(text: &str) -> Option<String> {
 
 /// Fails if a module of the program writes without declaring it, or declares a write that it does
 /// not do.
-pub fn check() -> Result<()> {
+pub(crate) fn check() -> Result<()> {
     let mut cargo = Command::new("cargo");
     cargo.args(["clippy", "--quiet", "--workspace"]);
     cargo.args(TOOLS.iter().flat_map(|tool| ["--exclude", tool])).args(ARGUMENTS);

@@ -9,7 +9,7 @@ use flashscope_model::trace::Total;
 use crate::cases;
 
 /// A prediction and the simulation of the same case.
-pub struct Line {
+pub(crate) struct Line {
     pub model: String,
     pub ftl: &'static str,
     pub workload: String,
@@ -36,11 +36,11 @@ const LIMITS: (f64, f64) = (0.08, 0.20);
 
 /// The list of all predictions.
 #[derive(Default)]
-pub struct Book(Vec<Line>);
+pub(crate) struct Book(Vec<Line>);
 
 impl Book {
     /// Prints the heading of the lines that [`Book::add`] prints.
-    pub fn heading() {
+    pub(crate) fn heading() {
         println!(
             "{:<32} {:<22} {:<9} {:<22} {:>12} {:>8} {:>8} {:>8} {:>9} {:>10}",
             "workload",
@@ -57,7 +57,7 @@ impl Book {
     }
 
     /// Adds a prediction, and prints it.
-    pub fn add(&mut self, line: Line) {
+    pub(crate) fn add(&mut self, line: Line) {
         let Line { model, ftl, workload, drive, predicted, nanos, .. } = &line;
         println!(
             "{workload:<32.32} {drive:<22} {ftl:<9} {model:<22} {:>12.3} {:>+7.1}% {:>8.3} {:>+7.1}% {:>9.0} {:>10.0}",
@@ -92,7 +92,7 @@ impl Book {
     }
 
     /// Returns a table of the errors of each model on the paper's drive or on full drives.
-    pub fn table(&self, papers: bool) -> String {
+    pub(crate) fn table(&self, papers: bool) -> String {
         let all = self.on(papers);
         let mut text = String::from(
             "| FTL | model | cases | erases: mean error | worst | WA: mean error | worst | within 8 % and 20 % | simulation takes |\n\
@@ -128,7 +128,7 @@ impl Book {
     }
 
     /// Returns a table of the worst case of each model.
-    pub fn worst(&self, papers: bool) -> String {
+    pub(crate) fn worst(&self, papers: bool) -> String {
         let all = self.on(papers);
         let mut text = String::from(
             "| FTL | model | workload | drive | erases | WA |\n|---|---|---|---|---|---|\n",
@@ -151,7 +151,7 @@ impl Book {
     }
 
     /// Writes the page with the tables.
-    pub fn write(&self, root: &Path) -> std::io::Result<()> {
+    pub(crate) fn write(&self, root: &Path) -> std::io::Result<()> {
         let page = include_str!("page.md")
             .replace("PAPERS TABLE\n", &self.table(true))
             .replace("PAPERS WORST\n", &self.worst(true))

@@ -8,14 +8,14 @@ use flashscope_sim::{Profile, setup};
 use crate::requests;
 
 /// The drive of Boboila and Desnoyers: 30 GB, 7 % free, pages of 2 KB, blocks of 64 pages.
-pub const PAPER: Space =
+pub(crate) const PAPER: Space =
     Space { pages_per_block: 64, logical_blocks: 245_760, free_blocks: 17_203 };
 
 /// The name of the paper's drive.
-pub const PAPERS: &str = "30 GB";
+pub(crate) const PAPERS: &str = "30 GB";
 
 /// A workload on a drive.
-pub struct Case {
+pub(crate) struct Case {
     /// The name of the workload.
     pub workload: String,
     /// The name of the drive.
@@ -28,14 +28,19 @@ pub struct Case {
 
 /// The names of models, each with the pieces into which a model of uniform writes divides a
 /// workload.
-pub type Models = Vec<(&'static str, Pieces)>;
+pub(crate) type Models = Vec<(&'static str, Pieces)>;
 
 const WHOLE: Pieces = Pieces { ranges: Ranges::Whole, stretches: Stretches::LogList };
 const WRITTEN: Pieces = Pieces { ranges: Ranges::Written, ..WHOLE };
 
 /// Returns a drive of one plane with `blocks` blocks. `fields` are profile fields in the notation
 /// of a spec.
-pub fn drive(blocks: u32, pages_per_block: u32, logical_blocks: u32, fields: &str) -> Profile {
+pub(crate) fn drive(
+    blocks: u32,
+    pages_per_block: u32,
+    logical_blocks: u32,
+    fields: &str,
+) -> Profile {
     let spare = f64::from(blocks - logical_blocks) / f64::from(blocks);
     let spec = format!(
         "flashsim-2009-30g?flash.planes_per_die=1&flash.blocks_per_plane={blocks}&timed=false\
@@ -163,14 +168,14 @@ const WORKLOADS: &[&str] = &[
 ];
 
 /// Returns the synthetic workloads with their requests, enough to write each page five times.
-pub fn workloads() -> impl Iterator<Item = (String, Vec<Request>)> {
+pub(crate) fn workloads() -> impl Iterator<Item = (String, Vec<Request>)> {
     WORKLOADS.iter().map(|spec| ((*spec).into(), requests::of(spec, PAGES, 5 * PAGES)))
 }
 
 /// The seed of the generated workloads.
-pub const SEED: u64 = 1;
+pub(crate) const SEED: u64 = 1;
 
 /// Generates the requests of a workload with the traits of a trace.
-pub fn generate(traits: &Traits) -> Vec<Request> {
+pub(crate) fn generate(traits: &Traits) -> Vec<Request> {
     traits.requests(PAPER, SEED).collect()
 }

@@ -19,16 +19,16 @@ const FREES: [f64; 7] = [0.07, 0.15, 0.4, 1.0, 3.0, 10.0, 30.0];
 const TURNS: (u64, u64) = (3, 1);
 
 /// The measured grid of each FTL.
-pub struct Grids(Vec<(&'static str, InterpolatedModel)>);
+pub(crate) struct Grids(Vec<(&'static str, InterpolatedModel)>);
 
 impl Grids {
-    pub fn measure() -> Grids {
+    pub(crate) fn measure() -> Grids {
         let of = |(ftl, family)| (ftl, grid(ftl, family));
         let kinds = [("bast", Family::Bast), ("fast", Family::Fast), ("page-map", Family::PageMap)];
         Grids(kinds.into_iter().map(of).collect())
     }
 
-    pub fn of(&self, ftl: &str) -> Option<&InterpolatedModel> {
+    pub(crate) fn of(&self, ftl: &str) -> Option<&InterpolatedModel> {
         self.0.iter().find(|(name, _)| *name == ftl).map(|(_, grid)| grid)
     }
 }
@@ -82,7 +82,7 @@ fn point(simulated: &mut SimulatedDrive, mean_len: f64, free_space: f64) -> Poin
 }
 
 /// Converts an interpolated cost into totals, without the time.
-pub fn total(cost: &Cost) -> Total {
+pub(crate) fn total(cost: &Cost) -> Total {
     let (erasures, programs) = cost.counts;
     Total { pages: cost.pages, erasures, copies: programs - cost.pages as f64 }
 }

@@ -11,7 +11,7 @@ use flashscope_workload::synthetic::{Ios, Target};
 
 /// A part of the population.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub(crate) enum Part {
     /// The cases that intervals come from.
     Calibration,
     /// The cases that intervals are scored on.
@@ -19,7 +19,7 @@ pub enum Part {
 }
 
 /// A drive with a workload.
-pub struct Pair {
+pub(crate) struct Pair {
     /// The profile, as a spec.
     pub drive: String,
     /// The workload, as a spec.
@@ -37,7 +37,7 @@ const PAGES: [u64; 2] = [1 << 13, 1 << 16];
 
 impl Part {
     /// Generates `count` random pairs.
-    pub fn draw(self, count: usize) -> impl Iterator<Item = Pair> {
+    pub(crate) fn draw(self, count: usize) -> impl Iterator<Item = Pair> {
         let mut rng = fastrand::Rng::with_seed(SEEDS[usize::from(self == Part::HeldOut)]);
         (0..count).map(move |nth| self.pair(&mut rng, nth))
     }
@@ -138,12 +138,12 @@ impl Part {
 
 impl Pair {
     /// Returns the layout of the drive; `None` if the random fields contradict each other.
-    pub fn layout(&self) -> Option<Layout> {
+    pub(crate) fn layout(&self) -> Option<Layout> {
         setup::parse(&self.drive).ok()?.layout().ok()
     }
 
     /// Opens the workload on a drive.
-    pub fn requests(&self, layout: &Layout) -> Option<Requests> {
+    pub(crate) fn requests(&self, layout: &Layout) -> Option<Requests> {
         let page_size = u64::from(layout.logical_page_size());
         let target = Target {
             capacity: Bytes(u64::from(layout.logical_pages()) * page_size),
@@ -162,7 +162,7 @@ impl Pair {
 }
 
 /// Returns the models of a drive for which predictions have intervals, the best first.
-pub fn models(layout: &Layout) -> Vec<SelectedModel> {
+pub(crate) fn models(layout: &Layout) -> Vec<SelectedModel> {
     let names = ["reuse", "greedy", "fifo", "bast", "bast-eager", "bast-lazy", "fast", "fast-2011"];
     let best = SelectedModel::for_drive(layout).ok();
     let others = names.iter().filter_map(|name| SelectedModel::named(name, layout).ok());

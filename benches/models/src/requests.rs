@@ -8,10 +8,10 @@ use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{Ios, Target};
 
 /// The page size of all drives, in bytes.
-pub const PAGE: u64 = 2048;
+pub(crate) const PAGE: u64 = 2048;
 
 /// Returns the paths of the traces in the reference data, or an empty list with a note.
-pub fn traces() -> Vec<PathBuf> {
+pub(crate) fn traces() -> Vec<PathBuf> {
     let named = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
     let data =
         named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"));
@@ -28,7 +28,7 @@ pub fn traces() -> Vec<PathBuf> {
 /// Generates the requests of a workload on a drive of `pages` pages, until `most` pages are
 /// written; traces run to their end. Prints an error and returns an empty list if the workload
 /// cannot be opened.
-pub fn of(spec: &str, pages: u64, most: u64) -> Vec<Request> {
+pub(crate) fn of(spec: &str, pages: u64, most: u64) -> Vec<Request> {
     let target =
         Target { capacity: Bytes(pages * PAGE), logical_block: Bytes(PAGE), filled: true, seed: 1 };
     let workload = match flashscope_trace::open_workload(spec, &target) {
@@ -63,6 +63,6 @@ fn take(stream: &mut dyn Stream, most: u64) -> Vec<Request> {
 }
 
 /// Counts the writes.
-pub fn writes(requests: &[Request]) -> usize {
+pub(crate) fn writes(requests: &[Request]) -> usize {
     requests.iter().filter(|request| request.is_write()).count()
 }

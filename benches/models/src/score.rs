@@ -24,7 +24,7 @@ const LEVEL: f64 = 0.9;
 const LEAST: usize = 20;
 
 /// A prediction, and the simulation of the same passes.
-pub struct ScoredPrediction {
+pub(crate) struct ScoredPrediction {
     model: &'static str,
     ftl: &'static str,
     stratum: Stratum,
@@ -64,7 +64,7 @@ impl ScoredPrediction {
 
 /// Predicts and simulates `count` pairs of a part, on two threads. Skips drives that cannot be made,
 /// and predictions without intervals.
-pub fn run(part: Part, count: usize) -> Vec<ScoredPrediction> {
+pub(crate) fn run(part: Part, count: usize) -> Vec<ScoredPrediction> {
     let pairs: Vec<Pair> = part.draw(count).collect();
     let (next, scored) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     std::thread::scope(|threads| {
@@ -131,7 +131,7 @@ fn score(pair: &Pair) -> Vec<ScoredPrediction> {
 }
 
 /// Returns the cases as CSV.
-pub fn csv(scored: &[ScoredPrediction]) -> String {
+pub(crate) fn csv(scored: &[ScoredPrediction]) -> String {
     let mut text = String::from("model,ftl,stratum,erases,write_amplification\n");
     for case in scored.iter().map(ScoredPrediction::case) {
         let Case { model, ftl, stratum, erases, write_amplification } = case;
@@ -141,7 +141,7 @@ pub fn csv(scored: &[ScoredPrediction]) -> String {
 }
 
 /// Returns the table of the held-out part by stratum, the worst first.
-pub fn table(calibration: &[ScoredPrediction], held_out: &[ScoredPrediction]) -> String {
+pub(crate) fn table(calibration: &[ScoredPrediction], held_out: &[ScoredPrediction]) -> String {
     let cases: Vec<Case<'_>> = calibration.iter().map(ScoredPrediction::case).collect();
     let mut rows: BTreeMap<(&str, &str, Stratum), Row> = BTreeMap::new();
     for scored in held_out {

@@ -21,7 +21,7 @@ const LOGICAL_BLOCKS: f64 = 8192.0;
 const POINTS: usize = 4096;
 
 /// Prints a line for each selected model.
-pub fn print(selected: impl Fn(&str) -> bool) {
+pub(crate) fn print(selected: impl Fn(&str) -> bool) {
     print_requests(&selected);
     println!("model            predictions/s    from a table    limit");
     let points = points();

@@ -15,7 +15,7 @@ use flashscope_result::ResultFolder;
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
 /// The micro-benchmarks that a twin is fitted to.
-pub const FITTED: [&str; 3] = ["granularity", "locality", "partitioning"];
+pub(crate) const FITTED: [&str; 3] = ["granularity", "locality", "partitioning"];
 
 /// The micro-benchmarks that the twin then predicts.
 pub(crate) const PREDICTED: [&str; 6] =
@@ -25,7 +25,7 @@ pub(crate) const PREDICTED: [&str; 6] =
 const IOS: u64 = 256;
 
 /// Returns the spec of the drive of a seed, without `sim:`.
-pub fn spec(seed: u64) -> String {
+pub(crate) fn spec(seed: u64) -> String {
     generate(seed).spec
 }
 
@@ -36,7 +36,7 @@ pub fn spec(seed: u64) -> String {
 ///
 /// # Panics
 /// Panics if the drive fails, which would be a bug of the simulator.
-pub fn measure(
+pub(crate) fn measure(
     spec: &str,
     seed: u64,
     names: &[&str],

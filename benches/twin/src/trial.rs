@@ -22,10 +22,10 @@ const DRAWS: usize = 20;
 const TRACE_IOS: u64 = 10_000;
 
 /// The confidence level of the intervals.
-pub const CONFIDENCE: f64 = 0.9;
+pub(crate) const CONFIDENCE: f64 = 0.9;
 
 /// A prediction with the true value.
-pub struct Prediction {
+pub(crate) struct Prediction {
     /// The experiment.
     pub title: String,
     /// The value on the hidden drive.
@@ -36,7 +36,7 @@ pub struct Prediction {
 
 impl Prediction {
     /// Returns the error relative to the truth.
-    pub fn error(&self) -> f64 {
+    pub(crate) fn error(&self) -> f64 {
         (self.predicted.value / self.truth - 1.0).abs()
     }
 
@@ -47,7 +47,7 @@ impl Prediction {
 }
 
 /// The results for a drive.
-pub struct Trial {
+pub(crate) struct Trial {
     /// The twin.
     pub twin: Twin,
     /// The duration of the fit.
@@ -67,7 +67,7 @@ fn now() -> Instant {
 ///
 /// # Errors
 /// Returns the error that prevented a measurement or the fit.
-pub fn trial(
+pub(crate) fn trial(
     seed: u64,
     jobs: usize,
     blind: bool,
@@ -145,7 +145,7 @@ fn traced(
 /// Returns three real traces of the reference data, replayed as fast as possible, or similar
 /// synthetic workloads if the data is missing.
 #[allow(clippy::disallowed_methods, reason = "a benchmark reads the location of its data")]
-pub fn traces() -> [String; 3] {
+pub(crate) fn traces() -> [String; 3] {
     let named = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folder = named.unwrap_or(default).join("traces");

@@ -22,7 +22,7 @@ pub(crate) struct Deviation {
 
 impl Deviation {
     /// Returns the ratio of the expectation to the mean.
-    pub fn inverse(&self) -> Deviation {
+    pub(crate) fn inverse(&self) -> Deviation {
         let Estimate { value, low, high } = self.ratio;
         let over_one = |x: f64| 1.0 / x;
         let ratio = Estimate {
@@ -35,7 +35,7 @@ impl Deviation {
     }
 
     /// Returns true if the interval is entirely above 1.
-    pub fn is_sure(&self) -> bool {
+    pub(crate) fn is_sure(&self) -> bool {
         self.ratio.low.is_some_and(|low| low > 1.0)
     }
 }
@@ -113,7 +113,7 @@ pub(crate) fn is_over(estimate: &Estimate, limit: f64) -> Answer {
 }
 
 impl Answer {
-    pub fn not(self) -> Answer {
+    pub(crate) fn not(self) -> Answer {
         match self {
             Answer::Yes => Answer::No,
             Answer::No => Answer::Yes,
@@ -134,7 +134,7 @@ pub(crate) struct Line {
 impl Line {
     /// Returns the line nearest to the means of IOs by size (least squares of relative distances), with both parts at least 0.
     /// Returns `None` for fewer than three sizes.
-    pub fn through(means: &[Mean]) -> Option<Line> {
+    pub(crate) fn through(means: &[Mean]) -> Option<Line> {
         if means.len() < 3 {
             return None;
         }
@@ -162,7 +162,7 @@ impl Line {
 
     /// Returns the latency of [`Line::through`], with the interval that follows from the intervals of the means (first-order
     /// error propagation).
-    pub fn latency(means: &[Mean]) -> Option<Estimate> {
+    pub(crate) fn latency(means: &[Mean]) -> Option<Estimate> {
         let latency = |means: &[Mean]| Some(Line::through(means)?.latency_ns);
         let value = latency(means)?;
         let moved = |i: usize| {
@@ -176,7 +176,7 @@ impl Line {
     }
 
     /// Returns the cost of an IO of `bytes` bytes, in ns.
-    pub fn at(&self, bytes: f64) -> f64 {
+    pub(crate) fn at(&self, bytes: f64) -> f64 {
         self.latency_ns + self.per_byte_ns * bytes
     }
 }

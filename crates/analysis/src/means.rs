@@ -31,7 +31,7 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    pub fn of(manifest: &Manifest, runs: &[RunFacts], repeats: &[RepeatFacts]) -> Means {
+    pub(crate) fn of(manifest: &Manifest, runs: &[RunFacts], repeats: &[RepeatFacts]) -> Means {
         let mut series = Vec::new();
         for benchmark in &manifest.micro_benchmarks {
             for experiment in &benchmark.experiments {
@@ -53,18 +53,18 @@ impl Means {
     }
 
     /// Returns the means of an experiment; empty if it was not measured.
-    pub fn experiment(&self, benchmark: &str, experiment: &str) -> &[Mean] {
+    pub(crate) fn experiment(&self, benchmark: &str, experiment: &str) -> &[Mean] {
         let named = |s: &&Series| s.benchmark == benchmark && s.experiment == experiment;
         self.series.iter().find(named).map_or(&[], |series| &series.means)
     }
 
-    pub fn at(&self, benchmark: &str, experiment: &str, value: i64) -> Option<&Mean> {
+    pub(crate) fn at(&self, benchmark: &str, experiment: &str, value: i64) -> Option<&Mean> {
         self.experiment(benchmark, experiment).iter().find(|mean| mean.value == value)
     }
 
     /// Returns the mean of a baseline pattern at the IO size of the result: from the long preparation run if there is one, and
     /// otherwise from a run of a micro-benchmark with the same pattern.
-    pub fn basic(&self, baseline: &str) -> Option<&Mean> {
+    pub(crate) fn basic(&self, baseline: &str) -> Option<&Mean> {
         let io_size = i64::try_from(self.io_size.0).ok()?;
         self.experiment("preparation", baseline)
             .first()

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Io, Nanos};
 
 /// A drive on virtual time whose every IO takes the same time.
-pub struct FixedLatencyDrive {
+pub(crate) struct FixedLatencyDrive {
     info: DeviceInfo,
     takes: Nanos,
     now: Nanos,
@@ -11,7 +11,7 @@ pub struct FixedLatencyDrive {
 }
 
 impl FixedLatencyDrive {
-    pub fn new(capacity: Bytes, takes: Nanos) -> FixedLatencyDrive {
+    pub(crate) fn new(capacity: Bytes, takes: Nanos) -> FixedLatencyDrive {
         let info = DeviceInfo {
             name: "fixed".into(),
             kind: DeviceKind::Sim,

@@ -5,7 +5,7 @@ use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Flash, Nanos, Op};
 use crate::statistics::{Snapshot, Statistics, histogram};
 
 /// Returns the state of a flash of 64 blocks of 256 KiB, a quarter of them free.
-pub fn flash() -> Flash {
+pub(crate) fn flash() -> Flash {
     Flash {
         capacity: Bytes::mib(16),
         block: Bytes::kib(256),
@@ -26,7 +26,7 @@ pub fn flash() -> Flash {
 
 /// Returns the snapshot of a drive with [`flash`] that was attached 10 s ago. It completed three
 /// reads, one of which failed, and two writes of 100 µs and 1 ms; one request is in flight.
-pub fn snapshot() -> Snapshot {
+pub(crate) fn snapshot() -> Snapshot {
     let mut statistics = Statistics::new();
     let page = Bytes::kib(4);
     for (op, result, took) in [

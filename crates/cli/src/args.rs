@@ -33,7 +33,7 @@ use crate::trace::TraceArgs;
 
 Exit status: 0 success; 1 failure; 2 invalid options or input; 130 interrupted."
 )]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     pub terminal: TerminalArgs,
 
@@ -42,7 +42,7 @@ pub struct Args {
 }
 
 #[derive(Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     #[cfg(feature = "attach")]
     Devices(DevicesArgs),
     Plan(PlanArgs),
@@ -72,7 +72,7 @@ pub enum Command {
 
 /// Options for progress, notes and colour.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub struct TerminalArgs {
+pub(crate) struct TerminalArgs {
     /// Show only errors: no progress, no notes
     #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = "Terminal")]
     pub quiet: bool,
@@ -98,7 +98,7 @@ pub struct TerminalArgs {
   flashscope completions bash > ~/.local/share/bash-completion/completions/flashscope
   flashscope completions zsh > ~/.zfunc/_flashscope
   flashscope completions fish > ~/.config/fish/completions/flashscope.fish")]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
 }
@@ -107,7 +107,7 @@ pub struct CompletionsArgs {
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   flashscope man ~/.local/share/man/man1")]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// The folder to write to; it is created if it does not exist
     pub folder: PathBuf,
 }
@@ -122,7 +122,7 @@ pub struct ManArgs {
   flashscope report demo.flashscope --output demo.html
   flashscope report old.flashscope new.flashscope --output compared.html
   flashscope report demo.flashscope --terminal")]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// The result folders; the page can compare several
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
@@ -148,7 +148,7 @@ pub struct ReportArgs {
 )]
 #[command(after_help = "Example:
   flashscope demo --output /tmp/demo.flashscope")]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     /// The folder of the result.
     #[command(flatten)]
     pub output: OutputFolderArgs,

@@ -9,7 +9,7 @@ use flashscope_report::{Summary, terminal};
 use crate::progress::LateBar;
 use crate::{Failure, print};
 
-pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
+pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let result = LateBar::at_once().watch(|stop, bar| bench::bench(args, stop, bar))?;
     print(args.json, &result)?;
     outcome(&result.folder, &result.manifest)
@@ -25,7 +25,7 @@ fn print(
 }
 
 /// Prints the plan of a benchmark.
-pub fn plan(args: &PlanArgs) -> Result<(), Failure> {
+pub(crate) fn plan(args: &PlanArgs) -> Result<(), Failure> {
     let plan = LateBar::new().watch(|stop, bar| bench::plan(args, stop, bar))?;
     Ok(print_plan(&plan, args)?)
 }

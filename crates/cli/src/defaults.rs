@@ -27,7 +27,7 @@ const PER_CALL: [&str; 9] = [
 ];
 
 /// Looks up a variable of the environment by name.
-pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Returns the path of the configuration file: `$FLASHSCOPE_CONFIG`, else below `$XDG_CONFIG_HOME` or `~/.config`.
 fn path(environment: Environment) -> Option<PathBuf> {
@@ -43,7 +43,7 @@ fn path(environment: Environment) -> Option<PathBuf> {
 ///
 /// # Errors
 /// If the file cannot be read, or sets an unknown option or one that cannot have a default.
-pub fn apply(command: Command, environment: Environment) -> Result<Command> {
+pub(crate) fn apply(command: Command, environment: Environment) -> Result<Command> {
     let (source, table) = match path(environment) {
         Some(path) => {
             let text = fs::read_to_string(&path)
@@ -141,7 +141,7 @@ fn values(value: &Value) -> Option<Vec<String>> {
 }
 
 /// Returns the path of the configuration file, if it sets anything.
-pub fn file(environment: Environment) -> Option<PathBuf> {
+pub(crate) fn file(environment: Environment) -> Option<PathBuf> {
     path(environment).filter(|path| fs::metadata(path).is_ok_and(|file| file.len() > 0))
 }
 

@@ -24,7 +24,7 @@ use crate::report::{OpenedResult, page_of};
 use crate::{Failure, print, stop, usage};
 
 /// Runs the nine micro-benchmarks on a simulated drive and writes the report.
-pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
+pub(crate) fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let output = args.output.folder.clone().unwrap_or_else(unused_name);
     let mut device = flashscope_sim::open("demo").map_err(usage)?;
     let inside = Inside::of(&mut device);

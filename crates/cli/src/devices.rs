@@ -28,13 +28,13 @@ type BlockDevice = inventory::BlockDevice<Health>;
 #[command(after_help = "Examples:
   flashscope devices
   flashscope devices --json")]
-pub struct DevicesArgs {
+pub(crate) struct DevicesArgs {
     /// The form of the output.
     #[command(flatten)]
     json: JsonArgs,
 }
 
-pub fn devices(args: &DevicesArgs) -> Result<(), Failure> {
+pub(crate) fn devices(args: &DevicesArgs) -> Result<(), Failure> {
     let system = System::default();
     let health = |drive: &Path| Health::decode(&health::smart(&system, drive).ok()?, None);
     let inventory = inventory::devices(&system, health)

@@ -19,7 +19,7 @@ const OPTIONAL: [(&str, bool); 6] = [
 const LINUX_ONLY: [&str; 3] = ["attach", "devices", "record"];
 
 /// Explains an unknown command that another build has.
-pub fn notice(error: &clap::Error) {
+pub(crate) fn notice(error: &clap::Error) {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
         return;
     };

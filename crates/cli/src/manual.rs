@@ -16,13 +16,13 @@ use flashscope_result::write_output;
 use crate::args::{Args, CompletionsArgs, ManArgs};
 use crate::{Failure, print, usage};
 
-pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Args::command(), "flashscope", &mut script);
     Ok(print::data().write_all(&script)?)
 }
 
-pub fn man(args: &ManArgs) -> Result<(), Failure> {
+pub(crate) fn man(args: &ManArgs) -> Result<(), Failure> {
     let folder = &args.folder;
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let mut command = Args::command();

@@ -36,17 +36,17 @@ fn show_left(bar: &ProgressBar, left: Option<Nanos>) {
 
 /// The status line at the bottom of a terminal. Prints nothing elsewhere.
 #[cfg(feature = "attach")]
-pub struct Line(ProgressBar);
+pub(crate) struct Line(ProgressBar);
 
 #[cfg(feature = "attach")]
 impl Line {
-    pub fn new() -> Line {
+    pub(crate) fn new() -> Line {
         let style = ProgressStyle::with_template("{wide_msg}");
         Line(ProgressBar::new_spinner().with_style(style.expect("the template is well formed")))
     }
 
     /// Replaces the text.
-    pub fn show(&self, text: &str) {
+    pub(crate) fn show(&self, text: &str) {
         set_message(&self.0, text);
     }
 }
@@ -59,7 +59,7 @@ impl Drop for Line {
 }
 
 /// A progress bar that appears only after a delay, so that short operations show none.
-pub struct LateBar {
+pub(crate) struct LateBar {
     clock: Clock,
     /// The time from which the bar is shown.
     from: Nanos,
@@ -100,12 +100,12 @@ const LEAST_FOR_ESTIMATE: Nanos = Nanos::secs(1);
 const LINES_EVERY: Nanos = Nanos::secs(10);
 
 impl LateBar {
-    pub fn new() -> LateBar {
+    pub(crate) fn new() -> LateBar {
         LateBar::after(DELAY)
     }
 
     /// Creates a bar that appears at once.
-    pub fn at_once() -> LateBar {
+    pub(crate) fn at_once() -> LateBar {
         LateBar::after(Nanos(0))
     }
 
@@ -116,7 +116,7 @@ impl LateBar {
     }
 
     /// Reports the bytes done of a phase, and the total if it is known.
-    pub fn show(&mut self, phase: &str, done: u64, total: Option<u64>) {
+    pub(crate) fn show(&mut self, phase: &str, done: u64, total: Option<u64>) {
         Progress::show(self, &Step::of(phase, done, total, Unit::Bytes));
     }
 
@@ -140,7 +140,7 @@ impl LateBar {
     }
 
     /// Hides the bar while `print` prints.
-    pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+    pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(print),
             None => print(),
@@ -148,7 +148,7 @@ impl LateBar {
     }
 
     /// Runs `work` to its end and shows its progress. Ctrl-C sets the flag that `work` receives.
-    pub fn watch<T>(
+    pub(crate) fn watch<T>(
         mut self,
         work: impl FnOnce(&'static AtomicBool, &mut LateBar) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
@@ -157,7 +157,7 @@ impl LateBar {
         done
     }
 
-    pub fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         self.leave();
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

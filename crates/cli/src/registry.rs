@@ -17,7 +17,7 @@ use crate::{Failure, usage};
 
 /// The storage of a registry.
 #[derive(clap::Args)]
-pub struct RegistryPlace {
+pub(crate) struct RegistryPlace {
     /// The database: postgres://USER:PASSWORD@HOST/NAME [default: the environment variable FLASHSCOPE_DATABASE, which
     /// other users cannot read, or else SQLite in the folder]
     #[arg(long, value_name = "URL")]
@@ -31,12 +31,12 @@ pub struct RegistryPlace {
 
 impl RegistryPlace {
     /// True if any option was given.
-    pub fn is_given(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         self.database.is_some() || self.store.is_some()
     }
 
     /// Returns the configuration of the registry in `folder`.
-    pub fn configuration(&self, folder: PathBuf) -> Configuration {
+    pub(crate) fn configuration(&self, folder: PathBuf) -> Configuration {
         let option = |(name, value): (String, String)| {
             name.starts_with("AWS_").then(|| (name.to_lowercase(), value))
         };
@@ -62,7 +62,7 @@ fn variable(name: &str) -> Option<String> {
   flashscope registry /srv/registry add alice
   flashscope registry /srv/registry list
   flashscope registry /srv/registry remove alice")]
-pub struct RegistryArgs {
+pub(crate) struct RegistryArgs {
     /// The folder of the registry; it is created if it does not exist
     folder: PathBuf,
 
@@ -89,7 +89,7 @@ enum TokenCommand {
     List,
 }
 
-pub fn registry(args: RegistryArgs) -> Result<(), Failure> {
+pub(crate) fn registry(args: RegistryArgs) -> Result<(), Failure> {
     let configuration = args.place.configuration(args.folder);
     let done = flashscope_registry::block_on(async {
         let registry = Registry::open(&configuration).await?;
@@ -122,7 +122,7 @@ pub fn registry(args: RegistryArgs) -> Result<(), Failure> {
   flashscope submit my-drive.flashscope --to https://registry.example --dry-run
   flashscope submit my-drive.flashscope --to https://registry.example --token TOKEN
   flashscope submit simulated.flashscope --to https://registry.example --token TOKEN")]
-pub struct SubmitArgs {
+pub(crate) struct SubmitArgs {
     /// The result folder
     result: PathBuf,
 
@@ -147,7 +147,7 @@ pub struct SubmitArgs {
     json: JsonArgs,
 }
 
-pub fn submit(args: &SubmitArgs) -> Result<(), Failure> {
+pub(crate) fn submit(args: &SubmitArgs) -> Result<(), Failure> {
     let submit_failure = |error: SubmitError| match error {
         SubmitError::Result(_) | SubmitError::Invalid(_) => usage(error),
         other => Failure::from(other),

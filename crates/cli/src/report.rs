@@ -37,7 +37,7 @@ use crate::args::ReportArgs;
 use crate::progress::LateBar;
 use crate::{Failure, print, usage};
 
-pub fn report(args: &ReportArgs) -> Result<(), Failure> {
+pub(crate) fn report(args: &ReportArgs) -> Result<(), Failure> {
     let mut bar = LateBar::new();
     let results = args.results.iter().map(|path| OpenedResult::open(path, &mut bar));
     let results: Vec<OpenedResult> = results.collect::<Result<_, _>>()?;
@@ -70,7 +70,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
 }
 
 /// A result, opened for a report.
-pub enum OpenedResult {
+pub(crate) enum OpenedResult {
     Measurement { name: String, measured: Box<OpenedMeasurement> },
     Simulation { name: String, simulation: Value },
     Probe { name: String, probe: Value },
@@ -79,7 +79,7 @@ pub enum OpenedResult {
 }
 
 /// A measurement.
-pub struct OpenedMeasurement {
+pub(crate) struct OpenedMeasurement {
     folder: ResultFolder,
     manifest: Manifest,
     facts: Facts,
@@ -113,7 +113,7 @@ impl OpenedResult {
     }
 
     /// Creates a measurement whose facts are known.
-    pub fn measured(
+    pub(crate) fn measured(
         folder: ResultFolder,
         manifest: Manifest,
         facts: Facts,
@@ -196,7 +196,7 @@ fn name_of(path: &Path) -> String {
 }
 
 /// Renders the page of results, with progress.
-pub fn page_of(results: &[OpenedResult], bar: &mut LateBar) -> Result<String, Failure> {
+pub(crate) fn page_of(results: &[OpenedResult], bar: &mut LateBar) -> Result<String, Failure> {
     let ids = unique_names(results.iter().map(OpenedResult::name));
     let mut exhibits = Exhibits::default();
     for (result, id) in results.iter().zip(&ids) {

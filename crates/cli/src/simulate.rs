@@ -12,7 +12,7 @@ use flashscope_workload::synthetic;
 use crate::progress::LateBar;
 use crate::{Failure, print};
 
-pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
+pub(crate) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     if args.list.is_given {
         return Ok(write!(print::text_lines(), "{}", list())?);
     }

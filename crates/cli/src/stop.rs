@@ -14,7 +14,7 @@ pub(crate) fn clean_end_flag() -> anyhow::Result<&'static AtomicBool> {
 }
 
 /// Returns the flag that Ctrl-C or a termination signal sets. A second signal ends the process at once.
-pub fn flag() -> anyhow::Result<&'static AtomicBool> {
+pub(crate) fn flag() -> anyhow::Result<&'static AtomicBool> {
     ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
             std::process::exit(130);

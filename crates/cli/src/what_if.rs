@@ -13,7 +13,7 @@ use flashscope_report::{
 use crate::progress::LateBar;
 use crate::{Failure, print, stop};
 
-pub fn what_if(args: &WhatIfArgs) -> Result<(), Failure> {
+pub(crate) fn what_if(args: &WhatIfArgs) -> Result<(), Failure> {
     let mut printer = Printer { bar: LateBar::new(), silent: args.json.is_given, failed: Ok(()) };
     let result = what_if::what_if(args, stop::flag()?, &mut printer);
     printer.bar.finish();

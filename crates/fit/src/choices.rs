@@ -6,7 +6,7 @@ use flashscope_sim::ftl::{self, Family, LogSharing};
 use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope};
 
 /// A structural choice: the name of its field, and the alternatives to a drive that differ only by this choice.
-pub struct Choice {
+pub(crate) struct Choice {
     /// The dotted name of the field.
     pub field: &'static str,
     others: fn(&Profile) -> Vec<Profile>,
@@ -308,7 +308,7 @@ fn buffered(profile: &Profile) -> bool {
 
 /// Returns drives of `capacity` bytes that differ from `profile` by one choice, leaving out drives that cannot be
 /// built.
-pub fn alternatives(profile: &Profile, capacity: Bytes) -> Vec<(&'static str, Profile)> {
+pub(crate) fn alternatives(profile: &Profile, capacity: Bytes) -> Vec<(&'static str, Profile)> {
     let of = |choice: &'static Choice| {
         let others = (choice.others)(profile).into_iter();
         others.filter_map(move |other| Some((choice.field, other.sized(capacity).ok()?)))

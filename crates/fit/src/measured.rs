@@ -18,7 +18,7 @@ use super::FitError;
 pub const SHARES: [f64; 4] = [0.1, 0.5, 0.9, 0.99];
 
 /// The count of numbers that describe a run: the mean and the quantiles.
-pub const NUMBERS: usize = 1 + SHARES.len();
+pub(crate) const NUMBERS: usize = 1 + SHARES.len();
 
 /// The mean of response times and their quantiles at [`SHARES`], in ns.
 pub type Numbers = [f64; NUMBERS];

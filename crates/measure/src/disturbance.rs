@@ -43,22 +43,22 @@ pub(crate) struct DisturbanceMap {
 
 impl DisturbanceMap {
     /// Creates the map of a space in its enforced state.
-    pub fn new(space: Range<u64>, state: State) -> DisturbanceMap {
+    pub(crate) fn new(space: Range<u64>, state: State) -> DisturbanceMap {
         DisturbanceMap { space, state, disturbed: BTreeMap::new() }
     }
 
     /// Notes that the state was enforced.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.disturbed.clear();
     }
 
     /// Returns the whole space.
-    pub fn space(&self) -> Range<u64> {
+    pub(crate) fn space(&self) -> Range<u64> {
         self.space.clone()
     }
 
     /// Notes what the first `ios` IOs of run `run` have written.
-    pub fn note(&mut self, run: u32, reference: &Reference, ios: u64) {
+    pub(crate) fn note(&mut self, run: u32, reference: &Reference, ios: u64) {
         for extent in extents(reference, ios, &self.space) {
             if extent.written.is_some_and(|how| self.disturbs(how)) {
                 self.insert(extent.range, run);

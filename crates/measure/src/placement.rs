@@ -28,7 +28,7 @@ pub(crate) struct Placer {
 }
 
 impl Placer {
-    pub fn new(options: &Options) -> Placer {
+    pub(crate) fn new(options: &Options) -> Placer {
         let setup = &options.setup;
         let start = setup.target_offset.0;
         let map = DisturbanceMap::new(start..start + setup.target_size.0, options.state);
@@ -43,7 +43,7 @@ impl Placer {
     }
 
     /// Notes that the first `ios` IOs of a run were executed.
-    pub fn executed(&mut self, run: &Run, ios: u64) {
+    pub(crate) fn executed(&mut self, run: &Run, ios: u64) {
         if run.reference.writes() {
             let bytes = ios.saturating_mul(run.reference.largest_io().0);
             self.written = self.written.saturating_add(bytes);
@@ -54,7 +54,7 @@ impl Placer {
     /// Places a run, and decides whether the state is enforced again before it. `keeps_size` says
     /// that the size of the target space is the parameter of the run. Skips a run that no space is
     /// large enough for.
-    pub fn place(&mut self, run: &mut Run, keeps_size: bool) {
+    pub(crate) fn place(&mut self, run: &mut Run, keeps_size: bool) {
         restore(run);
         (run.reset, run.shares_space_with) = (false, vec![]);
         let spaces = self.spaces(&run.reference);

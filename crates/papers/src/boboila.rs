@@ -9,12 +9,12 @@ mod uniform;
 mod workloads;
 mod writes;
 
-pub use drives::FIGURE_4;
-pub use equations::EQUATIONS;
-pub use fragments::FIGURE_1;
-pub use integration::EQUATION_16;
-pub use predictions::FIGURE_3;
-pub use uniform::FIGURE_2;
+pub(crate) use drives::FIGURE_4;
+pub(crate) use equations::EQUATIONS;
+pub(crate) use fragments::FIGURE_1;
+pub(crate) use integration::EQUATION_16;
+pub(crate) use predictions::FIGURE_3;
+pub(crate) use uniform::FIGURE_2;
 
 /// The number of pages written in the paper's tests (section III).
 const WRITTEN: f64 = 1e7;

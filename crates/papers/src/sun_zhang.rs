@@ -7,12 +7,12 @@ mod segments;
 mod summary;
 mod writes;
 
-pub use contents::{FIGURE_9, FIGURE_13};
-pub use large::{FIGURE_16, FIGURE_18};
-pub use reads::{FIGURE_2, FIGURE_3, FIGURE_7, FIGURE_8};
-pub use segments::TABLE_2;
-pub use summary::{TABLE_1, TABLE_3};
-pub use writes::{FIGURE_4, FIGURE_5};
+pub(crate) use contents::{FIGURE_9, FIGURE_13};
+pub(crate) use large::{FIGURE_16, FIGURE_18};
+pub(crate) use reads::{FIGURE_2, FIGURE_3, FIGURE_7, FIGURE_8};
+pub(crate) use segments::TABLE_2;
+pub(crate) use summary::{TABLE_1, TABLE_3};
+pub(crate) use writes::{FIGURE_4, FIGURE_5};
 
 use crate::times::numbered;
 use crate::{Input, Series};

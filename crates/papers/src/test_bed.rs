@@ -19,7 +19,7 @@ impl TestBed {
     ///
     /// # Errors
     /// Fails if the profile is invalid, or a write fails.
-    pub fn filled(profile: &Profile, data: Data) -> Result<TestBed, Error> {
+    pub(crate) fn filled(profile: &Profile, data: Data) -> Result<TestBed, Error> {
         let drive = SimDevice::new("sim:paper", profile);
         let mut bed = TestBed { drive: drive.map_err(|error| Error::input("drive", &error))? };
         let capacity = bed.capacity();
@@ -33,7 +33,7 @@ impl TestBed {
     }
 
     /// Returns the capacity in bytes.
-    pub fn capacity(&self) -> u64 {
+    pub(crate) fn capacity(&self) -> u64 {
         self.drive.info().capacity.0
     }
 
@@ -41,7 +41,7 @@ impl TestBed {
     ///
     /// # Errors
     /// Fails if the drive fails the request.
-    pub fn time(&mut self, op: Op, data: Data, offset: u64, len: u64) -> Result<f64, Error> {
+    pub(crate) fn time(&mut self, op: Op, data: Data, offset: u64, len: u64) -> Result<f64, Error> {
         let (at, offset, len) = (self.drive.now(), Bytes(offset), Bytes(len));
         self.drive.submit(&Io { op, stream: 0, offset, len, data, at });
         let done = self.drive.complete(Nanos::MAX).ok_or(Error::Failed)?;
@@ -50,17 +50,17 @@ impl TestBed {
     }
 
     /// Reads 4 KiB, and returns the response time in ms.
-    pub fn read(&mut self, offset: u64) -> Result<f64, Error> {
+    pub(crate) fn read(&mut self, offset: u64) -> Result<f64, Error> {
         self.time(Op::Read, Data::Random, offset, 4096)
     }
 
     /// Writes 4 KiB, and returns the response time in ms.
-    pub fn write(&mut self, data: Data, offset: u64) -> Result<f64, Error> {
+    pub(crate) fn write(&mut self, data: Data, offset: u64) -> Result<f64, Error> {
         self.time(Op::Write, data, offset, 4096)
     }
 
     /// Trims 4 KiB, and returns the response time in ms.
-    pub fn trim(&mut self, offset: u64) -> Result<f64, Error> {
+    pub(crate) fn trim(&mut self, offset: u64) -> Result<f64, Error> {
         self.time(Op::Trim, Data::Random, offset, 4096)
     }
 
@@ -69,7 +69,10 @@ impl TestBed {
     ///
     /// # Errors
     /// Fails if the drive fails a request.
-    pub fn open_loop(&mut self, requests: impl IntoIterator<Item = Io>) -> Result<f64, Error> {
+    pub(crate) fn open_loop(
+        &mut self,
+        requests: impl IntoIterator<Item = Io>,
+    ) -> Result<f64, Error> {
         let (start, mut times) = (self.drive.now(), ResponseTimes::default());
         for io in requests {
             let io = Io { at: Nanos(start.0 + io.at.0), ..io };
@@ -86,7 +89,7 @@ impl TestBed {
     /// # Errors
     /// Fails if the drive fails a request.
     #[allow(clippy::cast_precision_loss, reason = "counts are below 2^53")]
-    pub fn rate(
+    pub(crate) fn rate(
         &mut self,
         op: Op,
         depth: u64,

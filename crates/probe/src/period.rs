@@ -6,7 +6,7 @@ use crate::{median, spread};
 
 /// A period with which slow requests recur.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Period {
+pub(crate) struct Period {
     /// The length of the period, in requests.
     pub length: usize,
     /// The places of the slow requests within a period, as numbers of requests from its start.
@@ -23,7 +23,7 @@ pub struct Period {
 }
 
 /// Returns the indices of the costs that are so far above the median that noise alone seldom reaches them.
-pub fn slow(costs: &[f64]) -> Vec<usize> {
+pub(crate) fn slow(costs: &[f64]) -> Vec<usize> {
     let (middle, within) = (median(costs), spread(costs));
     let threshold = middle + (4.5 * within).max(0.15 * middle);
     (0..costs.len()).filter(|nth| costs[*nth] > threshold).collect()
@@ -44,7 +44,7 @@ const MOST: usize = 600;
 ///
 /// Folding the requests distinguishes the period from its multiples and fractions; an autocorrelation does not. At a fraction of
 /// the period, most of the expected slow requests are missing. A multiple explains as much, but is longer than the period.
-pub fn period(slow: &[usize], total: usize) -> Option<Period> {
+pub(crate) fn period(slow: &[usize], total: usize) -> Option<Period> {
     let (first, last) = (*slow.first()?, *slow.last()?);
     let seen = (last + 1 - first).max(1);
     // If slow requests are frequent, the last `MOST` of them are enough.
@@ -74,7 +74,7 @@ const LEAST_RECURRING: f64 = 0.4;
 /// If a drive sometimes writes data of its own, such as parts of its map, the slow requests drift away from their places, and
 /// folding blurs the places. From one period to the next, the drift is at most about one request.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
-pub fn recurrence(slow: &[usize]) -> Option<Period> {
+pub(crate) fn recurrence(slow: &[usize]) -> Option<Period> {
     let (first, last) = (*slow.first()?, *slow.last()?);
     let span = (last - first).max(1);
     let chance = (3.0 * slow.len() as f64 / span as f64).clamp(1e-9, 0.9);

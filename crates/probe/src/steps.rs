@@ -7,7 +7,7 @@ const OUTLIER: f64 = 4.0;
 
 /// A step up in a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub(crate) struct Step {
     /// The number of values before it.
     pub at: usize,
     /// The mean of the values before, with outliers cut off.
@@ -20,14 +20,14 @@ pub struct Step {
 
 impl Step {
     /// Returns the ratio of the level after the step to the level before.
-    pub fn ratio(&self) -> f64 {
+    pub(crate) fn ratio(&self) -> f64 {
         self.after / self.before.max(1.0)
     }
 }
 
 /// Returns the step up that explains most of a series (least squares), at least `margin` values from either end. Returns `None`
 /// if the series falls or is too short.
-pub fn step(series: &[f64], margin: usize) -> Option<Step> {
+pub(crate) fn step(series: &[f64], margin: usize) -> Option<Step> {
     let (margin, count) = (margin.max(1), series.len());
     if count < 2 * margin + 1 {
         return None;

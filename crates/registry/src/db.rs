@@ -130,7 +130,7 @@ async fn check_own(url: &str) -> Result<(), Error> {
 
 impl Db {
     /// Opens the database at `url`, `postgres://…` or `sqlite://…`, and migrates it.
-    pub async fn open(url: &str) -> Result<Db, Error> {
+    pub(crate) async fn open(url: &str) -> Result<Db, Error> {
         sqlx::any::install_default_drivers();
         let sqlite = url.starts_with("sqlite:");
         if sqlite {
@@ -191,13 +191,13 @@ impl Db {
     }
 
     /// Returns the URL of the embedded database in the file at `path`.
-    pub fn embedded(path: &Path) -> String {
+    pub(crate) fn embedded(path: &Path) -> String {
         let path = path.display().to_string();
         let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
         format!("sqlite://{path}?mode=rwc")
     }
 
-    pub async fn add_token(&self, name: &str, hash: &str) -> Result<bool, Error> {
+    pub(crate) async fn add_token(&self, name: &str, hash: &str) -> Result<bool, Error> {
         let now = self.now;
         let sql = format!(
             "INSERT INTO tokens (name, hash, created) VALUES ($1, $2, {now}) ON CONFLICT DO NOTHING"
@@ -206,19 +206,19 @@ impl Db {
         Ok(query.execute(&self.pool).await?.rows_affected() == 1)
     }
 
-    pub async fn remove_token(&self, name: &str) -> Result<bool, Error> {
+    pub(crate) async fn remove_token(&self, name: &str) -> Result<bool, Error> {
         let query = sqlx::query("DELETE FROM tokens WHERE name = $1").bind(name);
         Ok(query.execute(&self.pool).await?.rows_affected() == 1)
     }
 
-    pub async fn tokens(&self) -> Result<Vec<String>, Error> {
+    pub(crate) async fn tokens(&self) -> Result<Vec<String>, Error> {
         let rows =
             sqlx::query("SELECT name FROM tokens ORDER BY name").fetch_all(&self.pool).await?;
         rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
     }
 
     /// Returns the name of the token with this hash.
-    pub async fn token(&self, hash: &str) -> Result<Option<String>, Error> {
+    pub(crate) async fn token(&self, hash: &str) -> Result<Option<String>, Error> {
         let query = sqlx::query("SELECT name FROM tokens WHERE hash = $1").bind(hash);
         let row = query.fetch_optional(&self.pool).await?;
         row.map(|row| Ok(row.try_get(0)?)).transpose()
@@ -258,14 +258,18 @@ impl Db {
     }
 
     /// Returns the submission of `token` at `place`.
-    pub async fn staged(&self, place: &str, token: &str) -> Result<Option<Submission>, Error> {
+    pub(crate) async fn staged(
+        &self,
+        place: &str,
+        token: &str,
+    ) -> Result<Option<Submission>, Error> {
         let query = sqlx::query("SELECT body, kind FROM submissions WHERE id = $1 AND token = $2");
         let row = query.bind(place).bind(token).fetch_optional(&self.pool).await?;
         row.map(|row| submission(row.try_get(0)?, row.try_get(1)?)).transpose()
     }
 
     /// Returns the files of the submission at `place` that have arrived.
-    pub async fn arrived(&self, place: &str) -> Result<Vec<PartName>, Error> {
+    pub(crate) async fn arrived(&self, place: &str) -> Result<Vec<PartName>, Error> {
         let query = sqlx::query("SELECT run, part FROM arrived WHERE submission = $1").bind(place);
         let rows = query.fetch_all(&self.pool).await?;
         let name = |row: &AnyRow| {
@@ -318,7 +322,7 @@ impl Db {
     /// Takes an expired submission away from its token before its files are deleted. Returns false if
     /// the submission was renewed or published in the meantime. If the deletion of the files fails,
     /// the submission expires again a day later.
-    pub async fn give_up(&self, place: &str) -> Result<bool, Error> {
+    pub(crate) async fn give_up(&self, place: &str) -> Result<bool, Error> {
         let now = self.now;
         let sql = format!(
             "UPDATE submissions SET token = $1, created = {now}
@@ -331,7 +335,7 @@ impl Db {
 
     /// Does the same as [`Db::give_up`] for a submission of `token` whose result is published from
     /// another prefix, whatever its age.
-    pub async fn withdraw(&self, place: &str, token: &str) -> Result<bool, Error> {
+    pub(crate) async fn withdraw(&self, place: &str, token: &str) -> Result<bool, Error> {
         let now = self.now;
         let sql = format!(
             "UPDATE submissions SET token = $1, created = {now}
@@ -342,7 +346,7 @@ impl Db {
     }
 
     /// Deletes a submission that was given up.
-    pub async fn forget(&self, place: &str) -> Result<(), Error> {
+    pub(crate) async fn forget(&self, place: &str) -> Result<(), Error> {
         let mut transaction = self.pool.begin().await?;
         unstage(&mut transaction, place, GIVEN_UP).await?;
         Ok(transaction.commit().await?)
@@ -356,7 +360,7 @@ impl Db {
     /// Returns the prefix of the published files. The prefix differs from `place` if another token
     /// published the result before; the submission then stays staged. Returns `None` if the result is
     /// not published.
-    pub async fn publish(
+    pub(crate) async fn publish(
         &self,
         place: &str,
         token: &str,
@@ -402,7 +406,7 @@ impl Db {
     }
 
     /// Returns the published result `id`.
-    pub async fn result(&self, id: &str) -> Result<Option<StoredResult>, Error> {
+    pub(crate) async fn result(&self, id: &str) -> Result<Option<StoredResult>, Error> {
         if id.contains('\0') {
             return Ok(None);
         }
@@ -417,7 +421,7 @@ impl Db {
     }
 
     /// Returns one page of the results that match `query`, and the number of matches.
-    pub async fn shelf(&self, query: &ShelfQuery) -> Result<Shelf, Problem> {
+    pub(crate) async fn shelf(&self, query: &ShelfQuery) -> Result<Shelf, Problem> {
         let (offset, limit) = query.page().map_err(Problem::bad_request)?;
         let Condition { texts, numbers, sql: condition } = Condition::of(query);
         let all = texts.is_empty() && numbers.is_empty() && query.kind.is_none();

@@ -106,7 +106,7 @@ impl Gate for Intake {
 }
 
 impl Intake {
-    pub fn new(db: Arc<Db>, store: Store, folder: PathBuf) -> Result<Intake, Error> {
+    pub(crate) fn new(db: Arc<Db>, store: Store, folder: PathBuf) -> Result<Intake, Error> {
         std::fs::create_dir_all(&folder)?;
         Ok(Intake {
             db,
@@ -121,7 +121,7 @@ impl Intake {
         })
     }
 
-    pub fn api(self) -> Api {
+    pub(crate) fn api(self) -> Api {
         let endpoints = Endpoints::default()
             .post(
                 "/api/submissions",

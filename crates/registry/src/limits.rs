@@ -5,19 +5,19 @@ use std::num::NonZeroU32;
 /// The largest submission of a measurement, in bytes of JSON: manifest and facts together.
 pub(crate) const SUBMISSION: u64 = 32 << 20;
 /// The largest simulation, in bytes of JSON; the simulation of a 32 GB drive takes 1.3 MB.
-pub const SIMULATION: u64 = 8 << 20;
+pub(crate) const SIMULATION: u64 = 8 << 20;
 /// The largest probe, in bytes of JSON; a complete probe takes 0.7 MB, most of it charts.
-pub const PROBE: u64 = 16 << 20;
+pub(crate) const PROBE: u64 = 16 << 20;
 /// The largest record file, in bytes; records of 4 million IOs take 20 MB, or 100 MB if they
 /// compress badly.
-pub const PART: u64 = 128 << 20;
+pub(crate) const PART: u64 = 128 << 20;
 /// The largest total size of the record files of a submission, in bytes.
-pub const RECORDS: u64 = 4 << 30;
+pub(crate) const RECORDS: u64 = 4 << 30;
 /// The largest number of record files in a submission.
-pub const PARTS: usize = 20_000;
+pub(crate) const PARTS: usize = 20_000;
 /// The largest number of IOs in a submission: [`RECORDS`] divided by 4 bytes per record. Records of
 /// uniform IOs take fewer bytes, and need this limit because the check reads each record.
-pub const IOS: u64 = 1 << 30;
+pub(crate) const IOS: u64 = 1 << 30;
 /// The largest number of unfinished submissions of a token.
 pub(crate) const STAGED: i64 = 8;
 /// The age in seconds at which an unfinished submission expires.
@@ -28,9 +28,9 @@ pub(crate) const RECEIVING: usize = 16;
 /// other tokens.
 pub(crate) const RECEIVING_OF_ONE: usize = 4;
 /// The size of the cache of published record files on this machine, in bytes.
-pub const CACHE: u64 = 4 << 30;
+pub(crate) const CACHE: u64 = 4 << 30;
 /// The number of results that the registry keeps open.
-pub const OPEN: usize = 64;
+pub(crate) const OPEN: usize = 64;
 /// Requests per minute and token; a submission of 1,400 runs sends at least 1,400 files.
 pub(crate) const REQUESTS_PER_TOKEN_MINUTE: NonZeroU32 =
     NonZeroU32::new(3000).expect("it is not 0");
@@ -41,10 +41,10 @@ pub(crate) const REQUESTS_PER_ADDRESS_MINUTE: NonZeroU32 =
 /// Requests with unknown tokens per minute, over all clients.
 pub(crate) const UNKNOWN_TOKENS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("it is not 0");
 /// The longest name of a result or a token, in characters.
-pub const NAME: usize = 80;
+pub(crate) const NAME: usize = 80;
 /// The longest text of a result in the list of results, in characters.
-pub const TEXT: usize = 1000;
+pub(crate) const TEXT: usize = 1000;
 /// The relative tolerance when a recomputed fact is compared, because machines round differently.
-pub const ROUNDING: f64 = 1e-6;
+pub(crate) const ROUNDING: f64 = 1e-6;
 /// The relative resolution of a quantile, which equals the resolution of the histogram behind it.
 pub(crate) const QUANTILE: f64 = 0.001;

@@ -52,7 +52,7 @@ pub(crate) struct Results {
 impl Results {
     /// Creates the library with its cache in `folder`, which is emptied if it is a registry's
     /// cache.
-    pub fn new(db: Arc<Db>, store: Store, folder: PathBuf) -> Result<Results, Error> {
+    pub(crate) fn new(db: Arc<Db>, store: Store, folder: PathBuf) -> Result<Results, Error> {
         empty_cache(&folder)?;
         let (open, cached) = (Cache::new(limits::OPEN), Mutex::default());
         Ok(Results { db, store, folder, open, cached, runtime: Handle::current() })

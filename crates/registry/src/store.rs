@@ -36,7 +36,7 @@ pub(crate) struct Store {
 
 impl Store {
     /// Opens the store in a folder, and creates the folder if needed.
-    pub fn folder(path: &Path) -> Result<Store, Error> {
+    pub(crate) fn folder(path: &Path) -> Result<Store, Error> {
         std::fs::create_dir_all(path)?;
         let objects = LocalFileSystem::new_with_prefix(path)?.with_fsync(true);
         Ok(Store { objects: Arc::new(objects), prefix: Key::default() })
@@ -44,7 +44,7 @@ impl Store {
 
     /// Opens the store at `url`, such as `s3://bucket/prefix`, with options such as
     /// `aws_access_key_id`.
-    pub fn at(url: &Url, options: &[(String, String)]) -> Result<Store, Error> {
+    pub(crate) fn at(url: &Url, options: &[(String, String)]) -> Result<Store, Error> {
         provide_tls();
         let (objects, prefix) = parse_url_opts(url, options.iter().cloned())?;
         Ok(Store { objects: objects.into(), prefix })
@@ -55,17 +55,17 @@ impl Store {
         parts.fold(self.prefix.clone(), |key, part| key.join(part))
     }
 
-    pub async fn put(&self, id: &str, name: &str, bytes: Bytes) -> Result<(), Error> {
+    pub(crate) async fn put(&self, id: &str, name: &str, bytes: Bytes) -> Result<(), Error> {
         self.objects.put(&self.key(id, name), PutPayload::from_bytes(bytes)).await?;
         Ok(())
     }
 
-    pub async fn get(&self, id: &str, name: &str) -> Result<Bytes, Error> {
+    pub(crate) async fn get(&self, id: &str, name: &str) -> Result<Bytes, Error> {
         Ok(self.objects.get(&self.key(id, name)).await?.bytes().await?)
     }
 
     /// Deletes the documents and the run files `parts` with the prefix `id`.
-    pub async fn remove(
+    pub(crate) async fn remove(
         &self,
         id: &str,
         parts: impl Iterator<Item = PartName>,

@@ -31,12 +31,12 @@ pub(crate) struct Document {
 
 impl Document {
     /// Returns true if the folder at `path` contains a document of this type.
-    pub fn is_in(&self, path: &Path) -> bool {
+    pub(crate) fn is_in(&self, path: &Path) -> bool {
         path.join(self.name).is_file()
     }
 
     /// Reads the document of this type from the folder at `path`, which must exist.
-    pub fn read(&self, path: &Path) -> Result<Value, Error> {
+    pub(crate) fn read(&self, path: &Path) -> Result<Value, Error> {
         let (file, writer) = (path.join(self.name), self.writer);
         let damaged = |reason: String| {
             let source = serde::de::Error::custom(reason);
@@ -73,12 +73,15 @@ pub(crate) struct DocumentFolder {
 
 impl DocumentFolder {
     /// Creates the folder, and the subfolder of this document type. `path` must not exist.
-    pub fn create(path: &Path, document: &'static Document) -> Result<DocumentFolder, Error> {
+    pub(crate) fn create(
+        path: &Path,
+        document: &'static Document,
+    ) -> Result<DocumentFolder, Error> {
         Ok(DocumentFolder { document, staged: StagingFolder::create(path, document.beside)? })
     }
 
     /// Returns the current path: a temporary one until the document is written.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.staged.place()
     }
 
@@ -87,7 +90,7 @@ impl DocumentFolder {
     /// # Errors
     /// [`Error::Taken`] if the name was taken in the meantime: the folder is kept under another
     /// name. Or the document cannot be written.
-    pub fn write(&mut self, value: &impl Serialize) -> Result<(), Error> {
+    pub(crate) fn write(&mut self, value: &impl Serialize) -> Result<(), Error> {
         let path = self.path().join(self.document.name);
         // No white space: the document is mostly numbers, and each would take a line.
         write_whole(&path, |file| Ok(serde_json::to_writer(file, value)?))?;

@@ -52,7 +52,7 @@ impl StagingFolder {
     /// # Errors
     /// [`Error::Exists`], or [`Error::Busy`] if another process writes a result of this name, or
     /// the folder cannot be created.
-    pub fn create(path: &Path, inner: Option<&str>) -> Result<StagingFolder, Error> {
+    pub(crate) fn create(path: &Path, inner: Option<&str>) -> Result<StagingFolder, Error> {
         // A dangling link counts as existing, too.
         if path.symlink_metadata().is_ok() {
             return Err(Error::Exists(path.into()));
@@ -74,7 +74,7 @@ impl StagingFolder {
     }
 
     /// Returns the current path: a temporary one until the folder is published.
-    pub fn place(&self) -> &Path {
+    pub(crate) fn place(&self) -> &Path {
         if self.published { &self.path } else { &self.unfinished }
     }
 
@@ -83,7 +83,7 @@ impl StagingFolder {
     /// # Errors
     /// [`Error::Exists`] if the name was taken in the meantime, or renaming fails. The folder is
     /// then removed.
-    pub fn publish(&mut self) -> Result<(), Error> {
+    pub(crate) fn publish(&mut self) -> Result<(), Error> {
         rename_new(&self.unfinished, &self.path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::Exists(self.path.clone()),
             _ => Error::io("name", &self.path)(error),

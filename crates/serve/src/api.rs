@@ -34,7 +34,7 @@ const DESCRIPTION: &str = "Results of flashscope: measurements, findings and sin
     completion; windows are half-open.";
 
 /// The state that the endpoints share.
-pub struct App {
+pub(crate) struct App {
     pub library: Box<dyn Library>,
     pub work: Work,
     access: Access,
@@ -44,7 +44,7 @@ pub struct App {
 }
 
 #[derive(Clone)]
-pub struct Weight;
+pub(crate) struct Weight;
 
 impl Weighter<String, Bytes> for Weight {
     fn weight(&self, key: &String, answer: &Bytes) -> u64 {

@@ -14,7 +14,11 @@ pub(crate) const DEFINITIONS: &str = "/components/schemas";
 pub(crate) const RECEIVED: &str = "Request";
 
 /// Describes the responses of an operation: the status `ok`, with an `R` as JSON unless it is 204, and the problems.
-pub fn responses<R: JsonSchema>(sent: &mut SchemaGenerator, ok: &str, problems: &[&str]) -> Value {
+pub(crate) fn responses<R: JsonSchema>(
+    sent: &mut SchemaGenerator,
+    ok: &str,
+    problems: &[&str],
+) -> Value {
     responses_as::<R>("application/json", sent, ok, problems)
 }
 
@@ -97,7 +101,7 @@ fn without_null(schema: &mut Value) {
 }
 
 /// Redirects references to any of `names` to the request variant of the type.
-pub fn rename(value: &mut Value, names: &[String]) {
+pub(crate) fn rename(value: &mut Value, names: &[String]) {
     match value {
         Value::Object(map) => {
             if let Some(Value::String(reference)) = map.get_mut("$ref") {

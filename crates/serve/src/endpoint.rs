@@ -401,7 +401,7 @@ fn untagged(bytes: Bytes) -> Response {
 }
 
 /// Builds a JSON response with an entity tag, with which a browser can revalidate its copy.
-pub fn tagged(bytes: Bytes, headers: &HeaderMap) -> Response {
+pub(crate) fn tagged(bytes: Bytes, headers: &HeaderMap) -> Response {
     tagged_as("application/json", bytes, headers)
 }
 

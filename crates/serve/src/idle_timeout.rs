@@ -38,14 +38,14 @@ impl IdleTimer {
 }
 
 /// A stream whose writes fail if the client reads nothing for a time.
-pub struct WriteTimeout<S> {
+pub(crate) struct WriteTimeout<S> {
     stream: S,
     timer: IdleTimer,
 }
 
 impl<S> WriteTimeout<S> {
     /// Wraps a stream whose client must read something within each `limit`.
-    pub fn new(stream: S, limit: Duration) -> WriteTimeout<S> {
+    pub(crate) fn new(stream: S, limit: Duration) -> WriteTimeout<S> {
         WriteTimeout { stream, timer: IdleTimer::new(limit) }
     }
 }

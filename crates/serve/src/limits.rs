@@ -4,21 +4,21 @@ use std::num::NonZero;
 use std::time::Duration;
 
 /// The depth of the search for results below the given folders.
-pub const DEPTH: usize = 3;
+pub(crate) const DEPTH: usize = 3;
 /// The maximum number of results on the shelf. A scan leaves out further results, with a note.
-pub const ITEMS: usize = 20_000;
+pub(crate) const ITEMS: usize = 20_000;
 /// The most folder entries that a scan reads.
 pub(crate) const ENTRIES: usize = 200_000;
 
 /// The largest `manifest.json`, in bytes: a plan of 1,400 runs takes less than 4 MiB.
-pub const MANIFEST: u64 = 64 << 20;
+pub(crate) const MANIFEST: u64 = 64 << 20;
 /// The largest `facts.json`, in bytes.
-pub const FACTS: u64 = 64 << 20;
+pub(crate) const FACTS: u64 = 64 << 20;
 /// The largest `marks.json` that the server reads from a result or accepts from a client, in bytes.
-pub const MARKS: u64 = 1 << 20;
+pub(crate) const MARKS: u64 = 1 << 20;
 
 /// The number of results that the server keeps open.
-pub const OPEN: usize = 16;
+pub(crate) const OPEN: usize = 16;
 /// The number of results whose computed facts the server keeps.
 pub(crate) const COMPUTED_FACTS: usize = 64;
 /// The size of the cache of answers, in bytes.
@@ -27,18 +27,18 @@ pub(crate) const ANSWERS: u64 = 64 << 20;
 /// The most results in one comparison.
 pub(crate) const COMPARED: usize = 16;
 /// The default number of results on one page of the shelf.
-pub const PAGE: u64 = 100;
+pub(crate) const PAGE: u64 = 100;
 /// The most results on one page of the shelf.
-pub const LARGEST_PAGE: u64 = 1000;
+pub(crate) const LARGEST_PAGE: u64 = 1000;
 
 /// The maximum number of concurrent what-ifs; each what-if uses all processors.
 pub(crate) const WHAT_IFS: usize = 2;
 /// The largest what-if request, in bytes.
-pub const WHAT_IF: u64 = 64 << 10;
+pub(crate) const WHAT_IF: u64 = 64 << 10;
 /// The most variants of a what-if.
 pub(crate) const VARIANTS: u64 = 32;
 /// The most simulations of each variant.
-pub const REPEATS: u64 = 30;
+pub(crate) const REPEATS: u64 = 30;
 /// The most IOs that a simulation of a what-if measures.
 pub(crate) const WHAT_IF_IOS: u64 = 10_000_000;
 /// The time limit of a what-if, after which it ends with the simulations done so far.
@@ -56,9 +56,9 @@ pub(crate) const WRITE_TIME: Duration = Duration::from_secs(15 * 60);
 /// request body.
 pub(crate) const STUCK_TIME: Duration = Duration::from_secs(30);
 /// The time after which a stopping server drops connections whose responses are not finished.
-pub const GRACE: Duration = Duration::from_secs(5);
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// Returns the number of threads that can run in parallel.
-pub fn processors() -> usize {
+pub(crate) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }

@@ -18,14 +18,14 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 pub(crate) const LINES: &str = "application/x-ndjson";
 
 /// A stream of JSON lines, each a `T`. The queue is not bounded, because a stream has few lines.
-pub struct Lines<T> {
+pub(crate) struct Lines<T> {
     received: UnboundedReceiver<Bytes>,
     gone: Arc<AtomicBool>,
     of: PhantomData<fn() -> T>,
 }
 
 /// The sender of a stream of lines.
-pub struct Sender<T> {
+pub(crate) struct Sender<T> {
     lines: UnboundedSender<Bytes>,
     gone: Arc<AtomicBool>,
     of: PhantomData<fn(T)>,
@@ -33,11 +33,11 @@ pub struct Sender<T> {
 
 /// The error that the client has disconnected.
 #[derive(Debug)]
-pub struct DisconnectError;
+pub(crate) struct DisconnectError;
 
 impl<T> Lines<T> {
     /// Creates a stream and its sender. The stream ends when the sender is dropped.
-    pub fn new() -> (Lines<T>, Sender<T>) {
+    pub(crate) fn new() -> (Lines<T>, Sender<T>) {
         let (lines, received) = unbounded_channel();
         let gone = Arc::new(AtomicBool::new(false));
         let sender = Sender { lines, gone: Arc::clone(&gone), of: PhantomData };
@@ -47,14 +47,14 @@ impl<T> Lines<T> {
 
 impl<T> Sender<T> {
     /// Returns a flag that is set once the client has disconnected.
-    pub fn gone(&self) -> Arc<AtomicBool> {
+    pub(crate) fn gone(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.gone)
     }
 }
 
 impl<T: Serialize> Sender<T> {
     /// Sends a line.
-    pub fn send(&self, value: &T) -> Result<(), DisconnectError> {
+    pub(crate) fn send(&self, value: &T) -> Result<(), DisconnectError> {
         let mut line = serde_json::to_vec(value).map_err(|_| DisconnectError)?;
         line.push(b'\n');
         self.lines.send(line.into()).map_err(|_| DisconnectError)

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::endpoint::{tag_of, tagged_with};
 
 /// The page and its policy.
-pub struct Page {
+pub(crate) struct Page {
     html: Bytes,
     /// The compressed HTML. Most clients accept gzip, and compressing the page for each client would be most of the server's
     /// work.
@@ -26,7 +26,7 @@ pub struct Page {
 
 impl Page {
     /// Creates the page with its policy.
-    pub fn new(html: String) -> Page {
+    pub(crate) fn new(html: String) -> Page {
         let hashes: String = scripts(&html)
             .map(|script| format!(" 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script))))
             .collect();
@@ -42,7 +42,7 @@ impl Page {
     }
 
     /// Builds the response to a request with `headers`.
-    pub fn answer(&self, headers: &HeaderMap) -> Response {
+    pub(crate) fn answer(&self, headers: &HeaderMap) -> Response {
         let compressed = accepts_gzip(headers);
         let body = if compressed { &self.gzip } else { &self.html };
         let kind = "text/html; charset=utf-8";

@@ -22,7 +22,7 @@ const MOST_IOS: u64 = 1000;
 
 /// The path of a result.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct ResultPath {
+pub(crate) struct ResultPath {
     /// The id of the result, from the shelf.
     #[schemars(length(min = 1))]
     pub id: String,
@@ -30,7 +30,7 @@ pub struct ResultPath {
 
 /// The path of a run.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct RunPath {
+pub(crate) struct RunPath {
     /// The id of the result, from the shelf.
     #[schemars(length(min = 1))]
     pub id: String,
@@ -42,7 +42,7 @@ pub struct RunPath {
 /// The query for a window of a run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct WindowQuery {
+pub(crate) struct WindowQuery {
     /// The position of the first IO; 0 by default.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
@@ -56,7 +56,7 @@ pub struct WindowQuery {
 /// The query for the outline of a window.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct OutlineQuery {
+pub(crate) struct OutlineQuery {
     /// The position of the first IO; 0 by default.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
@@ -74,7 +74,7 @@ pub struct OutlineQuery {
 /// The query for single IOs of a run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct IosQuery {
+pub(crate) struct IosQuery {
     /// The position of the first IO; 0 by default.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
@@ -87,7 +87,7 @@ pub struct IosQuery {
 /// The query for a time range of a run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ActivitiesQuery {
+pub(crate) struct ActivitiesQuery {
     /// The start of the range, in ns from the start of the run; 0 by default.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
@@ -101,7 +101,7 @@ pub struct ActivitiesQuery {
 /// The query for the colours of an experiment.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ColoursQuery {
+pub(crate) struct ColoursQuery {
     /// The micro-benchmark.
     pub micro_benchmark: String,
     /// The experiment.
@@ -122,14 +122,14 @@ pub struct ColoursQuery {
 /// The query for a comparison of results.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ComparisonQuery {
+pub(crate) struct ComparisonQuery {
     /// The results, separated by commas; the first is the baseline.
     #[schemars(regex(pattern = "^[^,]+(,[^,]+){0,15}$"))]
     pub ids: String,
 }
 
 /// A half-open range of positions of IOs, or of times.
-pub type Window = std::ops::Range<u64>;
+pub(crate) type Window = std::ops::Range<u64>;
 
 /// Returns the window from `from` to `to`; an empty window if `to` is before `from`.
 fn window(from: Option<u64>, to: Option<u64>) -> Window {
@@ -154,14 +154,14 @@ fn within(
 
 impl WindowQuery {
     /// Returns the window.
-    pub fn window(&self) -> Window {
+    pub(crate) fn window(&self) -> Window {
         window(self.from, self.to)
     }
 }
 
 impl OutlineQuery {
     /// Returns the window, and the number of stretches into which it is divided.
-    pub fn window(&self) -> Result<(Window, u64), Problem> {
+    pub(crate) fn window(&self) -> Result<(Window, u64), Problem> {
         let stretches = within("stretches", self.stretches, STRETCHES, 1, MOST_STRETCHES)?;
         Ok((window(self.from, self.to), stretches))
     }
@@ -169,7 +169,7 @@ impl OutlineQuery {
 
 impl IosQuery {
     /// Returns the window.
-    pub fn window(&self) -> Result<Window, Problem> {
+    pub(crate) fn window(&self) -> Result<Window, Problem> {
         let from = self.from.unwrap_or(0);
         let count = within("count", self.count, IOS, 0, MOST_IOS)?;
         Ok(from..from.saturating_add(count))
@@ -178,14 +178,14 @@ impl IosQuery {
 
 impl ActivitiesQuery {
     /// Returns the time range, in ns.
-    pub fn window(&self) -> Window {
+    pub(crate) fn window(&self) -> Window {
         window(self.from_ns, self.to_ns)
     }
 }
 
 impl ColoursQuery {
     /// Returns the window, and the number of columns.
-    pub fn window(&self) -> Result<(Window, u64), Problem> {
+    pub(crate) fn window(&self) -> Result<(Window, u64), Problem> {
         let columns = within("columns", self.columns, COLUMNS, 1, MOST_COLUMNS)?;
         Ok((window(self.from, self.to), columns))
     }
@@ -193,7 +193,7 @@ impl ColoursQuery {
 
 impl ComparisonQuery {
     /// Returns the ids, in order.
-    pub fn ids(&self) -> Result<Vec<String>, Problem> {
+    pub(crate) fn ids(&self) -> Result<Vec<String>, Problem> {
         let ids: Vec<String> = self.ids.split(',').map(String::from).collect();
         // A deliberate fault that the fuzz targets must find: a panic on an empty id.
         if flashscope_block::canary::is_planted() && ids.contains(&String::new()) {

@@ -17,7 +17,7 @@ pub struct Problem {
 
 /// The body of an error response.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct ProblemBody {
+pub(crate) struct ProblemBody {
     /// The problem, where it is, and what to do.
     pub error: String,
 }

@@ -18,7 +18,7 @@ use crate::limits;
 
 /// Serves `router` until the future `stop` completes, then finishes open responses. Requests carry a [`ConnectInfo`] with
 /// the client's address.
-pub async fn run(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+pub(crate) async fn run(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
     let places = Arc::new(Semaphore::new(limits::CONNECTIONS));
     let under_way = GracefulShutdown::new();
     let mut http = hyper::server::conn::http1::Builder::new();

@@ -24,7 +24,7 @@ use crate::parameters::{
 use crate::problem::Problem;
 
 /// Adds the endpoints for views and comparisons.
-pub fn add(endpoints: Endpoints<App>) -> Endpoints<App> {
+pub(crate) fn add(endpoints: Endpoints<App>) -> Endpoints<App> {
     let mut of_runs = OfRuns(endpoints);
     visit_run_views(&mut of_runs);
     of_runs

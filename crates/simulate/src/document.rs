@@ -15,7 +15,7 @@ use flashscope_workload::state::Fill;
 use super::Simulation;
 
 /// Describes a failed IO: the error and the offset.
-pub fn failure(FailedIo { errno, offset, .. }: FailedIo) -> String {
+pub(crate) fn failure(FailedIo { errno, offset, .. }: FailedIo) -> String {
     let why = match errno {
         Errno::EOPNOTSUPP => ", a trim, which the FTL of this drive does not support,",
         _ => "",
@@ -24,7 +24,7 @@ pub fn failure(FailedIo { errno, offset, .. }: FailedIo) -> String {
 }
 
 /// Builds the document from a measurement. The caller adds the request, the heat map and the wall time.
-pub fn document(
+pub(crate) fn document(
     drive: &Drive,
     load: &Load,
     outcome: &Outcome<Counters>,

@@ -12,7 +12,7 @@ use super::{Error, Work};
 const DEFAULT_IOS: u64 = 1_000_000;
 
 /// Returns the load for a drive that accepts `device_depth` IOs at once.
-pub fn load(
+pub(crate) fn load(
     work: &Work,
     workload: &Workload,
     survey: Option<&Survey>,

@@ -99,14 +99,19 @@ mod text {
 
     use super::WarmUp;
 
-    pub fn serialize<S: Serializer>(value: &Option<WarmUp>, to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        value: &Option<WarmUp>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         match value {
             Some(warm_up) => to.collect_str(warm_up),
             None => to.serialize_none(),
         }
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<WarmUp>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<WarmUp>, D::Error> {
         let text = Option::<String>::deserialize(from)?;
         text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
     }

@@ -5,14 +5,14 @@ use rand::rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The response time of a fast IO in microseconds, from the paper's example (section 4.2).
-pub const FAST: f64 = 400.0;
+pub(crate) const FAST: f64 = 400.0;
 
 /// The response time of a slow IO in microseconds, from the paper's example (section 4.2).
-pub const SLOW: f64 = 27_000.0;
+pub(crate) const SLOW: f64 = 27_000.0;
 
 /// The distribution of response times in the running phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Constant, with a jitter of 1 %.
     Plain,
     /// Independent noise of 30 %.
@@ -48,7 +48,7 @@ pub(crate) const APERIODIC: [Kind; 7] = [
 ];
 
 /// A generator of a series of one kind.
-pub struct Script {
+pub(crate) struct Script {
     pub kind: Kind,
     rng: Xoshiro256PlusPlus,
     state: f64,
@@ -58,7 +58,7 @@ pub struct Script {
 
 impl Script {
     /// Creates a series that begins at a random point of its period.
-    pub fn new(kind: Kind, seed: u64) -> Script {
+    pub(crate) fn new(kind: Kind, seed: u64) -> Script {
         let mut script = Script::aligned(kind, seed);
         let period = kind.period().unwrap_or(1);
         let place = script.uniform();
@@ -68,7 +68,7 @@ impl Script {
 
     /// Creates a series that begins with a full period. The first IO is slow if the kind has slow
     /// IOs.
-    pub fn aligned(kind: Kind, seed: u64) -> Script {
+    pub(crate) fn aligned(kind: Kind, seed: u64) -> Script {
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut script = Script { kind, rng, state: 0.0, offset: 0, next: 0 };
         script.state = script.normal();
@@ -76,7 +76,7 @@ impl Script {
     }
 
     /// Returns a uniform random number between 0 and 1.
-    pub fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         Open01.sample(&mut self.rng)
     }
 
@@ -86,12 +86,12 @@ impl Script {
     }
 
     /// Returns log-normal noise with mean 1.
-    pub fn noise(&mut self, sigma: f64) -> f64 {
+    pub(crate) fn noise(&mut self, sigma: f64) -> f64 {
         (sigma * self.normal() - sigma * sigma / 2.0).exp()
     }
 
     /// Returns the next value.
-    pub fn value(&mut self) -> f64 {
+    pub(crate) fn value(&mut self) -> f64 {
         let expected = self.kind.expected(self.next + self.offset);
         let first = self.next == 0;
         self.next += 1;
@@ -115,12 +115,12 @@ impl Script {
     }
 
     /// Returns the next `count` values.
-    pub fn take(&mut self, count: usize) -> Vec<f64> {
+    pub(crate) fn take(&mut self, count: usize) -> Vec<f64> {
         (0..count).map(|_| self.value()).collect()
     }
 
     /// Returns the expected mean of `count` values after the first `skip`.
-    pub fn mean(&self, skip: usize, count: usize) -> f64 {
+    pub(crate) fn mean(&self, skip: usize, count: usize) -> f64 {
         let sum: f64 = (skip..skip + count).map(|i| self.kind.expected(i + self.offset)).sum();
         sum / count as f64
     }
@@ -128,7 +128,7 @@ impl Script {
 
 impl Kind {
     /// Returns the period of the series, if it has one.
-    pub fn period(self) -> Option<usize> {
+    pub(crate) fn period(self) -> Option<usize> {
         match self {
             Kind::Spikes(period) | Kind::Square(period) | Kind::Wave(period) => Some(period),
             _ => None,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// The values of `cleaning`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cleaning {
+pub(crate) enum Cleaning {
     None,
     /// One command that nothing interrupts.
     Whole,
@@ -18,7 +18,7 @@ pub enum Cleaning {
 /// The values of `cleaning_priority`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Priority {
+pub(crate) enum Priority {
     Low,
     Equal,
 }
@@ -26,7 +26,7 @@ pub enum Priority {
 /// How commands of an open loop arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Arrivals {
+pub(crate) enum Arrivals {
     Poisson,
     Constant,
 }
@@ -34,7 +34,7 @@ pub enum Arrivals {
 /// The die of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Placement {
+pub(crate) enum Placement {
     Random,
     RoundRobin,
 }
@@ -42,7 +42,7 @@ pub enum Placement {
 /// The order in which the host admits the commands of tenants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Arbitration {
+pub(crate) enum Arbitration {
     RoundRobin,
     Weighted,
 }
@@ -50,17 +50,17 @@ pub enum Arbitration {
 /// The order of events at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ties {
+pub(crate) enum Ties {
     Scheduled,
 }
 
 /// A command of a script: microseconds, kind, die, plane, row.
-pub type ScriptLine = (f64, String, u32, u32, u32);
+pub(super) type ScriptLine = (f64, String, u32, u32, u32);
 
 /// A tenant of the host. A missing field has the value that the case gives for all tenants.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Tenant {
+pub(crate) struct Tenant {
     pub queue_depth: Option<u32>,
     pub rate_per_s: Option<f64>,
     pub arrivals: Option<Arrivals>,
@@ -72,7 +72,7 @@ pub struct Tenant {
 /// A case. Times are microseconds.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Case {
+pub(crate) struct Case {
     pub name: String,
     pub set: String,
     pub channels: u32,
@@ -179,7 +179,7 @@ impl Default for Case {
 
 /// Converts microseconds to whole nanoseconds; a half rounds to the even number.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-pub fn nanoseconds(us: f64) -> u64 {
+pub(super) fn nanoseconds(us: f64) -> u64 {
     (us * 1000.0).round_ties_even() as u64
 }
 
@@ -188,13 +188,13 @@ impl Case {
     ///
     /// # Errors
     /// If a field is unknown, or a value is invalid.
-    pub fn read(value: serde_json::Value) -> Result<Case> {
+    pub(crate) fn read(value: serde_json::Value) -> Result<Case> {
         let case: Case = serde_json::from_value(value)?;
         case.check().with_context(|| case.title())?;
         Ok(case)
     }
 
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         format!("the case {:?}", self.name)
     }
 
@@ -228,11 +228,11 @@ impl Case {
         self.setup().map(drop)
     }
 
-    pub fn dies(&self) -> u32 {
+    pub(crate) fn dies(&self) -> u32 {
         self.channels * self.dies_per_channel
     }
 
-    pub fn parts(&self) -> Parts {
+    pub(crate) fn parts(&self) -> Parts {
         Parts {
             bus_of: (0..self.dies()).map(|die| die % self.channels).collect(),
             buses: self.channels,
@@ -242,7 +242,7 @@ impl Case {
     }
 
     /// Returns the settings of the scheduler.
-    pub fn setup(&self) -> Result<Setup> {
+    pub(crate) fn setup(&self) -> Result<Setup> {
         let names = || sched::KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
         let policy =
             *sched::kind(&self.policy).with_context(|| format!("policy is one of {}", names()))?;

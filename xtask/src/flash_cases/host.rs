@@ -50,7 +50,7 @@ struct Cleaner {
 
 /// A completed command.
 #[derive(Debug, Clone, Copy)]
-pub struct DoneCommand {
+pub(crate) struct DoneCommand {
     pub at: u64,
     pub latency: u64,
     pub op: Op,
@@ -59,7 +59,7 @@ pub struct DoneCommand {
 
 /// The counts at the start of the measurement.
 #[derive(Debug, Clone, Copy)]
-pub struct Mark {
+pub(crate) struct Mark {
     pub at: u64,
     pub commands: usize,
     pub busy: Busy,
@@ -67,7 +67,7 @@ pub struct Mark {
 }
 
 /// A case while it runs.
-pub struct Host<'a> {
+pub(crate) struct Host<'a> {
     case: &'a Case,
     scheduler: Scheduler,
     random: Twister,
@@ -93,7 +93,7 @@ pub struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    pub fn new(case: &'a Case) -> Result<Host<'a>> {
+    pub(crate) fn new(case: &'a Case) -> Result<Host<'a>> {
         let nanos = |times: &[f64]| times.iter().map(|us| nanoseconds(*us)).collect();
         let listed = case.tenants.clone().unwrap_or_else(|| vec![super::case::Tenant::default()]);
         let tenants = listed.iter().map(|tenant| {
@@ -168,7 +168,7 @@ impl<'a> Host<'a> {
 
     /// Runs until `target` commands are done in total, and then handles all other events at the
     /// time of the last command.
-    pub fn run(&mut self, target: usize) {
+    pub(crate) fn run(&mut self, target: usize) {
         while self.done.len() < target {
             let Some(happened) = self.scheduler.advance(Nanos::MAX) else { return };
             self.happen(happened);
@@ -181,12 +181,12 @@ impl<'a> Host<'a> {
 
     /// Runs until the script is done. Returns the completion time of each command in microseconds.
     #[allow(clippy::cast_precision_loss, reason = "times of a script are short")]
-    pub fn run_script(&mut self) -> Vec<f64> {
+    pub(crate) fn run_script(&mut self) -> Vec<f64> {
         self.run(self.script_done.len());
         self.script_done.iter().map(|done| *done as f64 / 1e3).collect()
     }
 
-    pub fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Mark {
         Mark {
             at: self.scheduler.now().0,
             commands: self.done.len(),

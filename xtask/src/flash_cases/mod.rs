@@ -19,7 +19,7 @@ use host::Host;
 use outcome::Row;
 
 /// Runs every case of a file and writes a row for each.
-pub fn run(cases: &Path, table: &Path) -> Result<()> {
+pub(crate) fn run(cases: &Path, table: &Path) -> Result<()> {
     let text = std::fs::read_to_string(cases)
         .with_context(|| format!("cannot read {}", cases.display()))?;
     let cases: Vec<serde_json::Value> = serde_json::from_str(&text)
@@ -43,7 +43,7 @@ pub fn run(cases: &Path, table: &Path) -> Result<()> {
 }
 
 /// Runs a case.
-pub fn run_case(case: &Case) -> Result<Row> {
+pub(crate) fn run_case(case: &Case) -> Result<Row> {
     let mut host = Host::new(case)?;
     if case.script.is_some() {
         let done = host.run_script();

@@ -15,7 +15,7 @@ const STUDENT_T: f64 = 2.023;
 
 /// A row of the table.
 #[derive(Debug)]
-pub struct Row {
+pub(crate) struct Row {
     name: String,
     set: String,
     pub commands: usize,
@@ -59,7 +59,7 @@ const FIGURES: [(&str, Figure); 4] = [
 
 impl Row {
     /// Returns the row of a script.
-    pub fn of_script(case: &Case, done_us: Vec<f64>) -> Row {
+    pub(crate) fn of_script(case: &Case, done_us: Vec<f64>) -> Row {
         Row {
             name: case.name.clone(),
             set: case.set.clone(),
@@ -71,7 +71,7 @@ impl Row {
     }
 
     /// Returns the row of the commands measured since `mark`.
-    pub fn of_run(case: &Case, host: &Host<'_>, mark: &Mark) -> Row {
+    pub(crate) fn of_run(case: &Case, host: &Host<'_>, mark: &Mark) -> Row {
         let (end, measured) = (host.mark(), &host.done[mark.commands..]);
         let elapsed = float(end.at - mark.at);
         let mut row = Row {
@@ -131,7 +131,7 @@ impl Row {
 
     /// Returns a figure by its column.
     #[cfg(test)]
-    pub fn figure(&self, name: &str) -> Option<f64> {
+    pub(crate) fn figure(&self, name: &str) -> Option<f64> {
         self.figures.iter().find(|(column, _)| column == name)?.1
     }
 
@@ -191,7 +191,7 @@ fn digits(value: f64) -> String {
 }
 
 /// Writes a table of rows.
-pub fn write(path: &Path, rows: &[Row]) -> Result<()> {
+pub(super) fn write(path: &Path, rows: &[Row]) -> Result<()> {
     let columns: Vec<String> = rows
         .iter()
         .map(|row| &row.figures)

@@ -5,7 +5,7 @@ const SIZE: usize = 624;
 const SHIFT: usize = 397;
 
 /// The Mersenne Twister MT19937 (Matsumoto and Nishimura, ACM TOMACS 8, 1998).
-pub struct Twister {
+pub(super) struct Twister {
     state: [u32; SIZE],
     next: usize,
 }
@@ -13,7 +13,7 @@ pub struct Twister {
 impl Twister {
     /// Creates a generator with the seed of `random.Random(seed)`.
     #[allow(clippy::cast_possible_truncation, reason = "takes the seed apart")]
-    pub fn new(seed: u64) -> Twister {
+    pub(super) fn new(seed: u64) -> Twister {
         let mut state = [0u32; SIZE];
         state[0] = 19_650_218;
         for index in 1..SIZE {
@@ -69,19 +69,19 @@ impl Twister {
     }
 
     /// Returns a number from 0 to below 1, as `random()`.
-    pub fn unit(&mut self) -> f64 {
+    pub(super) fn unit(&mut self) -> f64 {
         let (high, low) = (self.word() >> 5, self.word() >> 6);
         (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
     }
 
     /// Returns a whole number below `count`, as `int(random() * count)`.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below count")]
-    pub fn below(&mut self, count: u32) -> u32 {
+    pub(super) fn below(&mut self, count: u32) -> u32 {
         (self.unit() * f64::from(count)) as u32
     }
 
     /// Returns an exponentially distributed number, as `expovariate(rate)`.
-    pub fn exponential(&mut self, rate: f64) -> f64 {
+    pub(super) fn exponential(&mut self, rate: f64) -> f64 {
         -(1.0 - self.unit()).ln() / rate
     }
 }

@@ -2,7 +2,7 @@
 
 /// A string literal.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Literal {
+pub(super) struct Literal {
     /// The line on which it begins, from 1.
     pub line: usize,
     /// Its text, on one line; escapes other than line breaks stay as they are.
@@ -10,7 +10,7 @@ pub struct Literal {
 }
 
 /// Returns the string literals outside of comments and of the tests at the end of the file.
-pub fn literals(source: &str) -> Vec<Literal> {
+pub(super) fn literals(source: &str) -> Vec<Literal> {
     let code = source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let mut literals = Vec::new();
     let mut rest = code;

@@ -3,7 +3,7 @@
 use super::{Finding, OPENINGS, Rule, glossary_findings};
 
 /// The most words of a sentence; a code span counts as one word.
-pub const MOST_WORDS: usize = 30;
+pub(super) const MOST_WORDS: usize = 30;
 
 /// Verbs of speech and perception, whose passive hides who speaks or perceives.
 const HIDDEN_SPEAKER: [&str; 4] = ["asked", "said", "seen", "told"];
@@ -23,7 +23,7 @@ struct Block {
 }
 
 /// Returns every place of a Markdown page that breaks a rule. Code, tables, comments and HTML are left out.
-pub fn findings(page: &str) -> Vec<Finding> {
+pub(super) fn findings(page: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for block in blocks(page) {
         let text = plain(&block.text);
@@ -36,7 +36,7 @@ pub fn findings(page: &str) -> Vec<Finding> {
 }
 
 /// Returns the rules that the sentences of a message break, except for their length.
-pub fn message_findings(line: usize, message: &str) -> Vec<Finding> {
+pub(super) fn message_findings(line: usize, message: &str) -> Vec<Finding> {
     let of_sentences = sentences(message).into_iter().flat_map(|(_, text)| of_sentence(line, text));
     of_sentences.filter(|finding| finding.rule != Rule::Length).collect()
 }

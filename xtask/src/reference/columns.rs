@@ -8,14 +8,14 @@ use flashscope_block::column::COLUMNS;
 
 use super::with_table;
 
-pub const PATH: &str = "README.md";
+pub(crate) const PATH: &str = "README.md";
 
 const BEGIN: &str =
     "<!-- The columns: written by `cargo xtask schemas` from crates/block/src/column.rs. -->\n";
 const END: &str = "<!-- The end of the columns. -->\n";
 
 /// Returns the README with the current table.
-pub fn page() -> Result<String> {
+pub(crate) fn page() -> Result<String> {
     let readme = fs::read_to_string(PATH).context(PATH)?;
     let mut table = String::from("| column | |\n|---|---|\n");
     for column in COLUMNS {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use flashscope_drive::guard::SIGNATURES;
 use flashscope_drive::{DRIVE_OPTIONS, ENGINES};
 
-pub const PATH: &str = "docs/drives.md";
+pub(crate) const PATH: &str = "docs/drives.md";
 
 const INTRODUCTION: &str = "\
 # Real drives
@@ -127,7 +127,7 @@ fn signatures() -> String {
 }
 
 /// Returns the page.
-pub fn page() -> Result<String> {
+pub(crate) fn page() -> Result<String> {
     let mut page = INTRODUCTION.to_string();
     write!(page, "\n## Options\n\n| option | effect | example |\n|---|---|---|\n")?;
     for option in DRIVE_OPTIONS {

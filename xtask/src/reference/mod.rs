@@ -1,19 +1,19 @@
 //! The reference pages of the documentation, generated from doc comments and registries.
 
-pub mod columns;
-pub mod drives;
-pub mod papers;
-pub mod probe;
-pub mod profiles;
-pub mod unsafe_code;
-pub mod workloads;
+pub(crate) mod columns;
+pub(crate) mod drives;
+pub(crate) mod papers;
+pub(crate) mod probe;
+pub(crate) mod profiles;
+pub(crate) mod unsafe_code;
+pub(crate) mod workloads;
 
 use std::fmt::Write;
 
 use anyhow::{Result, bail};
 
 /// Replaces the table between two lines of a hand-written page.
-pub fn with_table(page: &str, (begin, end): (&str, &str), table: &str) -> Result<String> {
+pub(crate) fn with_table(page: &str, (begin, end): (&str, &str), table: &str) -> Result<String> {
     let parts = page
         .split_once(begin)
         .and_then(|(before, rest)| rest.split_once(end).map(|(_, after)| (before, after)));

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 use flashscope_papers::{ERRATA, ITEMS, Item, Paper};
 
-pub const PATH: &str = "docs/papers.md";
+pub(crate) const PATH: &str = "docs/papers.md";
 
 const INTRODUCTION: &str = "\
 # The papers, reproduced
@@ -36,7 +36,7 @@ generates eight workloads on a drive of 30 GiB and takes 18 minutes on a slow pr
 items together take half a minute.
 ";
 
-pub fn page() -> Result<String> {
+pub(crate) fn page() -> Result<String> {
     let mut page = String::from(INTRODUCTION);
     let mut last = None;
     for item in ITEMS {

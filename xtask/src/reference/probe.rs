@@ -6,7 +6,7 @@ use anyhow::Result;
 use flashscope_document::probe::{PARAMETERS, Spec, Unit};
 use flashscope_probe::PROBES;
 
-pub const PATH: &str = "docs/probe.md";
+pub(crate) const PATH: &str = "docs/probe.md";
 
 const INTRODUCTION: &str = "\
 # The probe
@@ -68,7 +68,7 @@ The profile reproduces the observed behaviour. Comments mark unknown fields as a
 ";
 
 /// Returns the page.
-pub fn page() -> Result<String> {
+pub(crate) fn page() -> Result<String> {
     let mut page = INTRODUCTION.to_string();
     page.push_str(
         "\n## Parameters\n\n`tolerance` is the largest error of a right finding.\n\n\

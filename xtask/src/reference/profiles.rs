@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::variants;
 
-pub const PATH: &str = "docs/profiles.md";
+pub(crate) const PATH: &str = "docs/profiles.md";
 
 const INTRODUCTION: &str = "\
 # Simulated drives
@@ -29,7 +29,7 @@ defaults describe the drive of that paper.
 ";
 
 /// Returns the page.
-pub fn page() -> Result<String> {
+pub(crate) fn page() -> Result<String> {
     let schema = serde_json::to_value(schemars::schema_for!(Profile))?;
     let mut page = INTRODUCTION.to_string();
     let kinds = setup::KINDS.iter().map(|k| (k.name, k.summary, k.source));

@@ -8,10 +8,10 @@ use anyhow::{Context, Result, bail};
 use crate::sources;
 
 /// The path of the page.
-pub const PATH: &str = "docs/unsafe.md";
+pub(crate) const PATH: &str = "docs/unsafe.md";
 
 /// Returns the page.
-pub fn page() -> Result<String> {
+pub(crate) fn page() -> Result<String> {
     let mut page = String::from(
         "# Unsafe code\n\n<!-- Written by `cargo xtask schemas` from the modules. -->\n\n\
          A lint refuses `unsafe` outside of the modules below, each of which states a reason. Another lint checks that each \

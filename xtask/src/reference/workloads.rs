@@ -9,7 +9,7 @@ use flashscope_workload::{Field, playback, synthetic};
 
 use super::variants;
 
-pub const PATH: &str = "docs/workloads.md";
+pub(crate) const PATH: &str = "docs/workloads.md";
 
 const INTRODUCTION: &str = "\
 # Workloads and traces
@@ -28,7 +28,7 @@ an impossible value; the error names the rule.
 ";
 
 /// Returns the page.
-pub fn page() -> Result<String> {
+pub(crate) fn page() -> Result<String> {
     let mut page = INTRODUCTION.to_string();
     let read = FORMATS.iter().map(|format| (format.name, format.summary, format.source));
     variants(&mut page, "Input formats (recognized by content, or by `format`)", read)?;

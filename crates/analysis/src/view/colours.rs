@@ -82,7 +82,7 @@ pub(super) struct Scale {
 
 impl Scale {
     #[allow(clippy::cast_precision_loss)] // far below 2⁵³ ns
-    pub fn of(facts: &Facts, runs: &[Run]) -> Scale {
+    pub(super) fn of(facts: &Facts, runs: &[Run]) -> Scale {
         let of_run = |run: &Run| facts.runs.iter().find(|facts| facts.run == run.id);
         let found = || runs.iter().filter_map(of_run).map(|facts| &facts.latency_ns);
         let low = found().map(|latency| latency.min).min().unwrap_or(1).max(1) as f64;
@@ -108,7 +108,12 @@ pub(super) struct Painter {
 }
 
 impl Painter {
-    pub fn new(runs: &[(u32, Rows)], window: Range<u64>, columns: u64, scale: Scale) -> Painter {
+    pub(super) fn new(
+        runs: &[(u32, Rows)],
+        window: Range<u64>,
+        columns: u64,
+        scale: Scale,
+    ) -> Painter {
         let longest = runs.iter().map(|(_, rows)| rows.total()).max().unwrap_or(0);
         let mut window = clamp(&window, longest);
         let count = window.end - window.start;
@@ -121,7 +126,12 @@ impl Painter {
         Painter { window, ios_per_column, scale, rows: vec![] }
     }
 
-    pub fn row(&mut self, run: u32, rows: &Rows, overview: Option<&Overview>) -> Result<(), Error> {
+    pub(super) fn row(
+        &mut self,
+        run: u32,
+        rows: &Rows,
+        overview: Option<&Overview>,
+    ) -> Result<(), Error> {
         let window = clamp(&self.window, rows.total());
         let mut columns = Columns::new(self.ios_per_column, self.scale);
         let mut read = window.clone();
@@ -139,7 +149,7 @@ impl Painter {
         Ok(())
     }
 
-    pub fn finish(self, micro_benchmark: &str, experiment: &str) -> Colours {
+    pub(super) fn finish(self, micro_benchmark: &str, experiment: &str) -> Colours {
         Colours {
             micro_benchmark: micro_benchmark.into(),
             experiment: experiment.into(),

@@ -59,7 +59,7 @@ pub(super) struct LatencySum {
 impl LatencySum {
     /// Adds the response time of an IO; `None` if it failed.
     #[inline]
-    pub fn push(&mut self, latency: Option<u64>) {
+    pub(super) fn push(&mut self, latency: Option<u64>) {
         if let Some(latency) = latency {
             self.ios += 1;
             // Damaged records may hold any value.
@@ -67,13 +67,13 @@ impl LatencySum {
         }
     }
 
-    pub fn join(&mut self, next: &LatencySum) {
+    pub(super) fn join(&mut self, next: &LatencySum) {
         self.ios += next.ios;
         self.latency_ns = self.latency_ns.saturating_add(next.latency_ns);
     }
 
     /// Subtracts the sums over the `first` IOs.
-    pub fn since(&self, first: &LatencySum) -> LatencySum {
+    pub(super) fn since(&self, first: &LatencySum) -> LatencySum {
         LatencySum {
             ios: self.ios.saturating_sub(first.ios),
             latency_ns: self.latency_ns.saturating_sub(first.latency_ns),
@@ -81,14 +81,14 @@ impl LatencySum {
     }
 
     /// Returns the mean response time in ns; `None` without IOs.
-    pub fn mean(&self) -> Option<u64> {
+    pub(super) fn mean(&self) -> Option<u64> {
         self.latency_ns.checked_div(self.ios)
     }
 }
 
 impl Extremes {
     #[inline]
-    pub fn push(&mut self, index: u64, record: &Record) {
+    pub(super) fn push(&mut self, index: u64, record: &Record) {
         if self.fastest.is_none_or(|fastest| record.latency < fastest.latency) {
             self.fastest = Some(OutlinePoint::new(index, record));
         }
@@ -104,7 +104,7 @@ impl Extremes {
     }
 
     /// Adds the extremes of the IOs after these.
-    pub fn join(&mut self, next: &Extremes) {
+    pub(super) fn join(&mut self, next: &Extremes) {
         let faster = |a: &OutlinePoint, b: &OutlinePoint| a.latency < b.latency;
         if next.fastest.is_some_and(|next| self.fastest.is_none_or(|this| faster(&next, &this))) {
             self.fastest = next.fastest;
@@ -118,13 +118,13 @@ impl Extremes {
     }
 
     /// Returns the extremes of a single IO of an outline.
-    pub fn of(shown: OutlinePoint) -> Extremes {
+    pub(super) fn of(shown: OutlinePoint) -> Extremes {
         let failed = shown.result.is_err().then_some(shown);
         Extremes { fastest: Some(shown), slowest: Some(shown), failed, ..Extremes::default() }
     }
 
     /// Returns the IOs to show, in order and without duplicates.
-    pub fn shown(&self) -> impl Iterator<Item = OutlinePoint> {
+    pub(super) fn shown(&self) -> impl Iterator<Item = OutlinePoint> {
         let mut shown = [self.fastest, self.slowest, self.failed];
         shown.sort_by_key(|shown| shown.map(|shown| shown.index));
         let repeated = |i: usize| i > 0 && shown[i] == shown[i - 1];

@@ -39,7 +39,7 @@ pub(super) struct RunningMeanBuilder {
 impl RunningMeanBuilder {
     /// Starts for a run whose statistics ignore the first `ignored` IOs. Points come after multiples of `step` IOs, and at the
     /// end of the run. With an overview, a start-up may end within a chunk, so this function reads the start-up from the rows.
-    pub fn of(
+    pub(super) fn of(
         rows: &Rows,
         ignored: u64,
         step: u64,
@@ -65,7 +65,7 @@ impl RunningMeanBuilder {
 
     /// Adds an IO; `latency` is `None` if it failed.
     #[inline]
-    pub fn push(&mut self, latency: Option<u64>) {
+    pub(super) fn push(&mut self, latency: Option<u64>) {
         self.so_far.push(latency);
         self.seen += 1;
         if self.seen == self.ignored {
@@ -92,7 +92,7 @@ impl RunningMeanBuilder {
         }
     }
 
-    pub fn finish(self) -> RunningMeans {
+    pub(super) fn finish(self) -> RunningMeans {
         self.means
     }
 }

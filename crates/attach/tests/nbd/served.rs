@@ -11,10 +11,10 @@ use flashscope_drive::StoreHeader;
 
 use crate::fixed::FixedLatencyDrive;
 
-pub const SIZE: Bytes = Bytes::mib(128);
+pub(crate) const SIZE: Bytes = Bytes::mib(128);
 
 /// A drive that is served until this is dropped.
-pub struct TestServer {
+pub(crate) struct TestServer {
     pub folder: tempfile::TempDir,
     pub address: nbd::Address,
     stop: Arc<AtomicBool>,
@@ -22,7 +22,7 @@ pub struct TestServer {
 }
 
 /// The options of a served drive.
-pub struct ServerOptions {
+pub(crate) struct ServerOptions {
     pub speed: Speed,
     pub takes: Nanos,
     pub exclusive: bool,
@@ -39,7 +39,7 @@ impl Default for ServerOptions {
 }
 
 impl TestServer {
-    pub fn new(options: &ServerOptions) -> TestServer {
+    pub(crate) fn new(options: &ServerOptions) -> TestServer {
         let folder = tempfile::tempdir().unwrap();
         let store = match options.kept {
             true => {
@@ -79,24 +79,24 @@ impl TestServer {
         TestServer { folder, address, stop, thread: Some(thread) }
     }
 
-    pub fn socket(&self) -> &Path {
+    pub(crate) fn socket(&self) -> &Path {
         match &self.address {
             nbd::Address::Unix(path) => path,
             nbd::Address::Tcp(address) => panic!("{address} is not a path"),
         }
     }
 
-    pub fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.folder.path().join("store")
     }
 
     /// Requests the end of the server.
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
     /// Stops the server and waits for its end.
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap();

@@ -7,8 +7,8 @@ use flashscope_attach::Export;
 use flashscope_attach::nbd::{Event, Offer, Session};
 use flashscope_block::{Bytes, Op};
 
-pub const OPTION_MAGIC: u64 = u64::from_be_bytes(*b"IHAVEOPT");
-pub const REQUEST_MAGIC: u32 = 0x2560_9513;
+pub(crate) const OPTION_MAGIC: u64 = u64::from_be_bytes(*b"IHAVEOPT");
+pub(crate) const REQUEST_MAGIC: u32 = 0x2560_9513;
 
 /// The maximum number of unprocessed bytes between two calls: the longest option.
 const MOST_LEFT: usize = 16 * 1024 + 16;
@@ -19,7 +19,7 @@ const SIZE: Bytes = Bytes(256 * 1024);
 const LONGEST: Bytes = Bytes(64 * 1024);
 
 /// Encodes an option of a client.
-pub fn option(number: u32, data: &[u8]) -> Vec<u8> {
+pub(crate) fn option(number: u32, data: &[u8]) -> Vec<u8> {
     let mut bytes = OPTION_MAGIC.to_be_bytes().to_vec();
     bytes.extend(number.to_be_bytes());
     bytes.extend(u32::try_from(data.len()).unwrap().to_be_bytes());
@@ -28,7 +28,7 @@ pub fn option(number: u32, data: &[u8]) -> Vec<u8> {
 }
 
 /// Encodes the data of the options INFO and GO, requesting all information.
-pub fn info(name: &str) -> Vec<u8> {
+pub(crate) fn info(name: &str) -> Vec<u8> {
     let mut bytes = u32::try_from(name.len()).unwrap().to_be_bytes().to_vec();
     bytes.extend(name.as_bytes());
     bytes.extend([0, 3, 0, 0, 0, 1, 0, 3]);
@@ -36,7 +36,7 @@ pub fn info(name: &str) -> Vec<u8> {
 }
 
 /// Encodes a request of a client.
-pub fn request(flags: u16, command: u16, cookie: u64, offset: u64, len: u32) -> Vec<u8> {
+pub(crate) fn request(flags: u16, command: u16, cookie: u64, offset: u64, len: u32) -> Vec<u8> {
     let mut bytes = REQUEST_MAGIC.to_be_bytes().to_vec();
     bytes.extend(flags.to_be_bytes());
     bytes.extend(command.to_be_bytes());
@@ -48,7 +48,7 @@ pub fn request(flags: u16, command: u16, cookie: u64, offset: u64, len: u32) -> 
 
 /// Generates a nearly valid conversation: options, requests, and a few changes. `below` returns a
 /// random number below its argument.
-pub fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
+pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
     // The properties of the drive, and the flags of the client.
     let mut bytes = vec![small(below(4)), 0, 0, 0, small(below(4))];
     for _ in 0..below(4) {
@@ -90,7 +90,7 @@ fn small(number: usize) -> u8 {
 
 /// The result of a conversation.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The requests to the drive, and the replies that need no access to it.
     pub events: Vec<String>,
     /// The bytes sent to the client.
@@ -101,7 +101,7 @@ pub struct Outcome {
 
 /// Runs a session with a client that sends `bytes`, first at once and then in pieces. The first
 /// byte selects the drive's properties. Checks that the results are equal and all requests valid.
-pub fn talk(bytes: &[u8]) -> Outcome {
+pub(crate) fn talk(bytes: &[u8]) -> Outcome {
     let (&kind, input_bytes) = bytes.split_first().unwrap_or((&0, &[]));
     let whole = listen(kind, input_bytes, usize::MAX);
     for step in [1 + usize::from(kind), 4099] {

@@ -20,7 +20,7 @@ use crate::{Failure, runtime, usage};
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
 /// Shows the activity of a drive until it is dropped.
-pub struct Activity {
+pub(super) struct Activity {
     monitor: Arc<Monitor>,
     address: Option<SocketAddr>,
     _status: Option<StatusSocket>,
@@ -29,7 +29,7 @@ pub struct Activity {
 
 impl Activity {
     /// Starts to show the activity. If `flashscope devices` cannot show it, prints a notice only.
-    pub fn start<A: Answer>(
+    pub(super) fn start<A: Answer>(
         args: &AttachArgs,
         drive: &Arc<AttachedDrive<A>>,
     ) -> Result<Activity, Failure> {
@@ -55,12 +55,12 @@ impl Activity {
     }
 
     /// Adds an address at which clients reach the drive.
-    pub fn attached_at(&self, place: &str) {
+    pub(super) fn attached_at(&self, place: &str) {
         self.monitor.attached_at(place);
     }
 
     /// Returns the address of the web page, if there is one.
-    pub fn page(&self) -> Option<String> {
+    pub(super) fn page(&self) -> Option<String> {
         self.address.map(|address| format!("http://{address}/"))
     }
 }

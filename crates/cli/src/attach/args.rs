@@ -39,7 +39,7 @@ use crate::serve::ListenArgs;
   flashscope attach sim:demo --ublk
   flashscope attach sim:demo --listen 127.0.0.1:7470
   flashscope attach file:scratch.img --nbd scratch.sock --record asked.parquet")]
-pub struct AttachArgs {
+pub(crate) struct AttachArgs {
     /// The drive: sim:PROFILE, /dev/NAME, file:PATH or null:
     #[arg(value_name = "DRIVE")]
     pub drive: String,

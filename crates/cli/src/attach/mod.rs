@@ -23,13 +23,13 @@ use crate::progress::LateBar;
 use crate::{Failure, print, stop, usage};
 
 use activity::Activity;
-pub use args::AttachArgs;
+pub(crate) use args::AttachArgs;
 use record::Recorder;
 
 /// The default address, with the port that is assigned to NBD.
 const NBD_ADDRESS: &str = "127.0.0.1:10809";
 
-pub fn attach(args: &AttachArgs) -> Result<(), Failure> {
+pub(crate) fn attach(args: &AttachArgs) -> Result<(), Failure> {
     let stop = stop::clean_end_flag()?;
     let recorder = args.record.as_deref().map(Recorder::start).transpose()?;
     serve(args, stop, recorder.as_ref().map(Recorder::tell))?;

@@ -22,14 +22,14 @@ const HELD: usize = 1 << 16;
 const BATCH: usize = 1 << 12;
 
 /// Writes a trace on a thread of its own.
-pub struct Recorder {
+pub(super) struct Recorder {
     sender: Sender<Completion>,
     thread: JoinHandle<Result<(), Error>>,
 }
 
 impl Recorder {
     /// Starts to record to a file, whose name determines the format.
-    pub fn start(path: &str) -> Result<Recorder, Failure> {
+    pub(super) fn start(path: &str) -> Result<Recorder, Failure> {
         let kind = writer::for_file(path).ok_or_else(|| {
             usage(anyhow!(
                 "--record: the name `{path}` does not determine the format: use a name that ends in {}",
@@ -44,7 +44,7 @@ impl Recorder {
 
     /// Returns a callback for completed requests. If a request cannot be written, [`Recorder::finish`] returns the
     /// error.
-    pub fn tell(&self) -> CompletionHook {
+    pub(super) fn tell(&self) -> CompletionHook {
         let sender = self.sender.clone();
         Box::new(move |completion| {
             let _ = sender.send(*completion);
@@ -52,7 +52,7 @@ impl Recorder {
     }
 
     /// Writes the remaining requests. All callbacks must have been dropped.
-    pub fn finish(self) -> Result<(), Failure> {
+    pub(super) fn finish(self) -> Result<(), Failure> {
         drop(self.sender);
         let written = self.thread.join().map_err(|_| anyhow!("the recorder panicked"))?;
         written.map_err(failure)

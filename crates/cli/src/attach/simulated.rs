@@ -16,7 +16,11 @@ use crate::{Failure, usage};
 const SEED: u64 = 1;
 
 /// Opens the drive `spec` with enough blocks for `--size`, and fills it. Also returns the seed of its profile.
-pub fn open(spec: &str, args: &AttachArgs, stop: &AtomicBool) -> Result<(Drive, u64), Failure> {
+pub(super) fn open(
+    spec: &str,
+    args: &AttachArgs,
+    stop: &AtomicBool,
+) -> Result<(Drive, u64), Failure> {
     let profile = setup::parse(spec).map_err(usage)?;
     let profile = match args.size {
         Some(size) => profile.sized(size).map_err(usage)?,

@@ -9,7 +9,7 @@ use flashscope_command::predict::{self, PredictArgs};
 use crate::progress::LateBar;
 use crate::{Failure, print};
 
-pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
+pub(crate) fn predict(args: &PredictArgs) -> Result<(), Failure> {
     if args.list.is_given {
         return Ok(write!(print::text_lines(), "{}", text::list())?);
     }

@@ -10,7 +10,7 @@ use flashscope_model::MODELS;
 use flashscope_predict::METHODS;
 
 /// Lists the models.
-pub fn list() -> String {
+pub(super) fn list() -> String {
     let mut text = String::from(
         "models (--model) that process every request, the most accurate for their FTL:\n",
     );
@@ -33,7 +33,7 @@ pub fn list() -> String {
 }
 
 /// Formats a prediction.
-pub fn text(report: &PredictionReport) -> String {
+pub(super) fn text(report: &PredictionReport) -> String {
     let passes = &report.passes;
     let mut text = format!(
         "{} on {} ({}), predicted by {}\n\n",

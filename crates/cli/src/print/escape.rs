@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 /// The notation of an escaped character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// As in Rust, for people: `\u{9b}`.
     Text,
     /// As in JSON, inside strings: `\u009b`.
@@ -97,7 +97,7 @@ fn escape(c: char, form: Form, out: &mut impl fmt::Write) -> fmt::Result {
 }
 
 /// A writer that escapes unsafe characters except line breaks, and bytes that are not UTF-8 as `\xff`.
-pub struct Escaping<W: Write> {
+pub(crate) struct Escaping<W: Write> {
     out: W,
     form: Form,
     /// The first bytes of a character whose remaining bytes are still to come.
@@ -105,7 +105,7 @@ pub struct Escaping<W: Write> {
 }
 
 impl<W: Write> Escaping<W> {
-    pub fn new(out: W, form: Form) -> Escaping<W> {
+    pub(crate) fn new(out: W, form: Form) -> Escaping<W> {
         Escaping { out, form, begun: Vec::new() }
     }
 

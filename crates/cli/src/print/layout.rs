@@ -2,7 +2,7 @@
 
 /// Aligns the cells of rows in columns, a space apart. Returns a line for each row.
 #[cfg(any(test, feature = "attach"))]
-pub fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
+pub(crate) fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
     let widths: [usize; N] = std::array::from_fn(|column| {
         rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
     });
@@ -15,7 +15,7 @@ pub fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
 
 /// Wraps a text between words to lines of at most `width` columns. The first line starts with `indent`, further ones with
 /// `hanging`. A longer word stays whole, on a line of its own.
-pub fn wrapped(text: &str, indent: &str, hanging: &str, width: usize) -> String {
+pub(crate) fn wrapped(text: &str, indent: &str, hanging: &str, width: usize) -> String {
     let mut lines = String::new();
     let (mut line, mut is_empty) = (indent.to_owned(), true);
     for word in text.split_whitespace() {

@@ -2,7 +2,7 @@
 //! `clippy.toml` forbids the standard streams elsewhere.
 
 mod escape;
-pub mod layout;
+pub(crate) mod layout;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -22,12 +22,12 @@ use crate::args::TerminalArgs;
 static TERMINAL: OnceLock<TerminalArgs> = OnceLock::new();
 
 /// Sets the options for progress, notes and colour.
-pub fn set(terminal: &TerminalArgs) {
+pub(crate) fn set(terminal: &TerminalArgs) {
     let _ = TERMINAL.set(terminal.clone());
 }
 
 /// Returns the options for progress, notes and colour.
-pub fn terminal() -> &'static TerminalArgs {
+pub(crate) fn terminal() -> &'static TerminalArgs {
     TERMINAL.get_or_init(TerminalArgs::default)
 }
 
@@ -65,7 +65,7 @@ fn is_coloured() -> bool {
 
 /// Prints the error with which a command ends.
 #[allow(clippy::disallowed_methods, reason = "only the colour is not escaped")]
-pub fn failure(words: &str) {
+pub(crate) fn failure(words: &str) {
     if is_coloured() {
         // Standard error may be closed.
         let _ = io::stderr().write_all(b"\x1b[1;31mflashscope:\x1b[0m ");
@@ -76,7 +76,7 @@ pub fn failure(words: &str) {
 }
 
 /// Prints a note on standard error, unless `--quiet` is given.
-pub fn note(words: fmt::Arguments) {
+pub(crate) fn note(words: fmt::Arguments) {
     if !terminal().quiet {
         to_user(words);
     }
@@ -89,7 +89,7 @@ macro_rules! notice {
 pub(crate) use notice;
 
 /// Prints a result, as JSON or as text.
-pub fn document(
+pub(crate) fn document(
     json: JsonArgs,
     document: &impl Serialize,
     text: impl FnOnce() -> String,
@@ -105,14 +105,14 @@ pub fn document(
 }
 
 /// Returns the path of a result, with the command that shows it.
-pub fn result(path: &Path) -> String {
+pub(crate) fn result(path: &Path) -> String {
     let path = path.display();
     format!("\nresult: {path}\nsee it: flashscope report {path}\n")
 }
 
 /// Prints a line and flushes it, because the reader of a pipe may wait for it.
 #[cfg(feature = "serve")]
-pub fn line(mut out: impl Write, words: &impl fmt::Display) -> io::Result<()> {
+pub(crate) fn line(mut out: impl Write, words: &impl fmt::Display) -> io::Result<()> {
     writeln!(out, "{words}")?;
     out.flush()
 }
@@ -134,7 +134,7 @@ fn standard_output(form: Form) -> Escaping<StdoutLock<'static>> {
 
 /// Returns standard output for data such as a trace. On a terminal it is escaped; programs receive the bytes unchanged.
 #[allow(clippy::disallowed_methods, reason = "the output is escaped here")]
-pub fn data() -> Box<dyn Write + Send> {
+pub(crate) fn data() -> Box<dyn Write + Send> {
     let out = io::stdout();
     match out.is_terminal() {
         true => Box::new(Escaping::new(out, Form::Text)),
@@ -153,7 +153,7 @@ pub(crate) fn to_user(words: fmt::Arguments) {
 
 /// Prints an error about the options, or the help, and returns the exit status. `clap` repeats the options, which may contain
 /// untrusted file names. If any of them is unsafe, the message is escaped and has no colour.
-pub fn options(error: &clap::Error) -> i32 {
+pub(crate) fn options(error: &clap::Error) -> i32 {
     let is_safe =
         |argument: OsString| argument.to_str().is_some_and(|text| !text.contains(is_unsafe));
     if std::env::args_os().all(is_safe) {

@@ -8,12 +8,12 @@ use std::path::Path;
 use flashscope_command::probe::{self, ProbeArgs, outcome};
 use flashscope_document::probe::ProbeReport;
 
-pub use text::text;
+pub(crate) use text::text;
 
 use crate::progress::LateBar;
 use crate::{Failure, print};
 
-pub fn probe(args: &ProbeArgs) -> Result<(), Failure> {
+pub(crate) fn probe(args: &ProbeArgs) -> Result<(), Failure> {
     if args.list.is_given {
         return Ok(write!(print::text_lines(), "{}", text::list())?);
     }

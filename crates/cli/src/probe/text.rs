@@ -15,7 +15,7 @@ use crate::print::layout;
 const WIDTH: usize = 96;
 
 /// Formats the findings: first the known parameters with their evidence, then the unknown ones with the reason.
-pub fn text(report: &ProbeReport) -> String {
+pub(crate) fn text(report: &ProbeReport) -> String {
     let mut out = String::new();
     head(&mut out, report);
     let (known, unknown): (Vec<_>, Vec<_>) =
@@ -125,7 +125,7 @@ fn by_reason<'r>(unknown: &[&'r StatedFinding]) -> Vec<(&'r str, Vec<String>)> {
 }
 
 /// Lists the parameters and the probes.
-pub fn list() -> String {
+pub(super) fn list() -> String {
     let mut out = String::from("parameters (--only):\n");
     for spec in PARAMETERS {
         line(&mut out, &format!("  {:<20} {} ({})", spec.name, spec.title, unit(spec)));

@@ -17,7 +17,7 @@ use flashscope_command::options::{JsonArgs, json_schema};
   flashscope reproduce agrawal-table3 --set 'drive=agrawal-2008?flash.page_program=250us'
   flashscope reproduce all --output book.html
   flashscope reproduce all --json")]
-pub struct ReproduceArgs {
+pub(crate) struct ReproduceArgs {
     /// The items, or `all`
     #[arg(value_name = "ITEM")]
     pub items: Vec<String>,

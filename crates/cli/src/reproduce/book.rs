@@ -18,7 +18,7 @@ use flashscope_result::write_output;
 const NAME: &str = "papers.html";
 
 /// Returns the file of the page. A path that does not end in .html is a folder, which is created.
-pub fn file(named: Option<&Path>) -> anyhow::Result<PathBuf> {
+pub(super) fn file(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let Some(named) = named else { return Ok(NAME.into()) };
     if named.extension().is_none_or(|ending| ending != "html") {
         fs::create_dir_all(named).with_context(|| format!("cannot create {}", named.display()))?;
@@ -34,7 +34,7 @@ pub fn file(named: Option<&Path>) -> anyhow::Result<PathBuf> {
 }
 
 /// Writes the page.
-pub fn write(reproductions: &Reproductions, path: &Path) -> anyhow::Result<()> {
+pub(super) fn write(reproductions: &Reproductions, path: &Path) -> anyhow::Result<()> {
     let page = papers_html(reproductions)?;
     check_output(path)?;
     Ok(write_output(path, &page)?)

@@ -11,14 +11,14 @@ use flashscope_command::{Progress, Step, Unit};
 use flashscope_drive::Clock;
 use flashscope_papers::{Error, ITEMS, Inputs, Item, Reproduction, Reproductions, Run, item};
 
-pub use self::args::ReproduceArgs;
+pub(crate) use self::args::ReproduceArgs;
 use crate::progress::LateBar;
 use crate::{Failure, print, stop, usage};
 
 /// The name for every item.
 const ALL: &str = "all";
 
-pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
+pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.items.is_empty() {
         return Ok(write!(print::text_lines(), "{}", text::list())?);
     }

@@ -9,7 +9,7 @@ use flashscope_papers::{
 };
 
 /// Lists the items.
-pub fn list() -> String {
+pub(super) fn list() -> String {
     let mut text = String::new();
     for item in ITEMS {
         let Item { id, expected, paper, place, title, .. } = item;
@@ -19,7 +19,7 @@ pub fn list() -> String {
 }
 
 /// Formats an item in a line, with its duration and its unexplained claims.
-pub fn line(item: &Reproduction, took: Nanos) -> String {
+pub(super) fn line(item: &Reproduction, took: Nanos) -> String {
     let Reproduction { id, state, paper, place, title, .. } = item;
     let took = format!("{:.1} s", took.as_secs_f64());
     let mut text = format!("{id:<20} {state:<14} {took:>8}  {paper}, {place}: {title}\n");
@@ -30,7 +30,7 @@ pub fn line(item: &Reproduction, took: Nanos) -> String {
 }
 
 /// Formats the number of items, and of their claims, by verdict.
-pub fn sum(reproductions: &Reproductions) -> String {
+pub(super) fn sum(reproductions: &Reproductions) -> String {
     let items = &reproductions.items;
     let counts = |states: &[State]| {
         let count = |of: &State| states.iter().filter(|state| *state == of).count();
@@ -49,7 +49,7 @@ pub fn sum(reproductions: &Reproductions) -> String {
 }
 
 /// Formats items with their inputs and all claims.
-pub fn text(reproductions: &Reproductions) -> String {
+pub(super) fn text(reproductions: &Reproductions) -> String {
     reproductions.items.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 

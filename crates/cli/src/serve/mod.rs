@@ -44,7 +44,7 @@ const PORT: u16 = 7470;
   flashscope serve results --listen 127.0.0.1:0 --json
   flashscope serve --trace hm_0.csv.gz --drive twin.toml
   flashscope serve --registry /srv/registry --listen 0.0.0.0")]
-pub struct ServeArgs {
+pub(crate) struct ServeArgs {
     /// Results, and folders with results up to three levels deep
     #[arg(default_value = ".", value_name = "DIR")]
     folders: Vec<PathBuf>,
@@ -79,7 +79,7 @@ pub struct ServeArgs {
 
 /// The address of a server.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
-pub struct ListenArgs {
+pub(crate) struct ListenArgs {
     /// Answer at this address, with or without a port; port 0 chooses a free port
     ///
     /// Everyone who can reach the address sees what the server shows, without a password. Unless it is a loopback
@@ -88,7 +88,7 @@ pub struct ListenArgs {
     pub address: Option<SocketAddr>,
 }
 
-pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
+pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let address = args.listen.address.unwrap_or_else(|| ([127, 0, 0, 1], PORT).into());
     if Access::of(&address) == Access::Network {
         notice!(
@@ -138,7 +138,7 @@ fn announce(address: SocketAddr, as_json: bool) {
 }
 
 /// Parses an address with or without a port, such as `127.0.0.1:7470` or `::1`.
-pub fn address(text: &str) -> anyhow::Result<SocketAddr> {
+pub(crate) fn address(text: &str) -> anyhow::Result<SocketAddr> {
     let whole = text.parse::<SocketAddr>().ok();
     let bare = || Some(SocketAddr::new(text.parse::<IpAddr>().ok()?, PORT));
     whole

@@ -29,7 +29,7 @@ const CHANGES: [(&str, &str); 6] = [
 
 /// Answers what-ifs by simulation. Requests can name profiles and workloads, and only those files that the operator of the
 /// server has named.
-pub struct Simulating {
+pub(super) struct Simulating {
     /// Profiles in TOML, such as twins.
     pub drives: Vec<PathBuf>,
     /// Traces.

@@ -9,7 +9,7 @@ use flashscope_simulate::Resources;
 use crate::progress::LateBar;
 use crate::{Failure, print, stop};
 
-pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let swept = match args.engine {
         Engine::Local => here(args)?,
         Engine::Ray => ray::sweep(args, stop::flag()?)?,

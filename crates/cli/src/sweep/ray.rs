@@ -44,7 +44,7 @@ enum Answer {
 ///
 /// # Errors
 /// If the package cannot be run, or reports an error.
-pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<SweepResult, Failure> {
+pub(super) fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<SweepResult, Failure> {
     let mut child = command(args).spawn().map_err(|error| missing(&error.to_string()))?;
     let answer = read_answer(&mut child, stop)?;
     let status = child.wait()?;

@@ -24,7 +24,7 @@ use crate::{Failure, interrupted, print, stop};
   flashscope trace convert financial.spc --output replay.iolog --speed 2 --from 10min --until 20min
   flashscope trace convert web.csv database.csv --output both.parquet --merge start
   blkparse -i sdb -o - | flashscope trace convert - --output sdb.csv.zst")]
-pub struct ConvertArgs {
+pub(super) struct ConvertArgs {
     /// The trace: a file, or `-` for standard input; several are merged by time
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
@@ -41,7 +41,7 @@ pub struct ConvertArgs {
     fields: Fields,
 }
 
-pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
+pub(super) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let kind = args.output.writer()?;
     let mut trace = input::open(&args.files, &args.fields)?;
     let output = args.output.open()?;

@@ -11,9 +11,9 @@ use crate::{Failure, print};
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   flashscope trace formats")]
-pub struct FormatsArgs {}
+pub(super) struct FormatsArgs {}
 
-pub fn formats(_: &FormatsArgs) -> Result<(), Failure> {
+pub(super) fn formats(_: &FormatsArgs) -> Result<(), Failure> {
     let mut text = String::from("read (--format, or by content):\n");
     for format in FORMATS {
         text += &format!("  {:<13} {}\n{:16}{}\n", format.name, format.summary, "", format.source);

@@ -10,7 +10,7 @@ use crate::print;
 use crate::{Failure, usage};
 
 /// Options for reading a trace: one for each field of a trace.
-pub struct Fields(Vec<(&'static str, String)>);
+pub(super) struct Fields(Vec<(&'static str, String)>);
 
 impl FromArgMatches for Fields {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
@@ -59,7 +59,7 @@ fn capitalized(text: &str) -> String {
 
 impl Fields {
     /// Returns the fields that the options set.
-    pub fn spec(&self) -> Result<Spec, Failure> {
+    pub(super) fn spec(&self) -> Result<Spec, Failure> {
         let mut spec = Spec::default();
         for (name, value) in &self.0 {
             spec.set(name, value).map_err(|error| usage(as_option(error)))?;
@@ -79,7 +79,7 @@ fn as_option(error: FieldError) -> anyhow::Error {
 }
 
 /// Opens the trace in these files.
-pub fn open(files: &[String], fields: &Fields) -> Result<Trace, Failure> {
+pub(super) fn open(files: &[String], fields: &Fields) -> Result<Trace, Failure> {
     fields.spec()?.open(files).map_err(failure)
 }
 

@@ -19,7 +19,7 @@ use crate::Failure;
 
 /// Analyse, convert and record IO traces.
 #[derive(clap::Args)]
-pub struct TraceArgs {
+pub(crate) struct TraceArgs {
     #[command(subcommand)]
     command: Command,
 }
@@ -33,7 +33,7 @@ enum Command {
     Formats(FormatsArgs),
 }
 
-pub fn trace(args: &TraceArgs) -> Result<(), Failure> {
+pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
     match &args.command {
         Command::Stat(args) => stat::stat(args),
         Command::Convert(args) => convert::convert(args),

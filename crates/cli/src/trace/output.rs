@@ -13,7 +13,7 @@ const STANDARD_OUTPUT: &str = "-";
 /// The file to write a trace to, and its format.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Output")]
-pub struct OutputArgs {
+pub(super) struct OutputArgs {
     /// Write the trace here; `-` is standard output, and names in .gz and .zst are compressed
     #[arg(long = "output", id = "output", short = 'o', value_name = "FILE")]
     pub name: String,
@@ -30,7 +30,7 @@ impl OutputArgs {
     }
 
     /// Opens the output.
-    pub fn open(&self) -> Result<Output, Failure> {
+    pub(super) fn open(&self) -> Result<Output, Failure> {
         match self.is_standard_output() {
             true => Ok(Output::stream("standard output", print::data())),
             false => Output::create(&self.name).map_err(failure),
@@ -39,7 +39,7 @@ impl OutputArgs {
 
     /// Returns the writer of the chosen format or, without a choice, of the format that the name of
     /// the output implies.
-    pub fn writer(&self) -> Result<&'static Kind, Failure> {
+    pub(super) fn writer(&self) -> Result<&'static Kind, Failure> {
         let names = || WRITERS.iter().map(|kind| kind.name);
         let list = || names().collect::<Vec<_>>().join(", ");
         match &self.format {

@@ -37,7 +37,7 @@ const RAW: &str = "blktrace";
   flashscope trace record /dev/nvme0n1 --output database.parquet
   flashscope trace record /dev/sdb --output boot.csv.gz --duration 60s
   flashscope trace record /dev/sdb1 --output everything.blktrace.zst")]
-pub struct RecordArgs {
+pub(super) struct RecordArgs {
     /// The block device: a drive or a partition; addresses in the trace count from the start of the drive
     #[arg(value_name = "DEVICE")]
     device: PathBuf,
@@ -63,7 +63,7 @@ enum Target {
     Requests(&'static Kind),
 }
 
-pub fn record(args: &RecordArgs) -> Result<(), Failure> {
+pub(super) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let target = target(&args.output)?;
     let output = args.output.open()?;
     let recording = start(args, &target)?;

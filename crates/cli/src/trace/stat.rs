@@ -31,7 +31,7 @@ use crate::{Failure, interrupted, print, usage};
   flashscope trace stat hm_0.csv.gz --html hm_0.html
   flashscope trace stat web.csv database.csv --merge start --volumes web_1,web_2 --json
   flashscope trace stat financial.spc --realign --from 10min --until 20min")]
-pub struct StatArgs {
+pub(super) struct StatArgs {
     /// The trace: a file, or `-` for standard input; several are merged by time
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
@@ -52,7 +52,7 @@ pub struct StatArgs {
     fields: Fields,
 }
 
-pub fn stat(args: &StatArgs) -> Result<(), Failure> {
+pub(super) fn stat(args: &StatArgs) -> Result<(), Failure> {
     let block = Characteristics::with_block(args.erase_block);
     let mut characteristics = block.map_err(|rule| usage(anyhow!("--erase-block: {rule}")))?;
     let mut reader = input::open(&args.files, &args.fields)?;

@@ -9,7 +9,7 @@ use flashscope_command::twin::{self, FitArgs, TwinArgs, TwinCommand};
 use crate::progress::LateBar;
 use crate::{Failure, print};
 
-pub fn twin(args: &TwinArgs) -> Result<(), Failure> {
+pub(crate) fn twin(args: &TwinArgs) -> Result<(), Failure> {
     match &args.command {
         TwinCommand::Fit(args) => fit(args),
         TwinCommand::Check(args) => {

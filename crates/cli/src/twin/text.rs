@@ -6,7 +6,7 @@ use flashscope_block::Nanos;
 use flashscope_document::twin::{Check, FillFit, Range, Twin, TwinPrediction};
 
 /// Formats a twin: its times, its choices and its misfit.
-pub fn twin(twin: &Twin) -> String {
+pub(super) fn twin(twin: &Twin) -> String {
     let mut text = format!("the twin of {}\n\n", twin.drive);
     let percent = 100.0 * twin.confidence;
     if let Some(fill) = &twin.fill {
@@ -80,7 +80,7 @@ fn nanos(nanos: f64) -> String {
 }
 
 /// Formats the comparison of a twin with results.
-pub fn check(check: &Check) -> String {
+pub(super) fn check(check: &Check) -> String {
     let mut text = String::new();
     for run in &check.runs {
         let covered = if run.mean.covered && run.p99.covered { "" } else { "  outside" };
@@ -122,7 +122,7 @@ pub fn check(check: &Check) -> String {
 }
 
 /// Formats the prediction of a twin.
-pub fn prediction(prediction: &TwinPrediction) -> String {
+pub(super) fn prediction(prediction: &TwinPrediction) -> String {
     let mut text = format!("{} on the twin of {}\n\n", prediction.workload, prediction.drive);
     let mut line = |name: &str, range: Range, show: &dyn Fn(f64) -> String| {
         let [value, low, high] = [range.value, range.low, range.high].map(show);

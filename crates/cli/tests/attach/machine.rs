@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 /// True if the test runs as root with /dev/fuse and all of `programs`.
-pub fn has_fuse(programs: &[&str]) -> bool {
+pub(crate) fn has_fuse(programs: &[&str]) -> bool {
     let root = success(Command::new("sh").args(["-c", "test $(id -u) -eq 0"]));
     is_there(root, "root")
         && is_there(Path::new("/dev/fuse").exists(), "/dev/fuse")
@@ -18,7 +18,7 @@ pub fn has_fuse(programs: &[&str]) -> bool {
 }
 
 /// True if all of `programs` are installed.
-pub fn has(programs: &[&str]) -> bool {
+pub(crate) fn has(programs: &[&str]) -> bool {
     let installed =
         |program: &str| success(Command::new("sh").args(["-c", &format!("command -v {program}")]));
     programs.iter().all(|program| is_there(installed(program), program))
@@ -33,13 +33,13 @@ fn is_there(there: bool, what: &str) -> bool {
 }
 
 /// Runs a program silently and returns true if it succeeds.
-pub fn success(command: &mut Command) -> bool {
+pub(crate) fn success(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|end| end.success())
 }
 
 /// Returns the output of a program, which must succeed.
 #[track_caller]
-pub fn output(command: &mut Command) -> String {
+pub(crate) fn output(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {}\n{message}", output.status);
@@ -48,19 +48,19 @@ pub fn output(command: &mut Command) -> String {
 
 /// Runs a program, which must succeed.
 #[track_caller]
-pub fn run(program: &str, arguments: &[&str]) -> String {
+pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
     output(Command::new(program).args(arguments))
 }
 
 /// Creates a folder that other users may enter.
-pub fn place() -> TempDir {
+pub(crate) fn place() -> TempDir {
     let place = TempDir::new().unwrap();
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o711)).unwrap();
     place
 }
 
 /// A running `flashscope attach`.
-pub struct AttachedDrive {
+pub(crate) struct AttachedDrive {
     process: Child,
     /// The mount point, if it is mounted.
     folder: Option<PathBuf>,
@@ -70,14 +70,14 @@ pub struct AttachedDrive {
 
 impl AttachedDrive {
     /// Attaches `drive` as a file below `place`, with more `options`.
-    pub fn fuse(place: &Path, drive: &str, options: &[&str]) -> AttachedDrive {
+    pub(crate) fn fuse(place: &Path, drive: &str, options: &[&str]) -> AttachedDrive {
         let folder = place.join("attached");
         fs::create_dir_all(&folder).unwrap();
         AttachedDrive::start(drive, "--fuse", &folder, options, Some(folder.clone()))
     }
 
     /// Attaches `drive` to a socket below `place`, with more `options`.
-    pub fn nbd(place: &Path, drive: &str, options: &[&str]) -> AttachedDrive {
+    pub(crate) fn nbd(place: &Path, drive: &str, options: &[&str]) -> AttachedDrive {
         AttachedDrive::start(drive, "--nbd", &place.join("socket"), options, None)
     }
 
@@ -101,13 +101,13 @@ impl AttachedDrive {
     }
 
     /// Kills the process, which simulates a power cut: data in its memory is lost.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
     /// Ends the process as Ctrl-C does, and returns its exit status.
-    pub fn stop(mut self) -> Option<i32> {
+    pub(crate) fn stop(mut self) -> Option<i32> {
         run("kill", &["-INT", &self.process.id().to_string()]);
         self.process.wait().unwrap().code()
     }
@@ -124,10 +124,10 @@ impl Drop for AttachedDrive {
 }
 
 /// A loop device over a file.
-pub struct Loop(pub String);
+pub(crate) struct Loop(pub String);
 
 impl Loop {
-    pub fn new(file: &str) -> Loop {
+    pub(crate) fn new(file: &str) -> Loop {
         let options = ["--find", "--show", "--direct-io=on"];
         Loop(output(Command::new("losetup").args(options).arg(file)).trim().into())
     }
@@ -148,10 +148,10 @@ impl Drop for Loop {
 }
 
 /// An ext4 file system of a device, mounted below a folder.
-pub struct MountedFileSystem(pub PathBuf);
+pub(crate) struct MountedFileSystem(pub PathBuf);
 
 impl MountedFileSystem {
-    pub fn new(device: &Loop, place: &Path) -> MountedFileSystem {
+    pub(crate) fn new(device: &Loop, place: &Path) -> MountedFileSystem {
         let folder = place.join("mounted");
         fs::create_dir_all(&folder).unwrap();
         run("mount", &["--types", "ext4", &device.0, folder.to_str().unwrap()]);

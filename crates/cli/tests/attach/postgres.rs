@@ -7,7 +7,7 @@ use crate::machine::{
 };
 
 /// Returns true if PostgreSQL and the other requirements are installed.
-pub fn has_postgres() -> bool {
+pub(crate) fn has_postgres() -> bool {
     let there = programs().is_some();
     if !there {
         println!("skipped: needs PostgreSQL");
@@ -23,14 +23,14 @@ fn programs() -> Option<PathBuf> {
 }
 
 /// A PostgreSQL server of the test, which runs as the user postgres on a socket in a folder.
-pub struct Postgres {
+pub(crate) struct Postgres {
     data: PathBuf,
     socket: PathBuf,
 }
 
 impl Postgres {
     /// Creates a new database cluster in a file system.
-    pub fn make(on: &MountedFileSystem, place: &Path) -> Postgres {
+    pub(crate) fn make(on: &MountedFileSystem, place: &Path) -> Postgres {
         let postgres = Postgres::of(on, place);
         for folder in [&postgres.data, &postgres.socket] {
             let folder = folder.to_str().unwrap();
@@ -42,12 +42,12 @@ impl Postgres {
     }
 
     /// Returns the cluster that exists in a file system.
-    pub fn of(on: &MountedFileSystem, place: &Path) -> Postgres {
+    pub(crate) fn of(on: &MountedFileSystem, place: &Path) -> Postgres {
         Postgres { data: on.0.join("database"), socket: place.join("socket") }
     }
 
     /// Starts the server with more `settings`.
-    pub fn start(&self, settings: &[&str]) -> bool {
+    pub(crate) fn start(&self, settings: &[&str]) -> bool {
         let mut options = format!("-k {} -c listen_addresses=", self.socket.display());
         for setting in settings {
             options += &format!(" -c {setting}");
@@ -57,29 +57,29 @@ impl Postgres {
         success(start.args(["--wait", "--options", &options, "--log"]).arg(log))
     }
 
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         output(self.control("stop").args(["--wait", "--mode=fast"]));
     }
 
     /// Kills the server, if it still runs.
-    pub fn kill(&self) {
+    pub(crate) fn kill(&self) {
         success(self.control("stop").args(["--wait", "--mode=immediate"]));
     }
 
     /// Returns the rows of the answer, one per line.
     #[track_caller]
-    pub fn ask(&self, statement: &str) -> String {
+    pub(crate) fn ask(&self, statement: &str) -> String {
         output(self.psql().args(["--command", statement]))
     }
 
-    pub fn psql(&self) -> Command {
+    pub(crate) fn psql(&self) -> Command {
         let mut psql = self.client("psql");
         psql.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"]);
         psql.args(["--set=ON_ERROR_STOP=1", "postgres"]);
         psql
     }
 
-    pub fn client(&self, program: &str) -> Command {
+    pub(crate) fn client(&self, program: &str) -> Command {
         let mut client = self.program(program);
         client.arg("--host").arg(&self.socket);
         client

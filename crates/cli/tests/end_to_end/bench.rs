@@ -97,13 +97,13 @@ fn forced_engine_is_used_and_recorded() {
 }
 
 /// A loop device on a file, until dropped.
-pub struct Loop {
+pub(crate) struct Loop {
     image: PathBuf,
     pub device: String,
 }
 
 impl Loop {
-    pub fn new(disk: &Scratch) -> Option<Loop> {
+    pub(crate) fn new(disk: &Scratch) -> Option<Loop> {
         let image = disk.at("image");
         fs::write(&image, vec![0; 32 << 20]).unwrap();
         let output = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
@@ -153,7 +153,7 @@ fn block_device_is_written_only_with_consent() {
     assert!(blocks_of_zeros(&fs::read(&block.image).unwrap()) == 0);
 }
 
-pub fn blocks_of_zeros(content: &[u8]) -> usize {
+pub(crate) fn blocks_of_zeros(content: &[u8]) -> usize {
     content.chunks(4096).filter(|block| block.iter().all(|byte| *byte == 0)).count()
 }
 

@@ -29,7 +29,7 @@ const FOUND: [&str; 12] = [
 ];
 
 /// Returns the contents of a result, without times of day and wall times.
-pub fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Value>) {
+pub(crate) fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Value>) {
     let folder = place.at(name);
     let inside = fs::read_dir(folder.join("activities")).into_iter().flatten();
     let records = fs::read_dir(folder.join("records")).unwrap();
@@ -52,7 +52,7 @@ pub fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Valu
 
 /// Kills a plan on a simulated drive at this many moments, resumes it each time, and asserts that the final bytes are those of
 /// an uninterrupted run, except for the history. Returns how many kills came during the plan.
-pub fn killed(times: usize) -> usize {
+pub(crate) fn killed(times: usize) -> usize {
     let place = Scratch::in_memory();
     place.run(&[&["bench", DRIVE, "--output", "whole", "--only", ONLY][..], &FOUND].concat()).ok();
     let whole = content(&place, "whole");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Scratch;
 
 /// Starts the server with `more` options, and returns it with the JSON that it announces.
-pub fn start(place: &Scratch, more: &[&str]) -> (Child, Value) {
+pub(crate) fn start(place: &Scratch, more: &[&str]) -> (Child, Value) {
     let arguments = [&["serve", "--listen", "127.0.0.1:0", "--json"], more].concat();
     let mut command = place.command(&arguments);
     let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -20,7 +20,7 @@ pub fn start(place: &Scratch, more: &[&str]) -> (Child, Value) {
 }
 
 /// Returns the complete response of the server at `address`.
-pub fn get(address: &str, path: &str) -> String {
+pub(crate) fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();

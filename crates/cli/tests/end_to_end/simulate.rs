@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{Running, Scratch};
 
 /// Returns a published schema.
-pub fn published(name: &str) -> Value {
+pub(crate) fn published(name: &str) -> Value {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas");
     serde_json::from_slice(&fs::read(format!("{folder}/{name}.schema.json")).unwrap()).unwrap()
 }
@@ -36,7 +36,7 @@ fn number(value: &Value) -> f64 {
 }
 
 /// Asserts that a value conforms to a schema. Panics at a keyword that our schemas do not use, because it would not be checked.
-pub fn assert_conforms(value: &Value, schema: &Value, root: &Value, path: &str) {
+pub(crate) fn assert_conforms(value: &Value, schema: &Value, root: &Value, path: &str) {
     if let Err(reason) = conforms(value, schema, root) {
         panic!("{path}: {reason}");
     }

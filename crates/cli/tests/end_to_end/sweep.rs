@@ -29,7 +29,7 @@ fn with_space(text: &str) -> Scratch {
 }
 
 /// Returns the files in the folder of a sweep, with their contents.
-pub fn content(place: &Scratch, name: &str) -> Vec<Vec<u8>> {
+pub(crate) fn content(place: &Scratch, name: &str) -> Vec<Vec<u8>> {
     let folder = place.at(name);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
     ["sweep.json", "points.parquet"].map(|name| fs::read(folder.join(name)).unwrap()).into()
@@ -97,7 +97,7 @@ fn number_of_jobs_changes_no_byte() {
 
 /// Kills or stops a sweep at this many moments, resumes it each time, and asserts that the final bytes are those of an
 /// uninterrupted sweep. Returns how many interruptions came during the sweep.
-pub fn killed(times: u64) -> usize {
+pub(crate) fn killed(times: u64) -> usize {
     let place = with_space(SPACE);
     place.run(&["sweep", "space.toml"]).ok();
     let whole = content(&place, "space.flashscope");

@@ -16,7 +16,7 @@ const FIRST_GUESS: Nanos = Nanos::micros(100);
 ///
 /// For a real drive the work ahead is measured in time, from the mean cost of reads and writes so far and the pauses of
 /// the plan. With virtual time pauses cost nothing, so work is measured in IOs.
-pub struct Ahead<'a> {
+pub(super) struct Ahead<'a> {
     sink: &'a mut dyn Progress,
     /// The current run, in words.
     now: String,
@@ -64,7 +64,7 @@ fn at_once(run: &Run) -> f64 {
 }
 
 impl<'a> Ahead<'a> {
-    pub fn new(manifest: &Manifest, forgot: bool, sink: &'a mut dyn Progress) -> Self {
+    pub(super) fn new(manifest: &Manifest, forgot: bool, sink: &'a mut dyn Progress) -> Self {
         let DeviceInfo { kind, .. } = manifest.device;
         #[allow(clippy::cast_precision_loss)]
         let guess = FIRST_GUESS.0 as f64;

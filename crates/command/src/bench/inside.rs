@@ -47,7 +47,7 @@ impl Inside {
 }
 
 /// Reports progress, and saves the internal activity of each run.
-pub struct Keeper<'a> {
+pub(super) struct Keeper<'a> {
     ahead: Ahead<'a>,
     inside: Option<Inside>,
     folder: &'a ResultFolder,
@@ -57,7 +57,7 @@ pub struct Keeper<'a> {
 }
 
 impl<'a> Keeper<'a> {
-    pub fn new(ahead: Ahead<'a>, inside: Option<Inside>, folder: &'a ResultFolder) -> Self {
+    pub(super) fn new(ahead: Ahead<'a>, inside: Option<Inside>, folder: &'a ResultFolder) -> Self {
         Keeper { ahead, inside, folder, began: Nanos(0), outcome: Ok(()) }
     }
 
@@ -65,7 +65,7 @@ impl<'a> Keeper<'a> {
     ///
     /// # Errors
     /// The first error in saving.
-    pub fn finish(self) -> Result<(), Error> {
+    pub(super) fn finish(self) -> Result<(), Error> {
         self.outcome
     }
 }

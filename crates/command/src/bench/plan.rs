@@ -91,7 +91,7 @@ fn save(plan: &Plan, path: &Path) -> Result<(), Failure> {
 }
 
 /// Reads a saved plan.
-pub fn read(path: &Path) -> Result<Plan, Failure> {
+pub(super) fn read(path: &Path) -> Result<Plan, Failure> {
     let text = fs::read(path)
         .with_context(|| format!("cannot read {}", path.display()))
         .map_err(Failure::Usage)?;

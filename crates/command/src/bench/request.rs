@@ -21,7 +21,7 @@ use crate::trace::{BenchTrace, LONGEST_IO};
 use crate::{Failure, Progress, names, usage};
 
 /// A request for a benchmark, checked as far as possible without the drive.
-pub struct BenchRequest<'a> {
+pub(super) struct BenchRequest<'a> {
     args: &'a BenchOptions,
     mode: Mode,
     pub purpose: Purpose,
@@ -91,7 +91,7 @@ impl Mode {
 impl BenchRequest<'_> {
     /// Checks a request. `confirmation` is the text that the user typed to allow writing; `seed` determines the data
     /// written.
-    pub fn new(
+    pub(super) fn new(
         args: &BenchOptions,
         confirmation: Option<String>,
         seed: u64,
@@ -122,7 +122,7 @@ impl BenchRequest<'_> {
     }
 
     /// Creates the options and the plan for a drive, within the budget if there is one.
-    pub fn plan(
+    pub(super) fn plan(
         &self,
         device: &mut dyn Device,
         stop: &AtomicBool,
@@ -139,7 +139,7 @@ impl BenchRequest<'_> {
 
     /// Creates the plan with an estimate of its time and bytes. Takes the cost of IOs from `costs`; without it, measures
     /// the cost with a few IOs.
-    pub fn estimated(
+    pub(super) fn estimated(
         &self,
         device: &mut dyn Device,
         costs: Option<Costs>,

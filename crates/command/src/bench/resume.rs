@@ -17,7 +17,7 @@ use crate::drives::Purpose;
 use crate::{Failure, Progress, drives, usage};
 
 /// Resumes the result at `path` at the run where it stopped.
-pub fn resume(
+pub(super) fn resume(
     path: &Path,
     args: &BenchArgs,
     stop: &AtomicBool,

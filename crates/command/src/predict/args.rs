@@ -18,7 +18,7 @@ use crate::options::{
 pub(crate) const PASS_IOS: u64 = 1_000_000;
 
 /// The default confidence level of intervals.
-pub const CONFIDENCE: f64 = 0.9;
+pub(super) const CONFIDENCE: f64 = 0.9;
 
 /// Predict the performance of a workload on a drive, by a model instead of a simulation.
 ///

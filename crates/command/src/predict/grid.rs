@@ -25,7 +25,7 @@ const BLOCK: Bytes = Bytes(1 << 20);
 
 /// Predicts the performance of a workload on the drive of a result.
 #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
-pub fn predict(
+pub(super) fn predict(
     args: &PredictArgs,
     result: &Path,
     watched: (&AtomicBool, &mut dyn Progress),

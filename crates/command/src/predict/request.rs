@@ -205,7 +205,7 @@ pub(super) struct AddressSpace {
 }
 
 impl AddressSpace {
-    pub fn of(layout: &Layout) -> AddressSpace {
+    pub(super) fn of(layout: &Layout) -> AddressSpace {
         let page_size = layout.logical_page_size().into();
         AddressSpace { page_size, pages: layout.logical_pages().into() }
     }

@@ -37,13 +37,13 @@ pub(super) struct ChangeDetector {
 
 impl ChangeDetector {
     /// Creates a detector for a drive of `blocks` logical blocks.
-    pub fn new(blocks: u32) -> ChangeDetector {
+    pub(super) fn new(blocks: u32) -> ChangeDetector {
         let (len, fresh) = (Chart::default(), Chart::default());
         ChangeDetector { seen: vec![0; blocks as usize], piece: 0, pieces: 0, len, fresh }
     }
 
     /// Returns the number of pieces in the current stretch.
-    pub fn pieces(&self) -> u32 {
+    pub(super) fn pieces(&self) -> u32 {
         self.pieces
     }
 

@@ -25,7 +25,7 @@ pub(super) struct Cell {
 
 impl Cell {
     /// Returns the number of log blocks used, of `pages_per_block` pages each.
-    pub fn logs(&self, pages_per_block: u32) -> u64 {
+    pub(super) fn logs(&self, pages_per_block: u32) -> u64 {
         u64::from(self.used) + u64::from(self.in_round.div_ceil(pages_per_block))
     }
 
@@ -57,27 +57,27 @@ pub(super) struct Window {
 
 impl Window {
     /// Creates an empty window for a drive of `blocks` logical blocks.
-    pub fn new(blocks: u32) -> Window {
+    pub(super) fn new(blocks: u32) -> Window {
         let cells = vec![Cell::default(); blocks as usize];
         Window { cells, written: Vec::new(), pages: 0 }
     }
 
     /// Returns the number of pages written.
-    pub fn pages(&self) -> u64 {
+    pub(super) fn pages(&self) -> u64 {
         self.pages
     }
 
     /// Returns the blocks written.
-    pub fn written(&self) -> &[u32] {
+    pub(super) fn written(&self) -> &[u32] {
         &self.written
     }
 
-    pub fn cell(&self, block: u32) -> &Cell {
+    pub(super) fn cell(&self, block: u32) -> &Cell {
         &self.cells[block as usize]
     }
 
     /// Adds a part of a write. `len` is the length of the whole write in pages.
-    pub fn add(&mut self, part: Part, len: u64) {
+    pub(super) fn add(&mut self, part: Part, len: u64) {
         let cell = &mut self.cells[part.block as usize];
         let end = part.first + part.len;
         if !std::mem::replace(&mut cell.listed, true) {
@@ -96,7 +96,7 @@ impl Window {
     }
 
     /// Returns the number of log blocks used, of `pages_per_block` pages each.
-    pub fn logs(&self, pages_per_block: u32) -> u64 {
+    pub(super) fn logs(&self, pages_per_block: u32) -> u64 {
         self.written.iter().map(|block| self.cell(*block).logs(pages_per_block)).sum()
     }
 
@@ -114,14 +114,14 @@ impl Window {
     }
 
     /// Removes and returns the writes to one of the blocks.
-    pub fn take(&mut self) -> Option<Cell> {
+    pub(super) fn take(&mut self) -> Option<Cell> {
         let block = self.written.pop()?;
         self.pages -= self.cells[block as usize].pages;
         Some(std::mem::take(&mut self.cells[block as usize]))
     }
 
     /// Removes and returns the writes to a block that is about to be written again.
-    pub fn restart(&mut self, block: u32) -> Cell {
+    pub(super) fn restart(&mut self, block: u32) -> Cell {
         let cell = &mut self.cells[block as usize];
         self.pages -= cell.pages;
         std::mem::replace(cell, Cell { listed: true, ..Cell::default() })

@@ -18,7 +18,7 @@ const PACKAGE: Input = Input {
 };
 
 /// Section 2.2.
-pub const SECTION_2_2: Item = Item {
+pub(crate) const SECTION_2_2: Item = Item {
     id: "agrawal-section2.2",
     paper: Paper::Agrawal,
     place: "Section 2.2",
@@ -29,7 +29,7 @@ pub const SECTION_2_2: Item = Item {
 };
 
 /// Figure 2, in section 2.2.
-pub const FIGURE_2: Item = Item {
+pub(crate) const FIGURE_2: Item = Item {
     id: "agrawal-figure2",
     paper: Paper::Agrawal,
     place: "Figure 2",

@@ -7,7 +7,7 @@ use crate::test_bed::TestBed;
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State, Tolerance};
 
 /// Table 5, in section 4.3.
-pub const TABLE_5: Item = Item {
+pub(crate) const TABLE_5: Item = Item {
     id: "agrawal-table5",
     paper: Paper::Agrawal,
     place: "Table 5",

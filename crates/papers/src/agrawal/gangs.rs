@@ -17,7 +17,7 @@ const DRIVE: Input = Input {
 };
 
 /// Figure 6, in section 4.3.
-pub const FIGURE_6: Item = Item {
+pub(crate) const FIGURE_6: Item = Item {
     id: "agrawal-figure6",
     paper: Paper::Agrawal,
     place: "Figure 6",
@@ -31,7 +31,7 @@ pub const FIGURE_6: Item = Item {
 };
 
 /// Table 4, in section 4.3.
-pub const TABLE_4: Item = Item {
+pub(crate) const TABLE_4: Item = Item {
     id: "agrawal-table4",
     paper: Paper::Agrawal,
     place: "Table 4",
@@ -42,7 +42,7 @@ pub const TABLE_4: Item = Item {
 };
 
 /// Figure 7, in section 4.3.
-pub const FIGURE_7: Item = Item {
+pub(crate) const FIGURE_7: Item = Item {
     id: "agrawal-figure7",
     paper: Paper::Agrawal,
     place: "Figure 7",

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Section 5.2.
-pub const SECTION_5_2: Item = Item {
+pub(crate) const SECTION_5_2: Item = Item {
     id: "agrawal-section5.2",
     paper: Paper::Agrawal,
     place: "Section 5.2",

@@ -3,7 +3,7 @@ use flashscope_block::Nanos;
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
 /// Table 1, in section 2.
-pub const TABLE_1: Item = Item {
+pub(crate) const TABLE_1: Item = Item {
     id: "agrawal-table1",
     paper: Paper::Agrawal,
     place: "Table 1",

@@ -6,7 +6,7 @@ use crate::test_bed::TestBed;
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
 /// Table 2, in section 3.5.
-pub const TABLE_2: Item = Item {
+pub(crate) const TABLE_2: Item = Item {
     id: "agrawal-table2",
     paper: Paper::Agrawal,
     place: "Table 2",

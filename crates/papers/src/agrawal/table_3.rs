@@ -4,7 +4,7 @@ use flashscope_sim::SimDevice;
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State, Tolerance};
 
 /// Table 3, in section 4.4.
-pub const TABLE_3: Item = Item {
+pub(crate) const TABLE_3: Item = Item {
     id: "agrawal-table3",
     paper: Paper::Agrawal,
     place: "Table 3",

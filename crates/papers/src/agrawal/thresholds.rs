@@ -6,7 +6,7 @@ use crate::test_bed::TestBed;
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
 /// Figure 8, in section 4.3.
-pub const FIGURE_8: Item = Item {
+pub(crate) const FIGURE_8: Item = Item {
     id: "agrawal-figure8",
     paper: Paper::Agrawal,
     place: "Figure 8",

@@ -10,7 +10,7 @@ use flashscope_simulate::sweep::{Runner, Space, explore, finish};
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
 /// Table 6, in section 4.4.
-pub const TABLE_6: Item = Item {
+pub(crate) const TABLE_6: Item = Item {
     id: "agrawal-table6",
     paper: Paper::Agrawal,
     place: "Table 6",

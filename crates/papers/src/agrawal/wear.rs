@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Table 7, in section 5.1.
-pub const TABLE_7: Item = Item {
+pub(crate) const TABLE_7: Item = Item {
     id: "agrawal-table7",
     paper: Paper::Agrawal,
     place: "Tables 7 and 8, section 5.1",

@@ -9,9 +9,9 @@ use crate::test_bed::TestBed;
 use crate::{Error, Run};
 
 /// A workload that replaces a trace. Returns its mean response time on a full drive, in us.
-pub type Workload = fn(&Run<'_>, &Profile) -> Result<f64, Error>;
+pub(super) type Workload = fn(&Run<'_>, &Profile) -> Result<f64, Error>;
 
-pub const WORKLOADS: [(&str, Workload); 3] =
+pub(super) const WORKLOADS: [(&str, Workload); 3] =
     [("TPC-C", tpc_c), ("Exchange", exchange), ("IOzone", iozone)];
 
 /// The explanation for comparing shape and order only.
@@ -45,7 +45,7 @@ fn poisson(
 }
 
 /// Three reads per two writes at random addresses, 1 to 4 pages long, 900 per second (section 4.4).
-pub fn exchange(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
+pub(super) fn exchange(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
     run.check_interrupt()?;
     let mut bed = TestBed::filled(profile, Data::Random)?;
     let pages = bed.capacity() / PAGE;
@@ -69,7 +69,7 @@ pub(crate) fn tpc_c(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
 /// Sequential writes of 256 KiB, one at a time, offset by 16 KiB from a multiple of 32 KiB (section
 /// 4.2).
 #[allow(clippy::cast_precision_loss, reason = "few requests")]
-pub fn iozone(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
+pub(super) fn iozone(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
     run.check_interrupt()?;
     let mut bed = TestBed::filled(profile, Data::Random)?;
     let pages = bed.capacity() / PAGE;

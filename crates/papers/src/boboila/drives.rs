@@ -6,7 +6,7 @@ use crate::times::{median, range};
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
 /// Figure 4, in section IV.
-pub const FIGURE_4: Item = Item {
+pub(crate) const FIGURE_4: Item = Item {
     id: "boboila-figure4",
     paper: Paper::Boboila,
     place: "Figure 4",

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Section III.
-pub const EQUATIONS: Item = Item {
+pub(crate) const EQUATIONS: Item = Item {
     id: "boboila-equations",
     paper: Paper::Boboila,
     place: "Table I, equations 4 to 15",

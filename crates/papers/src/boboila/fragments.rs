@@ -6,7 +6,7 @@ use super::writes::Writes;
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State, Tolerance};
 
 /// Figure 1, in section III.
-pub const FIGURE_1: Item = Item {
+pub(crate) const FIGURE_1: Item = Item {
     id: "boboila-figure1",
     paper: Paper::Boboila,
     place: "Figure 1, equations 1 to 3",

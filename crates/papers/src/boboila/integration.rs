@@ -9,7 +9,7 @@ use super::SEED;
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
 /// Section III.C.
-pub const EQUATION_16: Item = Item {
+pub(crate) const EQUATION_16: Item = Item {
     id: "boboila-equation16",
     paper: Paper::Boboila,
     place: "Equations 16 to 18",

@@ -6,7 +6,7 @@ use super::workloads::{Drive, NOT_PUBLIC, by_workload};
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
 /// Figure 3, in sections III.C and IV.
-pub const FIGURE_3: Item = Item {
+pub(crate) const FIGURE_3: Item = Item {
     id: "boboila-figure3",
     paper: Paper::Boboila,
     place: "Figure 3",

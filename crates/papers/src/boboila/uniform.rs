@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Figure 2, in section III.
-pub const FIGURE_2: Item = Item {
+pub(crate) const FIGURE_2: Item = Item {
     id: "boboila-figure2",
     paper: Paper::Boboila,
     place: "Figure 2",

@@ -27,7 +27,7 @@ const PAPERS_PAGES: f64 = 15_728_640.0;
 const STRETCHES: Pieces = Pieces { ranges: Ranges::Whole, stretches: Stretches::LogList };
 
 /// Returns the name of the trace that the requests imitate.
-pub fn name_of(traits: &Traits) -> &'static str {
+pub(super) fn name_of(traits: &Traits) -> &'static str {
     traits.name.trim_start_matches("like-")
 }
 
@@ -37,14 +37,14 @@ pub(crate) fn by_workload() -> Axis {
 }
 
 /// A drive and its layout.
-pub struct Drive {
+pub(super) struct Drive {
     /// The profile of the drive.
     pub profile: Profile,
     layout: Layout,
 }
 
 /// The result of a simulated workload.
-pub struct Simulation {
+pub(super) struct Simulation {
     requests: Requests,
     passes: Passes,
     total: Total,
@@ -57,14 +57,14 @@ impl Drive {
     ///
     /// # Errors
     /// Fails if the profile does not allow this FTL.
-    pub fn of(profile: &Profile, ftl: &str) -> Result<Drive, Error> {
+    pub(super) fn of(profile: &Profile, ftl: &str) -> Result<Drive, Error> {
         let profile = Profile { ftl: ftl.into(), ..profile.clone() };
         let layout = profile.layout().map_err(|error| Error::input("drive", &error))?;
         Ok(Drive { profile, layout })
     }
 
     /// Returns the family of the FTL, which decides how costs are predicted.
-    pub fn family(&self) -> Family {
+    pub(super) fn family(&self) -> Family {
         model_family(&self.layout.ftl).unwrap_or(Family::PageMap)
     }
 
@@ -94,7 +94,7 @@ impl Drive {
     /// # Errors
     /// Fails if no model fits the drive, because the number of repeats comes from a model. Also fails
     /// if the run is interrupted.
-    pub fn simulate(&self, traits: &Traits, run: &Run<'_>) -> Result<Simulation, Error> {
+    pub(super) fn simulate(&self, traits: &Traits, run: &Run<'_>) -> Result<Simulation, Error> {
         let mut requests = self.requests(traits);
         let model = SelectedModel::for_drive(&self.layout).map_err(failed)?;
         let mut pools = self.pools(model)?;
@@ -124,7 +124,7 @@ impl Drive {
     ///
     /// # Errors
     /// Fails if no model of that name fits the drive.
-    pub fn predict(&self, model: &str, of: &mut Simulation) -> Result<f64, Error> {
+    pub(super) fn predict(&self, model: &str, of: &mut Simulation) -> Result<f64, Error> {
         let model = SelectedModel::named(model, &self.layout).map_err(failed)?;
         let total =
             repeat_passes(&of.passes, &mut self.pools(model)?, &mut of.requests).map_err(failed)?;
@@ -135,7 +135,7 @@ impl Drive {
     ///
     /// # Errors
     /// Fails if the workload writes nothing.
-    pub fn interpolate(
+    pub(super) fn interpolate(
         &self,
         points: &InterpolatedModel,
         of: &mut Simulation,
@@ -149,7 +149,7 @@ impl Drive {
     ///
     /// # Errors
     /// Fails if the profile is invalid, or on an interruption.
-    pub fn measure(
+    pub(super) fn measure(
         &self,
         lens: &[f64],
         frees: &[f64],
@@ -205,7 +205,7 @@ impl Drive {
 
 impl Simulation {
     /// Returns the equivalent throughput, which the paper calls write throughput.
-    pub fn throughput(&self) -> f64 {
+    pub(super) fn throughput(&self) -> f64 {
         throughput(&self.total, self.block)
     }
 

@@ -4,7 +4,7 @@ use super::SEED;
 
 /// An iterator over writes to `pages` pages, as first page and number of pages. Lengths are whole
 /// pages, geometrically distributed.
-pub struct Writes {
+pub(super) struct Writes {
     random: fastrand::Rng,
     pages: u64,
     /// The rate of an exponential distribution whose values, rounded up, are the lengths.
@@ -13,7 +13,7 @@ pub struct Writes {
 
 impl Writes {
     /// Creates the writes with a mean length of `mean_len` pages, at least 1.
-    pub fn new(pages: u64, mean_len: f64) -> Writes {
+    pub(super) fn new(pages: u64, mean_len: f64) -> Writes {
         let rate = if mean_len > 1.0 { -(-1.0 / mean_len).ln_1p() } else { f64::INFINITY };
         Writes { random: fastrand::Rng::with_seed(SEED), pages, rate }
     }

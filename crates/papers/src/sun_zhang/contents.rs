@@ -8,7 +8,7 @@ use crate::times::{mean, numbered};
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State, Tolerance};
 
 /// Figure 9, in section 4.2.
-pub const FIGURE_9: Item = Item {
+pub(crate) const FIGURE_9: Item = Item {
     id: "sun-zhang-figure9",
     paper: Paper::SunZhang,
     place: "Figures 9 to 12",
@@ -19,7 +19,7 @@ pub const FIGURE_9: Item = Item {
 };
 
 /// Figure 13, in section 4.2.
-pub const FIGURE_13: Item = Item {
+pub(crate) const FIGURE_13: Item = Item {
     id: "sun-zhang-figure13",
     paper: Paper::SunZhang,
     place: "Figures 13 to 15",

@@ -7,7 +7,7 @@ use crate::times::mean;
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State};
 
 /// Figure 16, in section 4.4.
-pub const FIGURE_16: Item = Item {
+pub(crate) const FIGURE_16: Item = Item {
     id: "sun-zhang-figure16",
     paper: Paper::SunZhang,
     place: "Figures 16 and 17",
@@ -18,7 +18,7 @@ pub const FIGURE_16: Item = Item {
 };
 
 /// Figure 18, in section 4.4.
-pub const FIGURE_18: Item = Item {
+pub(crate) const FIGURE_18: Item = Item {
     id: "sun-zhang-figure18",
     paper: Paper::SunZhang,
     place: "Figures 18 and 19",

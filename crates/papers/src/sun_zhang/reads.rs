@@ -6,7 +6,7 @@ use crate::times::{mean, median};
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State};
 
 /// Figure 2, in section 3.3.
-pub const FIGURE_2: Item = Item {
+pub(crate) const FIGURE_2: Item = Item {
     id: "sun-zhang-figure2",
     paper: Paper::SunZhang,
     place: "Figure 2",
@@ -17,7 +17,7 @@ pub const FIGURE_2: Item = Item {
 };
 
 /// Figure 3, in section 3.3.
-pub const FIGURE_3: Item = Item {
+pub(crate) const FIGURE_3: Item = Item {
     id: "sun-zhang-figure3",
     paper: Paper::SunZhang,
     place: "Figure 3",
@@ -28,7 +28,7 @@ pub const FIGURE_3: Item = Item {
 };
 
 /// Figure 7, in section 4.1.
-pub const FIGURE_7: Item = Item {
+pub(crate) const FIGURE_7: Item = Item {
     id: "sun-zhang-figure7",
     paper: Paper::SunZhang,
     place: "Figure 7",
@@ -39,7 +39,7 @@ pub const FIGURE_7: Item = Item {
 };
 
 /// Figure 8, in section 4.1.
-pub const FIGURE_8: Item = Item {
+pub(crate) const FIGURE_8: Item = Item {
     id: "sun-zhang-figure8",
     paper: Paper::SunZhang,
     place: "Figure 8",

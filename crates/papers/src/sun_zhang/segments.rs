@@ -6,7 +6,7 @@ use crate::test_bed::TestBed;
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State, Tolerance};
 
 /// Table 2, in section 4.3.
-pub const TABLE_2: Item = Item {
+pub(crate) const TABLE_2: Item = Item {
     id: "sun-zhang-table2",
     paper: Paper::SunZhang,
     place: "Table 2",

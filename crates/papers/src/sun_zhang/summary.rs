@@ -6,7 +6,7 @@ use crate::test_bed::TestBed;
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
 /// Table 1, in section 2.1.
-pub const TABLE_1: Item = Item {
+pub(crate) const TABLE_1: Item = Item {
     id: "sun-zhang-table1",
     paper: Paper::SunZhang,
     place: "Table 1",
@@ -17,7 +17,7 @@ pub const TABLE_1: Item = Item {
 };
 
 /// Table 3, in section 4.5.
-pub const TABLE_3: Item = Item {
+pub(crate) const TABLE_3: Item = Item {
     id: "sun-zhang-table3",
     paper: Paper::SunZhang,
     place: "Table 3",

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Figure 4, in section 3.3.
-pub const FIGURE_4: Item = Item {
+pub(crate) const FIGURE_4: Item = Item {
     id: "sun-zhang-figure4",
     paper: Paper::SunZhang,
     place: "Figure 4",
@@ -28,7 +28,7 @@ pub const FIGURE_4: Item = Item {
 };
 
 /// Figure 5, in section 3.3.
-pub const FIGURE_5: Item = Item {
+pub(crate) const FIGURE_5: Item = Item {
     id: "sun-zhang-figure5",
     paper: Paper::SunZhang,
     place: "Figures 5 and 6",

@@ -42,7 +42,7 @@ impl Method {
     /// The paper's method for SSDs: "we set IOCount to 1,024 for SR, RR and SW and to 5,120 for
     /// RW"; "each experiment was run three times". A quick run has fewer random writes but as many
     /// repeats: only the second repeat is free of the log blocks that the random state filled.
-    pub fn ssd(run: &Run<'_>) -> Method {
+    pub(super) fn ssd(run: &Run<'_>) -> Method {
         let random_write = if run.full { 5120 } else { 1024 };
         Method {
             io_count: PerBaseline { random_write, ..PerBaseline::same(1024) },
@@ -55,12 +55,12 @@ impl Method {
 
     /// The paper's method for other drives: "We set the IOCount to 512 in all cases for slow and/or
     /// small devices (USB drives, IDE module, and SD card)".
-    pub fn small(run: &Run<'_>) -> Method {
+    pub(super) fn small(run: &Run<'_>) -> Method {
         Method { io_count: PerBaseline::same(512), ..Method::ssd(run) }
     }
 
     /// The method for SSDs with fewer IOs in a quick run, for experiments with many runs.
-    pub fn few(run: &Run<'_>) -> Method {
+    pub(super) fn few(run: &Run<'_>) -> Method {
         let few = PerBaseline { random_write: 1024, ..PerBaseline::same(512) };
         let method = Method::ssd(run);
         if run.full { method } else { Method { io_count: few, ..method } }
@@ -281,7 +281,7 @@ fn plan(
 
 impl Measurement {
     /// Returns the mean response times of an experiment in ms, by ascending value of its parameter.
-    pub fn means(&self, benchmark: &str, experiment: &str) -> Vec<(i64, f64)> {
+    pub(super) fn means(&self, benchmark: &str, experiment: &str) -> Vec<(i64, f64)> {
         let mut means = BTreeMap::new();
         for facts in &self.facts.runs {
             let place = find_run(&self.manifest.micro_benchmarks, facts.run);
@@ -295,18 +295,18 @@ impl Measurement {
 
     /// Returns the mean response time in ms for one value of the parameter, or NaN if it was not
     /// measured.
-    pub fn mean(&self, benchmark: &str, experiment: &str, value: i64) -> f64 {
+    pub(super) fn mean(&self, benchmark: &str, experiment: &str, value: i64) -> f64 {
         let means = self.means(benchmark, experiment);
         means.iter().find(|(at, _)| *at == value).map_or(f64::NAN, |(_, mean)| *mean)
     }
 
     /// Returns the mean of a baseline, which is among the runs of the micro-benchmark `alignment`.
-    pub fn baseline(&self, baseline: Baseline) -> f64 {
+    pub(super) fn baseline(&self, baseline: Baseline) -> f64 {
         self.mean("alignment", baseline.name(), 0)
     }
 
     /// Returns the response times in ms of the experiment's run with `value`, or of its first run.
-    pub fn times(&self, benchmark: &str, experiment: &str, value: Option<i64>) -> Vec<f64> {
+    pub(super) fn times(&self, benchmark: &str, experiment: &str, value: Option<i64>) -> Vec<f64> {
         let benchmarks = self.manifest.micro_benchmarks.iter().filter(|b| b.name == benchmark);
         let mut runs = benchmarks
             .flat_map(|b| &b.experiments)
@@ -319,7 +319,7 @@ impl Measurement {
 
     /// Returns the relative spread of the repeats' means for each run, without the repeats before
     /// `first`, counted from 0.
-    pub fn spreads(&self, first: usize) -> Vec<f64> {
+    pub(super) fn spreads(&self, first: usize) -> Vec<f64> {
         let spread = |repeats: &Vec<f64>| {
             let [least, most] = range(repeats.iter().skip(first).copied());
             most / least - 1.0
@@ -328,7 +328,7 @@ impl Measurement {
     }
 
     /// Returns the phases of a baseline that the preparation found.
-    pub fn phases(&self, baseline: Baseline) -> Option<&BaselinePhases> {
+    pub(super) fn phases(&self, baseline: Baseline) -> Option<&BaselinePhases> {
         self.findings.phases.iter().find(|phases| phases.baseline == baseline)
     }
 }

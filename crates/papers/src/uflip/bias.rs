@@ -8,7 +8,7 @@ use crate::times::mean;
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State, Tolerance};
 
 /// Section 4.2: the paper's example, and the drive that it describes.
-pub const SECTION_4_2: Item = Item {
+pub(crate) const SECTION_4_2: Item = Item {
     id: "uflip-section4.2",
     paper: Paper::Uflip,
     place: "Section 4.2",

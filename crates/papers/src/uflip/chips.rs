@@ -4,7 +4,7 @@ use crate::test_bed::TestBed;
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State, Tolerance};
 
 /// The slide "Why should we consider flash devices?".
-pub const CHIPS: Item = Item {
+pub(crate) const CHIPS: Item = Item {
     id: "uflip-slides-chip",
     paper: Paper::UflipSlides,
     place: "Flash cells",

@@ -11,7 +11,7 @@ use crate::times::{mean, numbered};
 use crate::{Claim, Error, Item, Outcome, Paper, Run, Series, Tolerance};
 
 /// Section 4.1, and its figure in the slides.
-pub const SECTION_4_1: Item = Item {
+pub(crate) const SECTION_4_1: Item = Item {
     id: "uflip-section4.1",
     paper: Paper::Uflip,
     place: "Section 4.1, and Methodology (1) of the slides",

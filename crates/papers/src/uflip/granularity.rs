@@ -9,7 +9,7 @@ use crate::times::range;
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State, Tolerance};
 
 /// Section 5.2, "Effect of granularity".
-pub const FIGURE_6: Item = Item {
+pub(crate) const FIGURE_6: Item = Item {
     id: "uflip-figure6",
     paper: Paper::Uflip,
     place: "Figure 6",
@@ -20,7 +20,7 @@ pub const FIGURE_6: Item = Item {
 };
 
 /// Section 5.2, "Effect of granularity".
-pub const FIGURE_7: Item = Item {
+pub(crate) const FIGURE_7: Item = Item {
     id: "uflip-figure7",
     paper: Paper::Uflip,
     place: "Figure 7",

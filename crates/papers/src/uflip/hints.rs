@@ -5,7 +5,7 @@ use super::{DTI, MEMORIGHT, SAMSUNG, SEED};
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
 /// Section 5.3, and the other results of section 5.2.
-pub const HINTS: Item = Item {
+pub(crate) const HINTS: Item = Item {
     id: "uflip-hints",
     paper: Paper::Uflip,
     place: "Section 5.3",

@@ -10,7 +10,7 @@ use crate::times::{mean, numbered};
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, Series, State, Tolerance};
 
 /// Figure 5, in sections 4.3 and 5.1.
-pub const FIGURE_5: Item = Item {
+pub(crate) const FIGURE_5: Item = Item {
     id: "uflip-figure5",
     paper: Paper::Uflip,
     place: "Figure 5, section 4.3",

@@ -8,7 +8,7 @@ use crate::times::range;
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
 /// Section 5.2, "Effect of locality".
-pub const FIGURE_8: Item = Item {
+pub(crate) const FIGURE_8: Item = Item {
     id: "uflip-figure8",
     paper: Paper::Uflip,
     place: "Figure 8",

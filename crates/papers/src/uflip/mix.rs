@@ -6,7 +6,7 @@ use crate::times::range;
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State};
 
 /// The statement about mixes at the end of section 5.2.
-pub const MIXES: Item = Item {
+pub(crate) const MIXES: Item = Item {
     id: "uflip-mixes",
     paper: Paper::Uflip,
     place: "Section 5.2, other results: Mix",

@@ -7,7 +7,7 @@ use crate::times::mean;
 use crate::{Claim, Error, Item, Outcome, Paper, Run, State, Tolerance};
 
 /// The end of section 5.2.
-pub const OTHER_RESULTS: Item = Item {
+pub(crate) const OTHER_RESULTS: Item = Item {
     id: "uflip-section5.2",
     paper: Paper::Uflip,
     place: "Section 5.2, other results",

@@ -5,7 +5,7 @@ use flashscope_workload::pattern::{Address, Pattern, Timing};
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
 /// Figure 2, in section 3.1.
-pub const FIGURE_2: Item = Item {
+pub(crate) const FIGURE_2: Item = Item {
     id: "uflip-figure2",
     paper: Paper::Uflip,
     place: "Figure 2, section 3.1",

@@ -6,7 +6,7 @@ use crate::times::{mean, numbered};
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State, Tolerance};
 
 /// Figure 3, in section 5.1.
-pub const FIGURE_3: Item = Item {
+pub(crate) const FIGURE_3: Item = Item {
     id: "uflip-figure3",
     paper: Paper::Uflip,
     place: "Figure 3",
@@ -17,7 +17,7 @@ pub const FIGURE_3: Item = Item {
 };
 
 /// Figure 4, in section 5.1.
-pub const FIGURE_4: Item = Item {
+pub(crate) const FIGURE_4: Item = Item {
     id: "uflip-figure4",
     paper: Paper::Uflip,
     place: "Figure 4",

@@ -11,7 +11,7 @@ use crate::times::range;
 use crate::{Claim, Error, Item, Outcome, Paper, Run, State};
 
 /// Section 5.1.
-pub const SECTION_5_1: Item = Item {
+pub(crate) const SECTION_5_1: Item = Item {
     id: "uflip-section5.1",
     paper: Paper::Uflip,
     place: "Section 5.1",

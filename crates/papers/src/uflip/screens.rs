@@ -10,7 +10,7 @@ use crate::times::numbered;
 use crate::{Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State};
 
 /// The slide "Results: summary", and the screenshots of the visual tool.
-pub const SCREENS: Item = Item {
+pub(crate) const SCREENS: Item = Item {
     id: "uflip-slides-screens",
     paper: Paper::UflipSlides,
     place: "Results: summary, and the screens of the visual tool",

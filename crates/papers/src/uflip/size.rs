@@ -4,7 +4,7 @@ use flashscope_workload::uflip::{self, Experiment, MICRO_BENCHMARKS, PerBaseline
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
 /// The slide "Conclusion".
-pub const SIZE: Item = Item {
+pub(crate) const SIZE: Item = Item {
     id: "uflip-slides-size",
     paper: Paper::UflipSlides,
     place: "Conclusion",

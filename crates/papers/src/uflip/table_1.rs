@@ -6,7 +6,7 @@ use flashscope_workload::uflip::{Experiment, MICRO_BENCHMARKS, Setup};
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
 /// Table 1, in section 3.2.
-pub const TABLE_1: Item = Item {
+pub(crate) const TABLE_1: Item = Item {
     id: "uflip-table1",
     paper: Paper::Uflip,
     place: "Table 1, section 3.1",

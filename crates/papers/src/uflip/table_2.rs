@@ -5,7 +5,7 @@ use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, SAMSUNG};
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State, Tolerance};
 
 /// Table 2, in section 5.1.
-pub const TABLE_2: Item = Item {
+pub(crate) const TABLE_2: Item = Item {
     id: "uflip-table2",
     paper: Paper::Uflip,
     place: "Table 2",

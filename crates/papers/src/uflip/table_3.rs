@@ -9,7 +9,7 @@ use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, OFF, SAMSUNG, SEED};
 use crate::{Claim, Error, Item, Outcome, Paper, Run, State, Tolerance};
 
 /// Table 3, in section 5.2.
-pub const TABLE_3: Item = Item {
+pub(crate) const TABLE_3: Item = Item {
     id: "uflip-table3",
     paper: Paper::Uflip,
     place: "Table 3",
@@ -168,7 +168,7 @@ pub(super) fn select(benchmark: &str, experiment: &str, value: i64) -> bool {
 }
 
 impl Row {
-    pub fn claims(&self, found: &Measurement, profile: &Profile, count: f64) -> Vec<Claim> {
+    pub(super) fn claims(&self, found: &Measurement, profile: &Profile, count: f64) -> Vec<Claim> {
         let of = &found.facts.characteristics;
         let sw = found.baseline(Baseline::SequentialWrite);
         let ratio = |of: Option<Estimate>| of.map_or(f64::NAN, |estimate| estimate.value);

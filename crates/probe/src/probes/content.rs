@@ -20,7 +20,7 @@ const PASSES: u32 = 8;
 /// Zeros count as faster if they take less than this share of the time of random data.
 const CHEAPER: f64 = 0.92;
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "content",
     summary: "overwrites the same part of the drive with random data, with zeros, and with halves of \
                  both, in turns",

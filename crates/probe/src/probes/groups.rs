@@ -25,7 +25,7 @@ const SURE: f64 = 6.0;
 /// The least cost of a switch, as a share of the cost of a read.
 const LEAST_EFFECT: f64 = 0.03;
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "groups",
     summary: "reads 4 KiB at random places, and finds the division of the address space that explains \
                  their costs best; reads 4 KiB in order for comparison",

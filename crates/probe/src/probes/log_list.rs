@@ -38,7 +38,7 @@ const TRIMS_ALONE: f64 = 0.88;
 /// The least log-likelihood ratio between a list of log segments and chance that is evidence of the list.
 const CLEARLY: f64 = 8.0;
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "log-list",
     summary: "writes rounds to m segments, to neighbouring segments and to their first pages, and \
                  observes which writes wait for a merge, and how long",

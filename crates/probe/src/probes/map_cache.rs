@@ -32,7 +32,7 @@ const OUTLIER: f64 = 4.0;
 /// The rest in which the drive completes pending writes and cleaning.
 const REST: Nanos = Nanos::secs(10);
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "map-cache",
     summary: "reads few places repeatedly, many places once each, and random places within spans of \
                  different sizes, and compares the costs of looking up addresses",

@@ -32,7 +32,7 @@ const PLATTER_WINDOW: f64 = 0.8 * 0.9 * 4e6;
 /// The least probability of a stated medium.
 const SURE: f64 = 0.9;
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "medium",
     summary: "random short reads at short and long distances, long reads and, if these are \
                  inconclusive, random writes; looks for costs that only one medium has",

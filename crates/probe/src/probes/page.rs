@@ -35,7 +35,7 @@ const CLEAR: f64 = 60.0;
 /// The least effect, as a share of the cost of a read.
 const LEAST_EFFECT: f64 = 0.01;
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "page",
     summary: "reads the two logical blocks around every offset, in one read and in two simultaneous reads: one \
                  read costs more across the end of a page, and two reads cost less if a chunk ends there as well",

@@ -28,7 +28,7 @@ const TRIALS: usize = 12;
 /// The number of trials that decide whether there is any read-ahead.
 const FIRST_TRIALS: usize = 60;
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "read-ahead",
     summary: "three consecutive reads, a pause, and one short read further on, which is fast if the \
                  drive has read ahead",

@@ -68,7 +68,7 @@ const MOST_MISFIT: f64 = 4.0;
 /// The least cost of a further request, as a share of a read of one block.
 const LEAST_CUT: f64 = 0.06;
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "requests",
     summary: "reads of 4 to 640 KiB: cost by length, with a closer look at each step that may be a \
                  split; and writes of 4 to 120 KiB for comparison",

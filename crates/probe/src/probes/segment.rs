@@ -19,7 +19,7 @@ const FIRST: u64 = 8 << 20;
 /// The most bytes written.
 const MOST: u64 = 1 << 30;
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "segment",
     summary: "trims the drive, if it supports TRIM, writes in order, and measures the distance between \
                  writes that wait for a merge or an erase",

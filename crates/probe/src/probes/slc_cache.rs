@@ -19,7 +19,7 @@ const CLIFF: f64 = 1.3;
 /// The fewest writes on either side of the cliff.
 const LEAST: usize = 4;
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "slc-cache",
     summary: "analyses the run that fills the drive: the bandwidth falls when a cache of faster cells is full",
     source: "whole-drive fills, as reviewers of drives run them",

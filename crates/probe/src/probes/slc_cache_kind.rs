@@ -31,7 +31,7 @@ const SPREAD: f64 = 0.1;
 
 const KIND: Parameter = Parameter::SlcCacheKind;
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "slc-cache-kind",
     summary: "writes a region of a full drive, trims it and writes it again: the bandwidth falls after as \
                  many bytes as on the empty drive, or sooner",

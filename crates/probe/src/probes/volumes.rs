@@ -32,7 +32,7 @@ const MOST_APART: f64 = 0.2;
 /// The number of standard deviations needed for a mixed result: volumes with only some of the units are rare.
 const SURE: f64 = 4.0;
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "volumes",
     summary: "writes with many in flight to pages of one parallel unit, and to pages of two units in turns; \
                  the latter take half the time if each unit writes independently",

@@ -38,7 +38,7 @@ const LEAST_SURE: f64 = 0.72;
 /// The least ratio of the time of a write to a full buffer to the time of the writes before.
 const CLIFF: f64 = 1.25;
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "write-buffer",
     summary: "bursts of writes after a flush and a rest: the number of fast writes before writes wait for \
                  the flash, and whether reads of new data come from memory",
@@ -111,7 +111,7 @@ pub(super) struct Bursts {
 }
 
 impl Bursts {
-    pub fn new(lab: &mut Lab<'_>, unit: u64) -> Result<Bursts, Halt> {
+    pub(super) fn new(lab: &mut Lab<'_>, unit: u64) -> Result<Bursts, Halt> {
         let flushes = match lab.run("a flush, which the drive may not support", [Request::flush()])
         {
             Ok(_) => true,
@@ -125,7 +125,7 @@ impl Bursts {
 
     /// Appends requests that begin with an empty buffer: after a flush and a rest. If possible, the first request after the rest
     /// is another flush, without work, because drives and hosts need time to wake up.
-    pub fn begin(&self, all: &mut Vec<Request>, then: impl Iterator<Item = Request>) {
+    pub(super) fn begin(&self, all: &mut Vec<Request>, then: impl Iterator<Item = Request>) {
         if self.flushes {
             all.extend([Request::flush(), Request::flush().after(self.rest)]);
         }
@@ -153,7 +153,7 @@ impl Bursts {
     }
 
     /// Records a run. The next rest is long enough for the drive to write its data out.
-    pub fn note(&mut self, run: &Run) {
+    pub(super) fn note(&mut self, run: &Run) {
         let busy: u64 = run.records.iter().map(|record| record.latency.0).sum();
         self.rest = REST.max(Nanos(4 * busy));
         self.runs.push(run.number);

@@ -21,7 +21,7 @@ const READS: usize = 24;
 /// The most rewrites of one page.
 const MOST_REWRITES: usize = 8192;
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "write-buffer-kind",
     summary: "writes one page repeatedly, and reads pages whose neighbour was written later, to see \
                  whether a buffer keeps one copy of a page, and whether it evicts whole blocks",

@@ -13,14 +13,14 @@ pub(crate) struct Ranges(Validator);
 
 impl Ranges {
     /// Builds the validator from the schema of `T`.
-    pub fn of<T: JsonSchema>() -> Ranges {
+    pub(crate) fn of<T: JsonSchema>() -> Ranges {
         let schema = schema_of_written::<T>();
         let validator = jsonschema::draft202012::new(schema.as_value());
         Ranges(validator.expect("the schema generator returns a valid schema"))
     }
 
     /// Fails at the first field outside its limits, and names its path, its value and the limit.
-    pub fn check(&self, submission: &Value) -> CheckResult {
+    pub(crate) fn check(&self, submission: &Value) -> CheckResult {
         self.0.validate(submission).map_err(|error| message(&error))
     }
 }

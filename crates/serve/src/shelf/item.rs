@@ -51,7 +51,7 @@ struct ProbeRun {
 }
 
 /// Returns the item for a result under `id`.
-pub fn item(entry: &ResultEntry, id: String) -> ShelfItem {
+pub(super) fn item(entry: &ResultEntry, id: String) -> ShelfItem {
     let kind = match entry.stamps {
         Stamps { manifest: Some(_), .. } => ResultKind::Measurement,
         Stamps { simulation: Some(_), .. } => ResultKind::Simulation,
@@ -119,7 +119,7 @@ fn what_if(entry: &ResultEntry, id: &str) -> Result<ShelfItem, String> {
 }
 
 /// Opens the measurement at `path`, or returns its problem.
-pub fn open(path: &Path) -> Result<(ResultFolder, Manifest), String> {
+pub(super) fn open(path: &Path) -> Result<(ResultFolder, Manifest), String> {
     let file = path.join("manifest.json");
     if file.symlink_metadata().is_ok() {
         check(&file, limits::MANIFEST)?;
@@ -128,7 +128,7 @@ pub fn open(path: &Path) -> Result<(ResultFolder, Manifest), String> {
 }
 
 /// Returns the saved facts, if they have the current format and cover all runs of `manifest`.
-pub fn facts(path: &Path, manifest: &Manifest) -> Option<Facts> {
+pub(super) fn facts(path: &Path, manifest: &Manifest) -> Option<Facts> {
     let facts: Facts = read(&path.join("facts.json"), limits::FACTS).ok()?;
     let known: Vec<u32> = facts.runs.iter().map(|facts| facts.run).collect();
     let mut done = manifest.runs().filter(|run| run.progress.ios() > 0);
@@ -138,7 +138,7 @@ pub fn facts(path: &Path, manifest: &Manifest) -> Option<Facts> {
 }
 
 /// Returns the user's corrections of a result; empty if there are none.
-pub fn marks(folder: &ResultFolder) -> Result<Marks, String> {
+pub(super) fn marks(folder: &ResultFolder) -> Result<Marks, String> {
     let file = folder.path().join("marks.json");
     if file.symlink_metadata().is_ok() {
         check(&file, limits::MARKS)?;
@@ -165,7 +165,7 @@ pub(crate) fn kept_what_if(path: &Path) -> Result<WhatIf, String> {
 }
 
 /// Reads the sweep at `path` with its points.
-pub fn explored(path: &Path) -> Result<ExploredSweep, String> {
+pub(super) fn explored(path: &Path) -> Result<ExploredSweep, String> {
     check(&path.join("sweep.json"), u64::MAX)?;
     read_explored(path).map_err(|error| error.to_string())
 }

@@ -16,7 +16,7 @@ pub const LARGEST: u64 = (1 << 53) - 1;
 const LONGEST: usize = 200;
 
 /// Deserializes an integer of at most [`LARGEST`].
-pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let number = Option::<u64>::deserialize(deserializer)?;
     match number.filter(|number| *number > LARGEST) {
         None => Ok(number),

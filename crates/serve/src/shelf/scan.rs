@@ -14,7 +14,7 @@ const ENDING: &str = ".flashscope";
 
 /// The metadata of a file that change when its contents change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Stamp {
+pub(super) struct Stamp {
     modified: (i64, i64),
     len: u64,
     inode: u64,
@@ -22,7 +22,7 @@ pub struct Stamp {
 
 impl Stamp {
     /// Returns the stamp of the file at `path`; `None` if there is no file.
-    pub fn of(path: &Path) -> Option<Stamp> {
+    pub(super) fn of(path: &Path) -> Option<Stamp> {
         let metadata = fs::symlink_metadata(path).ok()?;
         let modified = (metadata.mtime(), metadata.mtime_nsec());
         Some(Stamp { modified, len: metadata.len(), inode: metadata.ino() })
@@ -32,7 +32,7 @@ impl Stamp {
 /// The stamps of a result's documents. Record files need no stamps, because the manifest changes
 /// with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Stamps {
+pub(super) struct Stamps {
     /// The stamp of `manifest.json`.
     pub manifest: Option<Stamp>,
     /// The stamp of `simulation.json`.
@@ -49,7 +49,7 @@ pub struct Stamps {
 
 impl Stamps {
     /// Returns the stamps of the result at `path`.
-    pub fn of(path: &Path) -> Stamps {
+    pub(super) fn of(path: &Path) -> Stamps {
         let of = |name| Stamp::of(&path.join(name));
         Stamps {
             manifest: of("manifest.json"),
@@ -69,7 +69,7 @@ impl Stamps {
 
 /// A folder that contains the document of a result, or has the extension of result folders.
 #[derive(Debug)]
-pub struct ResultEntry {
+pub(super) struct ResultEntry {
     /// The path of the folder.
     pub path: PathBuf,
     /// The name without the extension.
@@ -80,7 +80,7 @@ pub struct ResultEntry {
 
 /// The outcome of a scan.
 #[derive(Debug, Default)]
-pub struct Scan {
+pub(super) struct Scan {
     /// The results, in the order of the given folders, and within a folder in the order of their
     /// paths.
     pub results: Vec<ResultEntry>,
@@ -91,7 +91,7 @@ pub struct Scan {
 }
 
 /// Scans `folders`, each a result or a folder with results.
-pub fn scan(folders: &[PathBuf]) -> Scan {
+pub(super) fn scan(folders: &[PathBuf]) -> Scan {
     let mut scan = Scan::default();
     for folder in folders {
         let stamps = Stamps::of(folder);

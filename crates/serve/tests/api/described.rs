@@ -66,7 +66,7 @@ fn sweep(place: &Place) {
 }
 
 /// Creates a saved what-if with a finished, an impossible and an open variant.
-pub fn what_if(place: &Place) {
+pub(crate) fn what_if(place: &Place) {
     let folder = place.path("asked.flashscope");
     std::fs::create_dir(&folder).unwrap();
     let variant = |name: &str, field: &str, status: Value| {

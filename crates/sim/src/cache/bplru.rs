@@ -19,7 +19,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// A write buffer that evicts whole logical blocks, the least recently written first.
-pub type BplruBuffer = BufferCore<Bplru>;
+pub(super) type BplruBuffer = BufferCore<Bplru>;
 
 /// A logical block: as many consecutive logical pages as a flash block has.
 #[derive(Clone, Copy, Default)]

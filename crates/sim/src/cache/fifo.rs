@@ -20,7 +20,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// A write buffer that never merges writes: each write of a page is programmed.
-pub type FifoBuffer = BufferCore<Fifo>;
+pub(super) type FifoBuffer = BufferCore<Fifo>;
 
 /// Pages in the order of their writes.
 pub struct Fifo {

@@ -19,7 +19,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// A write buffer that holds one contiguous run of bytes.
-pub type GatherBuffer = BufferCore<Gather>;
+pub(super) type GatherBuffer = BufferCore<Gather>;
 
 /// The run of bytes in the buffer.
 pub struct Gather {

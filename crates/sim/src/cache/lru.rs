@@ -18,7 +18,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// A write buffer with pages in the order of their last writes.
-pub type LruBuffer = BufferCore<Lru>;
+pub(super) type LruBuffer = BufferCore<Lru>;
 
 /// Pages in the order of their last writes.
 pub struct Lru {

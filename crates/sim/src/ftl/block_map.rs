@@ -6,7 +6,7 @@ use super::log_block::tied_logs::{Placement, TiedLogs, Ties};
 use super::{AnyFtl, Family, Kind, LogSharing, LogUse, NO_FIELDS};
 
 /// The block-mapped FTL; see [`KIND`].
-pub type BlockMap = LogBlock<TiedLogs>;
+pub(super) type BlockMap = LogBlock<TiedLogs>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
     name: "block-map",

@@ -14,7 +14,7 @@ use crate::nand::{Array, BlockId, Event};
 use crate::setup::{Layout, Merge};
 
 /// The FAST FTL; see [`KIND`].
-pub type Fast = LogBlock<Ring>;
+pub(super) type Fast = LogBlock<Ring>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
     name: "fast",

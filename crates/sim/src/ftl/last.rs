@@ -20,7 +20,7 @@ use crate::nand::{Array, BlockId, Event};
 use crate::setup::{Layout, Profile, ProfileError, require};
 
 /// The LAST FTL; see [`KIND`].
-pub type Last = LogBlock<Localities>;
+pub(super) type Last = LogBlock<Localities>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
     name: "last",

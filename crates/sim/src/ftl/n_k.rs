@@ -7,7 +7,7 @@ use super::{AnyFtl, Family, Kind, LogSharing, LogUse};
 use crate::setup::{Log, Profile};
 
 /// The N/K FTL; see [`KIND`].
-pub type NK = LogBlock<TiedLogs>;
+pub(super) type NK = LogBlock<TiedLogs>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
     name: "n-k",

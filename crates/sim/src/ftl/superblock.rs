@@ -12,7 +12,7 @@ use crate::nand::{Array, BlockId, Cause, Event};
 use crate::setup::{self, Eviction, Layout, Merge, Profile};
 
 /// The superblock FTL; see [`KIND`].
-pub type Superblock = LogBlock<Groups>;
+pub(super) type Superblock = LogBlock<Groups>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
     name: "superblock",

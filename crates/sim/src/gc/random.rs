@@ -16,7 +16,7 @@ pub(super) const KIND: Kind = Kind {
 /// such a block without any gain. Under uniform random writes the write amplification is
 /// `1/(1-rho+rho/b)`, where b is the number of pages in a block and rho the fraction of pages that
 /// are valid. In the paper it is `1/(1-rho)`.
-pub type Random = DChoices;
+pub(super) type Random = DChoices;
 
 #[cfg(test)]
 mod tests {

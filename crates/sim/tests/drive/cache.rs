@@ -430,7 +430,7 @@ fn bplru_gives_up_sequential_blocks_first() {
 }
 
 /// Small drives of every shape with buffers of every kind; many of them are refused.
-pub fn buffered_profiles() -> impl Strategy<Value = Profile> {
+pub(crate) fn buffered_profiles() -> impl Strategy<Value = Profile> {
     let buffer = (0..KINDS.len(), 1u64..40, any::<bool>(), 0u8..3, 0u32..4, 1u32..4);
     (profiles(), buffer, any::<bool>()).prop_map(|(mut profile, buffer, timed)| {
         let logical_page = match profile.logical_page_size.0 {

@@ -7,7 +7,7 @@ use super::life::{Life, Story, compare_with_another};
 use crate::{drive, one_pool, request, round_trip};
 
 /// Returns the bytes that describe a random life.
-pub fn script(seed: u64, len: usize) -> Vec<u8> {
+pub(crate) fn script(seed: u64, len: usize) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut bytes = vec![0; len];
     random.fill(&mut bytes);

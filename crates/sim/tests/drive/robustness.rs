@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::life::shape::{share_out, without_cleaning};
 use crate::{drive, request};
 
-pub const LOGICAL_BLOCK: u64 = 512;
+pub(crate) const LOGICAL_BLOCK: u64 = 512;
 
 fn shapes() -> impl Strategy<Value = Profile> {
     let scope = || {
@@ -41,7 +41,7 @@ fn shapes() -> impl Strategy<Value = Profile> {
 }
 
 /// Small drives of every shape; many of them are refused.
-pub fn profiles() -> impl Strategy<Value = Profile> {
+pub(crate) fn profiles() -> impl Strategy<Value = Profile> {
     let interleaving = prop_oneof![
         Just(Interleaving::None),
         Just(Interleaving::Die),
@@ -97,7 +97,7 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
 }
 
 /// Returns the place of a logical page, and the number of erases of its block.
-pub fn place(drive: &SimDevice, lpn: u32) -> Option<(Page, u32)> {
+pub(crate) fn place(drive: &SimDevice, lpn: u32) -> Option<(Page, u32)> {
     let page = drive.locate(Lpn(lpn))?;
     Some((page, drive.nand().erases(page.block)))
 }

@@ -31,20 +31,20 @@ fn text(path: &str) -> Option<String> {
 }
 
 /// A run of the paper's simulator: its parameters and its statistics.
-pub struct Run {
+pub(crate) struct Run {
     parameters: String,
     statistics: String,
 }
 
 impl Run {
     /// Loads the run `name`. Prints a message and returns `None` if the reference data is missing.
-    pub fn load(name: &str) -> Option<Run> {
+    pub(crate) fn load(name: &str) -> Option<Run> {
         let file = |kind| text(&format!("devices/disksim_ssd_reference/ssd-{name}.{kind}.zst"));
         Some(Run { parameters: file("parv")?, statistics: file("outv")? })
     }
 
     /// Returns the first parameter of this name after the beginning of `component`.
-    pub fn parameter_of(&self, component: &str, name: &str) -> f64 {
+    pub(crate) fn parameter_of(&self, component: &str, name: &str) -> f64 {
         let from = self.parameters.find(component).unwrap_or_else(|| panic!("no {component}"));
         let value = self.parameters[from..].lines().find_map(|line| {
             let value = line.trim().strip_prefix(name)?.trim_start().strip_prefix('=')?;
@@ -55,12 +55,12 @@ impl Run {
 
     /// Returns the first parameter of this name after the beginning of the drive's parameters,
     /// which the parameters of the requests follow.
-    pub fn parameter(&self, name: &str) -> f64 {
+    pub(crate) fn parameter(&self, name: &str) -> f64 {
         self.parameter_of("ssdmodel_ssd SSD", name)
     }
 
     /// Returns a parameter that is a whole number.
-    pub fn count(&self, name: &str) -> u32 {
+    pub(crate) fn count(&self, name: &str) -> u32 {
         let value = self.parameter(name);
         assert!(value.fract() == 0.0 && value >= 0.0, "{name} = {value}");
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked above
@@ -69,17 +69,17 @@ impl Run {
     }
 
     /// Returns the mean response time of all requests, in nanoseconds.
-    pub fn mean_response(&self) -> f64 {
+    pub(crate) fn mean_response(&self) -> f64 {
         self.values("Overall I/O System Response time average")[0] * 1e6
     }
 
     /// Returns the longest response time of all requests, in nanoseconds.
-    pub fn longest_response(&self) -> f64 {
+    pub(crate) fn longest_response(&self) -> f64 {
         self.values("Overall I/O System Response time maximum")[0] * 1e6
     }
 
     /// Returns a statistic of each package ("elem"), in order.
-    pub fn by_package(&self, statistic: &str) -> Vec<f64> {
+    pub(crate) fn by_package(&self, statistic: &str) -> Vec<f64> {
         let of_package = |package| format!("ssd  #0 elem #{package}   {statistic}");
         (0..self.count("Flash chip elements"))
             .map(|package| self.values(&of_package(package))[0])
@@ -98,7 +98,7 @@ impl Run {
 
 /// Returns the requests of a trace in DiskSim's format: milliseconds, drive, first sector, sectors,
 /// and flags whose lowest bit is set for a read.
-pub fn trace(path: &str) -> Option<Vec<Io>> {
+pub(crate) fn trace(path: &str) -> Option<Vec<Io>> {
     let parse = |line: &str| {
         let mut fields = line.split_whitespace();
         let at: f64 = fields.next()?.parse().ok()?;
@@ -118,7 +118,7 @@ pub fn trace(path: &str) -> Option<Vec<Io>> {
 }
 
 /// Converts a time of DiskSim, which is in milliseconds.
-pub fn milliseconds(time: f64) -> Nanos {
+pub(crate) fn milliseconds(time: f64) -> Nanos {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // times are positive
     let nanos = (time * 1e6).round() as u64;
     Nanos(nanos)

@@ -12,7 +12,7 @@ const PAGE: u64 = 4096;
 /// millisecond. Random requests have uniform places, and exponential sizes with a mean of one page,
 /// rounded up. In a sequence, each request is as long as the previous request. At the end of the
 /// range, a new sequence begins elsewhere with another size.
-pub fn requests(run: &Run) -> impl Iterator<Item = Io> + use<> {
+pub(crate) fn requests(run: &Run) -> impl Iterator<Item = Io> + use<> {
     let count = run.count("Number of I/O requests to generate");
     // The authors gave this value in sectors, although their comment computes the pages of a
     // package.

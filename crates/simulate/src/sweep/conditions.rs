@@ -9,7 +9,7 @@ use super::factor::level;
 /// A rule of a space. If each factor in `when` has one of its allowed levels, the rule sets fields, drops factors or
 /// excludes the point.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Condition {
+pub(super) struct Condition {
     /// The factors that must match, each with its allowed levels.
     when: Vec<(String, Vec<Level>)>,
     /// The fields to set, factors or not.
@@ -21,10 +21,10 @@ pub struct Condition {
 }
 
 /// Fields of a point and their values.
-pub type Settings = Vec<(String, Level)>;
+pub(super) type Settings = Vec<(String, Level)>;
 
 impl Condition {
-    pub fn read(table: &Table) -> Result<Condition, SpaceError> {
+    pub(super) fn read(table: &Table) -> Result<Condition, SpaceError> {
         let wrong = |rule: &str| SpaceError::invalid("[[conditions]]", rule);
         let known = ["when", "set", "without", "exclude"];
         if let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) {
@@ -63,7 +63,7 @@ impl Condition {
     }
 
     /// Returns the names of the factors that the condition refers to, and of the fields that it sets.
-    pub fn names(&self) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
+    pub(super) fn names(&self) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
         let factors = self.when.iter().map(|(name, _)| name.as_str());
         let without = self.without.iter().map(String::as_str);
         (factors.chain(without), self.set.iter().map(|(name, _)| name.as_str()))
@@ -80,7 +80,7 @@ impl Condition {
 
 /// Applies conditions in order. Dropped factors lose their levels. Returns the settings of fields that are not
 /// factors; `None` if the point is excluded.
-pub fn apply(
+pub(super) fn apply(
     conditions: &[Condition],
     factors: &[&str],
     levels: &mut [Option<Level>],
@@ -109,7 +109,7 @@ pub fn apply(
 
 /// Flattens a table to dotted names: `cleaning.policy` may be written as nested tables or in quotes. A range stays a
 /// single entry.
-pub fn flat(table: &Table) -> Vec<(String, &Value)> {
+pub(super) fn flat(table: &Table) -> Vec<(String, &Value)> {
     let mut entries = Vec::new();
     for (key, value) in table {
         match value {

@@ -63,7 +63,7 @@ impl Differences {
 }
 
 /// Returns the levels of a factor; empty for a range.
-pub fn levels(factor: &Factor) -> &[Level] {
+pub(super) fn levels(factor: &Factor) -> &[Level] {
     match &factor.values {
         Values::Levels(levels) => levels,
         Values::Range { .. } => &[],
@@ -71,12 +71,12 @@ pub fn levels(factor: &Factor) -> &[Level] {
 }
 
 /// Returns the change of a factor between two levels.
-pub fn step(factor: &Factor, from: &Level, to: &Level) -> Step {
+pub(super) fn step(factor: &Factor, from: &Level, to: &Level) -> Step {
     Step { factor: factor.name.clone(), from: from.clone(), to: to.clone() }
 }
 
 /// Computes, for each objective, the effect of changing a factor from its first level to each other level.
-pub fn effects(space: &Space, measured: &[MeasuredPoint<'_>]) -> Vec<Effect> {
+pub(super) fn effects(space: &Space, measured: &[MeasuredPoint<'_>]) -> Vec<Effect> {
     let places = Places::new(measured);
     let mut effects = Vec::new();
     for (nth, objective) in space.objectives.iter().enumerate() {
@@ -121,7 +121,7 @@ fn effect(
 }
 
 /// Computes, for each objective, the interaction of each pair of factors between their first and last levels.
-pub fn interactions(space: &Space, measured: &[MeasuredPoint<'_>]) -> Vec<Interaction> {
+pub(super) fn interactions(space: &Space, measured: &[MeasuredPoint<'_>]) -> Vec<Interaction> {
     let places = Places::new(measured);
     let mut interactions = Vec::new();
     for (nth, objective) in space.objectives.iter().enumerate() {

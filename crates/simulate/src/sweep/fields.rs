@@ -11,7 +11,7 @@ const WORKLOAD: &str = "workload";
 const OF_WORKLOAD: &str = "workload.";
 
 /// True for the name of a whole drive or workload.
-pub fn is_whole(name: &str) -> bool {
+pub(crate) fn is_whole(name: &str) -> bool {
     name == DRIVE || name == WORKLOAD
 }
 
@@ -20,7 +20,7 @@ pub fn is_whole(name: &str) -> bool {
 ///
 /// # Errors
 /// [`SpaceError::Unknown`], with the nearest known name.
-pub fn known(place: &'static str, name: &str) -> Result<(), SpaceError> {
+pub(crate) fn known(place: &'static str, name: &str) -> Result<(), SpaceError> {
     let fields = synthetic::KINDS.iter().flat_map(|kind| kind.all_fields());
     let workload = fields.map(|field| format!("{OF_WORKLOAD}{}", field.name));
     let whole = [DRIVE, WORKLOAD].map(String::from);
@@ -35,7 +35,7 @@ pub fn known(place: &'static str, name: &str) -> Result<(), SpaceError> {
 /// Returns a copy of a request with the settings applied. Their names must be [known]. If a name occurs more than once,
 /// its last setting counts.
 #[must_use]
-pub fn set(base: &SimulationRequest, settings: &[(&str, String)]) -> SimulationRequest {
+pub(crate) fn set(base: &SimulationRequest, settings: &[(&str, String)]) -> SimulationRequest {
     let mut request = base.clone();
     for (name, value) in settings {
         match *name {

@@ -4,7 +4,7 @@ use flashscope_document::sweep::{FrontPoint, Goal, MeasuredPoint, Objective, set
 use heuropt::prelude::{Candidate, Evaluation, Objective as Ranked, ObjectiveSpace, ParetoArchive};
 
 /// Converts objectives for the optimizer.
-pub fn ranked(objectives: &[Objective]) -> ObjectiveSpace {
+pub(super) fn ranked(objectives: &[Objective]) -> ObjectiveSpace {
     let ranked = objectives.iter().map(|objective| match objective.goal {
         Goal::Minimize => Ranked::minimize(&objective.field),
         Goal::Maximize => Ranked::maximize(&objective.field),
@@ -13,7 +13,7 @@ pub fn ranked(objectives: &[Objective]) -> ObjectiveSpace {
 }
 
 /// Returns the points of the front, in the order of points.
-pub fn front(
+pub(super) fn front(
     objectives: &[Objective],
     measured: &[MeasuredPoint<'_>],
     names: &[&str],

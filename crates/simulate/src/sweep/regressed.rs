@@ -12,7 +12,7 @@ const POINTS_FOR_EACH: usize = 2;
 
 /// The effects and interactions from a regression over points.
 #[derive(Default)]
-pub struct Conclusions {
+pub(super) struct Conclusions {
     pub effects: Vec<Effect>,
     pub interactions: Vec<Interaction>,
     /// The fit of the regression to each objective (R²).
@@ -64,7 +64,7 @@ fn columns(index: usize, factor: &Factor, points: &[&MeasuredPoint<'_>]) -> Vec<
 }
 
 /// Computes effects and interactions of all factors, for each objective.
-pub fn regressed(space: &Space, measured: &[MeasuredPoint<'_>]) -> Conclusions {
+pub(super) fn regressed(space: &Space, measured: &[MeasuredPoint<'_>]) -> Conclusions {
     let mut conclusions = Conclusions::default();
     for nth in 0..space.objectives.len() {
         of_objective(space, measured, nth, &mut conclusions);

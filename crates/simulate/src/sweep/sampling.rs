@@ -22,7 +22,7 @@ pub enum Sampling {
 pub(crate) const MOST_SAMPLES: u32 = 1 << 16;
 
 /// The maximum number of factors, which is the maximum number of dimensions of a Sobol sequence.
-pub const MOST_FACTORS: usize = 256;
+pub(super) const MOST_FACTORS: usize = 256;
 
 /// Returns `samples` points of a Latin hypercube.
 #[allow(clippy::cast_precision_loss, reason = "points are few")]
@@ -41,7 +41,7 @@ pub(crate) fn latin_hypercube(factors: usize, samples: u32, seed: u64) -> Vec<Ve
 
 /// Returns the first `samples` points of a Sobol sequence.
 #[allow(clippy::cast_possible_truncation, reason = "the seed is folded to 32 bits")]
-pub fn sobol(factors: usize, samples: u32, seed: u64) -> Vec<Vec<f64>> {
+pub(super) fn sobol(factors: usize, samples: u32, seed: u64) -> Vec<Vec<f64>> {
     let seed = (seed ^ (seed >> 32)) as u32;
     let point = |nth| {
         let dimensions = 0..factors as u32;

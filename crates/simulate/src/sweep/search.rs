@@ -151,7 +151,7 @@ fn redraw(child: &mut Shares, anew: &[f64]) {
 
 /// Runs the search. Returns the rows of all points it tried, in order; `None` if stopped.
 #[allow(clippy::cast_precision_loss, reason = "factors are few")]
-pub fn search(space: &Space, run: &mut Batch<'_>) -> Option<Vec<Row>> {
+pub(super) fn search(space: &Space, run: &mut Batch<'_>) -> Option<Vec<Row>> {
     let factors = space.factors.len();
     let state = Mutex::new(State {
         space,

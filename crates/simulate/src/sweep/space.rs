@@ -320,7 +320,7 @@ struct PlacedPoint {
 
 impl Points {
     /// Takes the point at these shares of the factors. Returns its number and, if it is new, its trials.
-    pub fn take(&mut self, space: &Space, shares: &[f64]) -> TakenPoint {
+    pub(super) fn take(&mut self, space: &Space, shares: &[f64]) -> TakenPoint {
         let Some(PlacedPoint { point, levels, set, is_new }) = self.place(space, shares) else {
             return TakenPoint { point: None, new: None };
         };

@@ -9,7 +9,7 @@ use crate::profile_name;
 use flashscope_block::Bytes;
 
 /// The numbers of a variant's simulations, one map per repeat.
-pub struct VariantNumbers {
+pub(super) struct VariantNumbers {
     /// Numbers by dotted path, see [`Row`](flashscope_document::sweep::Row).
     pub numbers: Vec<BTreeMap<String, f64>>,
     /// The total number of erases that all blocks of the drive endure; `None` if the drive is
@@ -43,7 +43,7 @@ impl VariantNumbers {
     }
 
     /// Returns the simulated quantities, with their differences from the baseline if it is given.
-    pub fn beside(&self, base: Option<&VariantNumbers>) -> Vec<SimulatedQuantity> {
+    pub(super) fn beside(&self, base: Option<&VariantNumbers>) -> Vec<SimulatedQuantity> {
         let simulated = |quantity| {
             let values = self.values(quantity)?;
             let before = base.and_then(|base| base.values(quantity));
@@ -65,7 +65,7 @@ fn difference(values: &[f64], before: &[f64]) -> Option<Difference> {
 }
 
 /// Returns the total number of erases that all blocks of the drive `name` endure.
-pub fn lasts(name: &str) -> Option<f64> {
+pub(super) fn lasts(name: &str) -> Option<f64> {
     let profile = flashscope_sim::setup::parse(profile_name(name).ok()?).ok()?;
     let layout = profile.layout().ok()?;
     let blocks = f64::from(layout.geometry.blocks()) * f64::from(profile.raid.drives.max(1));

@@ -36,19 +36,19 @@ const SECTOR: u64 = 512;
 
 /// Event categories: the bits of the action word from 16 on.
 mod category {
-    pub const WRITE: u64 = 1 << 1;
-    pub const FLUSH: u64 = 1 << 2;
+    pub(super) const WRITE: u64 = 1 << 1;
+    pub(super) const FLUSH: u64 = 1 << 2;
     /// A passthrough command.
     pub(crate) const PC: u64 = 1 << 9;
-    pub const NOTIFY: u64 = 1 << 10;
+    pub(super) const NOTIFY: u64 = 1 << 10;
     pub(crate) const DISCARD: u64 = 1 << 13;
 }
 
 /// The events, in the lowest byte of the action word.
 mod action {
-    pub const QUEUE: u8 = 1;
+    pub(super) const QUEUE: u8 = 1;
     pub(crate) const REQUEUE: u8 = 6;
-    pub const ISSUE: u8 = 7;
+    pub(super) const ISSUE: u8 = 7;
     pub(crate) const COMPLETE: u8 = 8;
     /// In category [`super::category::NOTIFY`]: the record gives the time of day.
     pub(crate) const TIMESTAMP: u8 = 1;

@@ -23,13 +23,13 @@ pub(super) struct AlignmentCounts {
 
 impl AlignmentCounts {
     #[inline]
-    pub fn push(&mut self, offset: u64, len: u64) {
+    pub(super) fn push(&mut self, offset: u64, len: u64) {
         self.mod_8[(offset / SECTOR % 8) as usize] += 1;
         self.unaligned += u64::from(!(offset | len).is_multiple_of(PAGE));
         self.partial_sectors += u64::from(!(offset | len).is_multiple_of(SECTOR));
     }
 
-    pub fn add(&mut self, other: &AlignmentCounts) {
+    pub(super) fn add(&mut self, other: &AlignmentCounts) {
         for (count, more) in self.mod_8.iter_mut().zip(other.mod_8) {
             *count += more;
         }
@@ -37,12 +37,12 @@ impl AlignmentCounts {
         self.partial_sectors += other.partial_sectors;
     }
 
-    pub fn partial_sectors(&self) -> u64 {
+    pub(super) fn partial_sectors(&self) -> u64 {
         self.partial_sectors
     }
 
     /// Returns the misalignment that most accesses share.
-    pub fn misalignment(&self) -> Option<Misalignment> {
+    pub(super) fn misalignment(&self) -> Option<Misalignment> {
         let total: u64 = self.mod_8.iter().sum();
         let (lba_mod_8, count) = (0u8..).zip(self.mod_8).max_by_key(|(_, count)| *count)?;
         let share = count as f64 / total as f64;
@@ -53,7 +53,7 @@ impl AlignmentCounts {
         })
     }
 
-    pub fn facts(&self) -> Option<Alignment> {
+    pub(super) fn facts(&self) -> Option<Alignment> {
         let total: u64 = self.mod_8.iter().sum();
         (total > 0).then(|| Alignment {
             lba_mod_8: self.mod_8,

@@ -32,7 +32,7 @@ impl Default for Gaps {
 
 impl Gaps {
     /// Adds requests at these times, in rising order.
-    pub fn push(&mut self, times: &[u64]) {
+    pub(super) fn push(&mut self, times: &[u64]) {
         let Some(first) = times.first() else { return };
         let skip = usize::from(self.last.is_none());
         let mut last = self.last.unwrap_or(*first);
@@ -47,7 +47,7 @@ impl Gaps {
     }
 
     /// Returns the statistics; `end` is the time of the last request.
-    pub fn facts(&self, end: u64) -> Option<InterArrival> {
+    pub(super) fn facts(&self, end: u64) -> Option<InterArrival> {
         let count = self.quantiles.len();
         if count == 0 {
             return None;
@@ -111,7 +111,7 @@ impl Level {
 
 impl Windows {
     /// Adds requests at these times, in rising order.
-    pub fn push(&mut self, times: &[u64]) {
+    pub(super) fn push(&mut self, times: &[u64]) {
         for time in times {
             let window = time / SHORTEST;
             if window != self.levels[0].window {
@@ -137,7 +137,7 @@ impl Windows {
         }
     }
 
-    pub fn facts(&self) -> Vec<Burstiness> {
+    pub(super) fn facts(&self) -> Vec<Burstiness> {
         let mut length = SHORTEST;
         let mut found = Vec::new();
         for level in &self.levels {

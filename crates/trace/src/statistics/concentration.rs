@@ -31,7 +31,7 @@ impl Default for Counts {
 
 impl Counts {
     /// Adds a page; a page without requests does not count.
-    pub fn push(&mut self, requests: u32) {
+    pub(super) fn push(&mut self, requests: u32) {
         match self.table.get_mut(requests as usize) {
             Some(pages) => *pages += u64::from(requests > 0),
             None => *self.others.entry(requests).or_default() += 1,

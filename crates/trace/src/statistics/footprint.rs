@@ -15,7 +15,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    pub fn add(&mut self, other: Pages) {
+    pub(super) fn add(&mut self, other: Pages) {
         self.accessed += other.accessed;
         self.written += other.written;
     }
@@ -47,7 +47,7 @@ pub(super) struct Part {
 impl Part {
     /// Divides the pages that a request accesses into parts, one per chunk.
     #[inline]
-    pub fn of(
+    pub(super) fn of(
         volume: u32,
         pages: RangeInclusive<u64>,
         write: bool,
@@ -86,7 +86,7 @@ pub(super) struct TouchedPages {
 
 impl TouchedPages {
     /// Creates an empty set with a limit of about `most_chunks` chunks of 1 MiB, 64 bytes each.
-    pub fn new(most_chunks: usize) -> TouchedPages {
+    pub(super) fn new(most_chunks: usize) -> TouchedPages {
         let (slots, chunks, by_volume) = (HashMap::default(), Vec::new(), Vec::new());
         TouchedPages { most_chunks, slots, chunks, by_volume }
     }
@@ -94,7 +94,7 @@ impl TouchedPages {
     /// Adds pages that are read or written. `note` receives the time and the number of new pages.
     ///
     /// It looks up all parts before it changes any, so that their cache misses overlap.
-    pub fn access(&mut self, parts: &mut [Part], mut note: impl FnMut(u64, Pages)) {
+    pub(super) fn access(&mut self, parts: &mut [Part], mut note: impl FnMut(u64, Pages)) {
         for part in parts.iter_mut() {
             part.slot = match self.slots.get(&part.key) {
                 Some(slot) => *slot,
@@ -177,7 +177,7 @@ pub(super) struct TrimmedPages {
 
 impl TrimmedPages {
     /// Adds trimmed pages.
-    pub fn push(&mut self, volume: u32, pages: RangeInclusive<u64>) {
+    pub(super) fn push(&mut self, volume: u32, pages: RangeInclusive<u64>) {
         if self.lost {
             return;
         }
@@ -197,7 +197,7 @@ impl TrimmedPages {
     }
 
     /// Returns the number of pages; `None` if there were too many ranges to count.
-    pub fn pages(&self) -> Option<u64> {
+    pub(super) fn pages(&self) -> Option<u64> {
         (!self.lost).then_some(self.pages)
     }
 }

@@ -29,7 +29,7 @@ impl Default for FragmentCounts {
 
 impl FragmentCounts {
     /// Adds a write from `offset` to `end`, with `end` above `offset`.
-    pub fn push(&mut self, offset: u64, end: u64, by: Division) {
+    pub(super) fn push(&mut self, offset: u64, end: u64, by: Division) {
         let [from, to] = [offset >> by.page, ((end - 1) >> by.page) + 1];
         let (block, in_block) = (1u64 << by.block, (1u64 << by.block) - 1);
         self.lengths[(to - from).ilog2() as usize] += 1;
@@ -47,7 +47,7 @@ impl FragmentCounts {
         }
     }
 
-    pub fn facts(&self) -> Option<Fragments> {
+    pub(super) fn facts(&self) -> Option<Fragments> {
         let writes: u64 = self.lengths.iter().sum();
         let kinds = [self.head, self.middle, self.tail];
         let pages = kinds.iter().fold(0u64, |sum, kind| sum.saturating_add(kind.pages));

@@ -16,7 +16,7 @@ pub(super) struct Latencies {
 }
 
 impl Latencies {
-    pub fn push(&mut self, batch: &[Request]) {
+    pub(super) fn push(&mut self, batch: &[Request]) {
         for request in batch {
             if let Some(latency) = request.latency {
                 self.all.push(latency.0);
@@ -25,7 +25,7 @@ impl Latencies {
         }
     }
 
-    pub fn facts(&self) -> Vec<OpLatency> {
+    pub(super) fn facts(&self) -> Vec<OpLatency> {
         let facts = |op, summary: &Summary| {
             let latency_ns = Latency::of(summary)?;
             Some(OpLatency { op, requests: summary.count(), latency_ns })

@@ -120,7 +120,7 @@ pub(super) fn hash(volume: u32, group: u64) -> u64 {
 
 impl PageTable {
     /// Creates an empty table.
-    pub fn new(bounds: Bounds) -> PageTable {
+    pub(super) fn new(bounds: Bounds) -> PageTable {
         PageTable {
             shift: 0,
             most: bounds.groups,
@@ -141,7 +141,7 @@ impl PageTable {
     }
 
     /// Adds requests at these times.
-    pub fn push(&mut self, batch: &[Request], times: &[u64], timeline: &mut Timeline) {
+    pub(super) fn push(&mut self, batch: &[Request], times: &[u64], timeline: &mut Timeline) {
         for (request, time) in batch.iter().zip(times) {
             match request.op {
                 Op::Read => self.access(request, *time, false, timeline),
@@ -305,7 +305,7 @@ impl PageTable {
     }
 
     /// Returns the distinct pages accessed, and written.
-    pub fn footprint(&self) -> [Estimate; 2] {
+    pub(super) fn footprint(&self) -> [Estimate; 2] {
         let exact = [self.pages.accessed, self.pages.written];
         [0, 1].map(|of| {
             let mut parts = self.estimated[of].map(|pages| pages as f64);
@@ -317,17 +317,17 @@ impl PageTable {
     }
 
     /// Returns the distinct pages trimmed; `None` if there were too many ranges to count.
-    pub fn trimmed(&self) -> Option<u64> {
+    pub(super) fn trimmed(&self) -> Option<u64> {
         self.trimmed.pages()
     }
 
     /// Returns the set of all pages, if all were counted.
-    pub fn touched(&self) -> Option<&TouchedPages> {
+    pub(super) fn touched(&self) -> Option<&TouchedPages> {
         self.touched.as_ref()
     }
 
     /// Returns the statistics of the pages up to the time `end`.
-    pub fn facts(&self, end: u64) -> PageFacts {
+    pub(super) fn facts(&self, end: u64) -> PageFacts {
         let mut gaps = self.gaps.clone();
         let mut counts = [(); 2].map(|()| [(); REPLICATES].map(|()| Counts::default()));
         let mut followed = [0u64; 2];

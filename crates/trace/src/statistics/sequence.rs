@@ -11,7 +11,7 @@ pub(super) struct Sequence {
 
 impl Sequence {
     #[inline]
-    pub fn push(&mut self, offset: u64, end: u64) {
+    pub(super) fn push(&mut self, offset: u64, end: u64) {
         self.sequential += u64::from(self.last_end == Some(offset));
         self.last_end = Some(end);
     }

@@ -51,7 +51,7 @@ impl Default for Timeline {
 
 impl Timeline {
     /// Adds requests at these times, in rising order.
-    pub fn push(&mut self, batch: &[Request], times: &[u64]) {
+    pub(super) fn push(&mut self, batch: &[Request], times: &[u64]) {
         let Some(last) = times.last() else { return };
         self.make_room(*last);
         for (request, time) in batch.iter().zip(times) {
@@ -63,7 +63,7 @@ impl Timeline {
     }
 
     /// Adds new pages at the time of a request.
-    pub fn touch(&mut self, time: u64, new: Pages) {
+    pub(super) fn touch(&mut self, time: u64, new: Pages) {
         self.steps[index(time >> self.shift)].new.add(new);
     }
 
@@ -83,7 +83,7 @@ impl Timeline {
         }
     }
 
-    pub fn facts(&self) -> Series {
+    pub(super) fn facts(&self) -> Series {
         let mut so_far = Pages::default();
         let step = |sums: &Sums| {
             so_far.add(sums.new);
@@ -119,7 +119,7 @@ impl Default for Map {
 
 impl Map {
     /// Adds requests at these times, in rising order.
-    pub fn push(&mut self, batch: &[Request], times: &[u64]) {
+    pub(super) fn push(&mut self, batch: &[Request], times: &[u64]) {
         let Some(last) = times.last() else { return };
         self.make_room(*last);
         for (request, time) in batch.iter().zip(times) {
@@ -180,7 +180,7 @@ impl Map {
         }
     }
 
-    pub fn facts(&self) -> HeatMap {
+    pub(super) fn facts(&self) -> HeatMap {
         let rows = if self.highest == 0 { 0 } else { index((self.highest - 1) >> self.row) + 1 };
         let cells = |of: usize| {
             let columns = self.columns.iter().flat_map(|column| &column[..rows]);

@@ -38,7 +38,7 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    pub fn push(&mut self, batch: &[Request]) {
+    pub(super) fn push(&mut self, batch: &[Request]) {
         for request in batch {
             let of = match request.op {
                 Op::Read => 0,
@@ -68,7 +68,7 @@ impl Sizes {
     }
 
     /// Returns the smallest and the largest size.
-    pub fn range(&self) -> Option<(u64, u64)> {
+    pub(super) fn range(&self) -> Option<(u64, u64)> {
         let counts = self.counts();
         Some((counts.keys().next().copied()?, counts.keys().next_back().copied()?))
     }
@@ -83,7 +83,7 @@ impl Sizes {
         counts
     }
 
-    pub fn facts(&self) -> Option<SizeFacts> {
+    pub(super) fn facts(&self) -> Option<SizeFacts> {
         let counts = self.counts();
         let summary = |of: fn(&Counts) -> u64| summary(counts.iter().map(|(s, c)| (*s, of(c))));
         let mut histogram = BTreeMap::<u64, Counts>::new();

@@ -23,7 +23,7 @@ pub(super) struct Clock {
 impl Clock {
     /// Replaces `times` by the times of the requests since the first request of the trace. A request whose time goes backwards
     /// gets the latest time before it.
-    pub fn push(&mut self, batch: &[Request], times: &mut Vec<u64>) {
+    pub(super) fn push(&mut self, batch: &[Request], times: &mut Vec<u64>) {
         times.clear();
         if let (0, Some(first)) = (self.requests, batch.first()) {
             (self.first, self.earliest, self.latest) = (first.at.0, first.at.0, first.at.0);
@@ -51,7 +51,7 @@ impl Clock {
     }
 
     /// Returns the time from the first request to the latest, on the clock that does not go backwards.
-    pub fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.latest - self.first
     }
 
@@ -60,7 +60,7 @@ impl Clock {
         !self.fractions && self.latest > self.earliest
     }
 
-    pub fn facts(&self, bytes: u64) -> TimeFacts {
+    pub(super) fn facts(&self, bytes: u64) -> TimeFacts {
         let span = Nanos(self.latest - self.earliest);
         TimeFacts {
             start_ns: Nanos(self.first),

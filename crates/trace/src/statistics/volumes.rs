@@ -46,12 +46,12 @@ pub(super) struct Total {
 }
 
 impl ByVolume {
-    pub fn new(by: Division) -> ByVolume {
+    pub(super) fn new(by: Division) -> ByVolume {
         let (writes, joined) = (FragmentCounts::default(), FragmentCounts::default());
         ByVolume { by, volumes: Vec::new(), writes, joined }
     }
 
-    pub fn push(&mut self, batch: &[Request]) {
+    pub(super) fn push(&mut self, batch: &[Request]) {
         for request in batch {
             let index = request.volume as usize;
             if index >= self.volumes.len() {
@@ -87,7 +87,7 @@ impl ByVolume {
     }
 
     /// Returns the joined writes, including the sequences still open.
-    pub fn joined(&self) -> FragmentCounts {
+    pub(super) fn joined(&self) -> FragmentCounts {
         let mut joined = self.joined;
         for (from, to) in self.volumes.iter().map(|volume| volume.joined) {
             if from < to {
@@ -97,7 +97,7 @@ impl ByVolume {
         joined
     }
 
-    pub fn total(&self) -> Total {
+    pub(super) fn total(&self) -> Total {
         let mut all = Volume::default();
         for volume in &self.volumes {
             for op in 0..4 {
@@ -118,12 +118,12 @@ impl ByVolume {
     }
 
     /// Returns the number of volumes.
-    pub fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.volumes.iter().filter(|volume| volume.requests != [0; 4]).count() as u64
     }
 
     /// Returns the volumes with the most bytes accessed, with their page counts.
-    pub fn facts(&self, names: &Volumes, pages: Option<&[Pages]>) -> Vec<VolumeFacts> {
+    pub(super) fn facts(&self, names: &Volumes, pages: Option<&[Pages]>) -> Vec<VolumeFacts> {
         let accessed = |volume: &Volume| volume.bytes[0].saturating_add(volume.bytes[1]);
         let mut order: Vec<_> = (0u32..).zip(&self.volumes).collect();
         order.retain(|(_, volume)| volume.requests != [0; 4]);

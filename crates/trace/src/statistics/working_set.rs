@@ -34,7 +34,7 @@ impl Default for Gaps {
 impl Gaps {
     /// Adds a gap of `pages` pages, each of which represents 2^`shift` pages.
     #[inline]
-    pub fn push(&mut self, gap: u64, pages: u64, shift: u32) {
+    pub(super) fn push(&mut self, gap: u64, pages: u64, shift: u32) {
         let bucket = &mut self.buckets[(u64::BITS - gap.leading_zeros()) as usize];
         let count = pages << shift;
         bucket.count += count;

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A line of the manifest, by column name.
-pub type Entry = BTreeMap<String, String>;
+pub(crate) type Entry = BTreeMap<String, String>;
 
 /// Returns the folder and its manifest. Without them, returns `None` with a message, or fails if
 /// the variable is set.
-pub fn manifest() -> Option<(PathBuf, Vec<Entry>)> {
+pub(crate) fn manifest() -> Option<(PathBuf, Vec<Entry>)> {
     #[allow(clippy::disallowed_methods)] // a test may be told where its data are
     let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");

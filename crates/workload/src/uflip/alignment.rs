@@ -7,7 +7,7 @@ use super::{powers_of_two, signed, unsigned, vary};
 ///
 /// Table 1: IOShift in [2⁰, …, IOSize/512] × 512 B. The text varies it "from 0 to IOSize". The runs
 /// therefore include 0, the aligned pattern with which the other runs are compared.
-pub const ALIGNMENT: MicroBenchmark = MicroBenchmark {
+pub(super) const ALIGNMENT: MicroBenchmark = MicroBenchmark {
     name: "alignment",
     title: "Alignment",
     question: "What is the penalty for badly aligned IOs?",

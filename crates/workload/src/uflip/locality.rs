@@ -7,7 +7,7 @@ use super::{powers_of_two, signed, unsigned, vary};
 ///
 /// Table 1: TargetSize in [2⁰, …, 2¹⁶] × IOSize for random patterns, [2⁰, …, 2⁸] × IOSize for
 /// sequential patterns, which start over at the end of the target space.
-pub const LOCALITY: MicroBenchmark = MicroBenchmark {
+pub(super) const LOCALITY: MicroBenchmark = MicroBenchmark {
     name: "locality",
     title: "Locality",
     question: "What do IOs cost within a small area?",

@@ -4,7 +4,7 @@ use super::{powers_of_two, vary};
 /// Measures the cost of reverse order, of rewriting in place and of gaps.
 ///
 /// Table 1: Incr in [−1, 0, 2⁰, …, 2⁸], sequential patterns only.
-pub const ORDER: MicroBenchmark = MicroBenchmark {
+pub(super) const ORDER: MicroBenchmark = MicroBenchmark {
     name: "order",
     title: "Order",
     question: "What do reverse order, rewriting in place and gaps cost?",

@@ -7,7 +7,7 @@ use crate::pattern::Timing;
 /// Measures whether the drive uses idle time between IOs to work ahead.
 ///
 /// Table 1: Pause in [2⁰, …, 2⁸] × 0.1 ms.
-pub const PAUSE: MicroBenchmark = MicroBenchmark {
+pub(super) const PAUSE: MicroBenchmark = MicroBenchmark {
     name: "pause",
     title: "Pause",
     question: "Does the drive profit from idle time between IOs?",

@@ -6,7 +6,7 @@ use crate::pattern::{Pattern, Reference};
 /// and how long the effects of writes last (reads, writes, and reads again).
 ///
 /// The parameter is IOCount. Each experiment has one run.
-pub const PREPARATION: MicroBenchmark = MicroBenchmark {
+pub(super) const PREPARATION: MicroBenchmark = MicroBenchmark {
     name: "preparation",
     title: "Preparation",
     question: "How does the drive start, oscillate, and recover from writes?",

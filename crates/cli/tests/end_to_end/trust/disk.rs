@@ -21,7 +21,7 @@ use super::tree::{Change, Node, Tree};
 const BELIEVED: Duration = Duration::from_secs(3600);
 
 /// The contents of the disk, and the changes that led to it.
-pub struct DiskContents {
+pub(super) struct DiskContents {
     pub tree: Tree,
     pub changes: Vec<Change>,
     next: u64,
@@ -330,7 +330,7 @@ impl Filesystem for Files {
 }
 
 /// A mounted test disk, which is unmounted when it is dropped.
-pub struct Disk {
+pub(super) struct Disk {
     pub place: PathBuf,
     kept: Arc<Mutex<DiskContents>>,
     _session: BackgroundSession,
@@ -339,7 +339,7 @@ pub struct Disk {
 
 impl Disk {
     /// Mounts a disk of this many blocks of 4 KiB. Prints a note and returns `None` if that is impossible here.
-    pub fn mount(capacity: usize) -> Option<Disk> {
+    pub(super) fn mount(capacity: usize) -> Option<Disk> {
         let folder = tempfile::tempdir().unwrap();
         let kept = DiskContents {
             tree: Tree::new(),
@@ -364,12 +364,12 @@ impl Disk {
         }
     }
 
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.place
     }
 
     /// The contents of the disk, and the changes that led to it.
-    pub fn kept(&self) -> MutexGuard<'_, DiskContents> {
+    pub(super) fn kept(&self) -> MutexGuard<'_, DiskContents> {
         self.kept.lock().unwrap()
     }
 }

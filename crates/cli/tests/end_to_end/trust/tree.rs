@@ -5,11 +5,11 @@ use std::fs;
 use std::path::Path;
 
 /// The inode number of the root folder in FUSE.
-pub const ROOT: u64 = 1;
+pub(super) const ROOT: u64 = 1;
 
 /// A change of a tree. Files and folders keep the inode numbers of their creation.
 #[derive(Debug, Clone)]
-pub enum Change {
+pub(super) enum Change {
     MakeFolder {
         parent: u64,
         name: String,
@@ -47,14 +47,14 @@ pub enum Change {
 
 /// The contents of a file, or the names in a folder: now, and on stable storage.
 #[derive(Debug, Clone)]
-pub enum Node {
+pub(super) enum Node {
     File { data: Vec<u8>, synced: Vec<u8> },
     Folder { names: BTreeMap<String, u64>, synced: BTreeMap<String, u64> },
 }
 
 /// The changes to a tree that survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Durability {
+pub(super) enum Durability {
     /// All changes, as `kill -9` leaves them.
     All,
     /// A power loss on a file system that writes names at once, and data only when it is synced.
@@ -64,25 +64,25 @@ pub enum Durability {
 }
 
 #[derive(Debug, Clone)]
-pub struct Tree(pub BTreeMap<u64, Node>);
+pub(super) struct Tree(pub BTreeMap<u64, Node>);
 
 impl Tree {
-    pub fn new() -> Tree {
+    pub(super) fn new() -> Tree {
         Tree(BTreeMap::from([(ROOT, Node::folder())]))
     }
 
-    pub fn names(&self, folder: u64) -> Option<&BTreeMap<String, u64>> {
+    pub(super) fn names(&self, folder: u64) -> Option<&BTreeMap<String, u64>> {
         match self.0.get(&folder)? {
             Node::Folder { names, .. } => Some(names),
             Node::File { .. } => None,
         }
     }
 
-    pub fn child(&self, folder: u64, name: &str) -> Option<u64> {
+    pub(super) fn child(&self, folder: u64, name: &str) -> Option<u64> {
         self.names(folder)?.get(name).copied()
     }
 
-    pub fn data(&self, file: u64) -> Option<&Vec<u8>> {
+    pub(super) fn data(&self, file: u64) -> Option<&Vec<u8>> {
         match self.0.get(&file)? {
             Node::File { data, .. } => Some(data),
             Node::Folder { .. } => None,
@@ -104,7 +104,7 @@ impl Tree {
     }
 
     /// Applies a possible change. A removed file can still be written by a process that has it open.
-    pub fn apply(&mut self, change: &Change) {
+    pub(super) fn apply(&mut self, change: &Change) {
         match change {
             Change::MakeFolder { parent, name, made } => {
                 self.names_mut(*parent).insert(name.clone(), *made);
@@ -136,7 +136,7 @@ impl Tree {
     }
 
     /// Creates the tree at `place`, which must not exist.
-    pub fn write(&self, place: &Path, left: Durability) {
+    pub(super) fn write(&self, place: &Path, left: Durability) {
         self.write_node(ROOT, place, left);
     }
 
@@ -156,7 +156,7 @@ impl Tree {
     }
 
     /// Blocks of 4 KiB that the files and folders under the root take.
-    pub fn blocks(&self) -> usize {
+    pub(super) fn blocks(&self) -> usize {
         self.blocks_of(ROOT)
     }
 

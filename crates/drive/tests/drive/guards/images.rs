@@ -1,7 +1,7 @@
 //! Images with a signature, each as small as the signature allows.
 
 /// An image with a signature.
-pub struct Example {
+pub(super) struct Example {
     /// A short name for messages.
     pub name: &'static str,
     /// The type according to libblkid 2.38, or `None` if libblkid does not know the signature or
@@ -14,7 +14,7 @@ pub struct Example {
 }
 
 /// The size of every image in bytes.
-pub const SIZE: u64 = 96 << 20;
+pub(super) const SIZE: u64 = 96 << 20;
 
 const fn known(
     name: &'static str,
@@ -65,7 +65,7 @@ const LVM2_SHARED: [(i64, &[u8]); 6] = [
     (4096 + 512, b"vg {\nstatus = [\"READ\", \"WRITE\"]\nlock_type = \"sanlock\"\n}\n"),
 ];
 
-pub const EXAMPLES: &[Example] = &[
+pub(super) const EXAMPLES: &[Example] = &[
     // Shared storage.
     shared("OCFS2", Some("ocfs2"), &[(1024, b"OCFSV2\0\0")]),
     shared("OCFS2 with blocks of 4 KiB", Some("ocfs2"), &[(8192, b"OCFSV2\0\0")]),

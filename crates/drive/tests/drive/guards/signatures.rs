@@ -42,7 +42,7 @@ fn images_with_a_known_signature_are_refused() {
 }
 
 /// Returns the commands in a message, between backticks.
-pub fn commands(message: &str) -> Vec<&str> {
+pub(super) fn commands(message: &str) -> Vec<&str> {
     let (_, advice) = message.split_once("if its data may be destroyed, ").expect(message);
     advice.split('`').skip(1).step_by(2).collect()
 }

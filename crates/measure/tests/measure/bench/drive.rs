@@ -16,7 +16,7 @@ use flashscope_workload::uflip::{self, PerBaseline, Setup};
 type Latency = Box<dyn FnMut(&Io, Nanos) -> Nanos>;
 
 /// Answers every IO when its script says so, in the order of submission, on virtual time.
-pub struct ScriptedDrive {
+pub(super) struct ScriptedDrive {
     pub info: DeviceInfo,
     pub now: Nanos,
     latency: Latency,
@@ -32,7 +32,7 @@ pub struct ScriptedDrive {
 
 impl ScriptedDrive {
     /// A drive whose latencies come from the script.
-    pub fn new(latency: impl FnMut(&Io, Nanos) -> Nanos + 'static) -> ScriptedDrive {
+    pub(super) fn new(latency: impl FnMut(&Io, Nanos) -> Nanos + 'static) -> ScriptedDrive {
         ScriptedDrive {
             info: DeviceInfo {
                 name: "scripted".into(),
@@ -56,7 +56,7 @@ impl ScriptedDrive {
     }
 
     /// A drive with the same latency for every IO.
-    pub fn even(latency: Nanos) -> ScriptedDrive {
+    pub(super) fn even(latency: Nanos) -> ScriptedDrive {
         ScriptedDrive::new(move |_, _| latency)
     }
 }
@@ -97,21 +97,25 @@ impl Device for ScriptedDrive {
 }
 
 /// Options of short runs on the first 64 MiB.
-pub fn short(state: State, on_error: OnError) -> Options {
+pub(super) fn short(state: State, on_error: OnError) -> Options {
     let setup = Setup { io_count: PerBaseline::same(32), ..Setup::paper(Bytes::mib(64), 1) };
     let (run_pause_ns, methodology) = (Nanos::secs(1), Methodology::default());
     Options { setup, state, run_pause_ns, on_error, methodology, rounds: None, grid: None }
 }
 
 /// Returns the manifest for these micro-benchmarks.
-pub fn manifest(device: &ScriptedDrive, names: &[&str], options: Options) -> Manifest {
+pub(super) fn manifest(device: &ScriptedDrive, names: &[&str], options: Options) -> Manifest {
     let benchmarks: Vec<_> = names.iter().map(|name| uflip::find(name).unwrap()).collect();
     let plan = plan(&benchmarks, &options, &device.info, false);
     planned(device, options, plan)
 }
 
 /// Returns the manifest for a plan.
-pub fn planned(device: &ScriptedDrive, options: Options, plan: Vec<MicroBenchmark>) -> Manifest {
+pub(super) fn planned(
+    device: &ScriptedDrive,
+    options: Options,
+    plan: Vec<MicroBenchmark>,
+) -> Manifest {
     let calibration = Calibration {
         clock_resolution_ns: Nanos(1),
         clock_cost_ns: Nanos(1),
@@ -122,7 +126,7 @@ pub fn planned(device: &ScriptedDrive, options: Options, plan: Vec<MicroBenchmar
     Manifest::new(tool, machine, calibration, info, options, plan, timestamp())
 }
 
-pub fn bench(
+pub(super) fn bench(
     device: &mut ScriptedDrive,
     manifest: &mut Manifest,
     stop: &AtomicBool,
@@ -131,7 +135,7 @@ pub fn bench(
 }
 
 /// Does the same as [`bench`], and records the surroundings of the drive.
-pub fn bench_among(
+pub(super) fn bench_among(
     device: &mut ScriptedDrive,
     manifest: &mut Manifest,
     stop: &AtomicBool,
@@ -144,7 +148,7 @@ pub fn bench_among(
 }
 
 /// Continues a result.
-pub fn go_on(
+pub(super) fn go_on(
     device: &mut ScriptedDrive,
     manifest: &mut Manifest,
     stop: &AtomicBool,

@@ -61,7 +61,7 @@ const FINDS: &[Parameter] = &[
 ];
 
 /// The probe for cleaning; its summary describes the experiment.
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "cleaning",
     summary: "fills a trimmed drive and overwrites it, densely in one region and thinly in the \
                  others, until it has to clean and beyond; compares the cost of the writes with the cost \

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// A write to a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Touch {
+pub(super) struct Touch {
     /// The number of the segment in the drive.
     pub segment: u64,
     /// True if the write was slow, which means that it waited for a merge.
@@ -13,7 +13,7 @@ pub struct Touch {
 
 /// The policy that chooses the log segment to merge when another is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Eviction {
+pub(super) enum Eviction {
     Fifo,
     Lru,
     Random,
@@ -23,7 +23,7 @@ impl Eviction {
     const ALL: [Eviction; 3] = [Eviction::Fifo, Eviction::Lru, Eviction::Random];
 
     /// Returns the name of the class.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Eviction::Fifo => "fifo",
             Eviction::Lru => "lru",
@@ -34,7 +34,7 @@ impl Eviction {
 
 /// A hypothetical list of log segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct List {
+pub(super) struct List {
     /// The number of consecutive segments that share log segments.
     pub group: u64,
     /// The number of log segments.
@@ -52,7 +52,7 @@ const ODD: f64 = 0.02;
 const TEMPER: f64 = 0.5;
 
 /// The longest list to consider.
-pub const LONGEST: usize = 40;
+pub(super) const LONGEST: usize = 40;
 
 /// The group sizes to consider.
 const GROUPS: [u64; 5] = [1, 2, 4, 8, 16];

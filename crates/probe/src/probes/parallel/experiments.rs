@@ -34,7 +34,7 @@ const IN_ORDER: u64 = 128 << 10;
 const REST: Nanos = Nanos::millis(200);
 
 /// The measurements of all experiments.
-pub struct Evidence {
+pub(super) struct Evidence {
     /// The bytes of a page, as far as known.
     pub page: u64,
     /// The offset of the first examined page.
@@ -58,7 +58,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// Runs the experiments. Returns `None` if the drive is too small.
-    pub fn gather(lab: &mut Lab<'_>, page: u64) -> Result<Option<Evidence>, Halt> {
+    pub(super) fn gather(lab: &mut Lab<'_>, page: u64) -> Result<Option<Evidence>, Halt> {
         let period = u64::from(LONGEST_PERIOD) * page;
         let pages = (lab.capacity() / 8 / period * period / page).min(MOST_PAGES);
         if pages < 2 * u64::from(LONGEST_PERIOD) {
@@ -89,7 +89,7 @@ impl Evidence {
     }
 
     /// Returns the offset of a page.
-    pub fn offset(&self, page: u32) -> u64 {
+    pub(super) fn offset(&self, page: u32) -> u64 {
         self.start + u64::from(page) * self.page
     }
 
@@ -113,7 +113,7 @@ impl Evidence {
     }
 
     /// Returns the length of the shortest read. The flash rather than the transfer determines the time of such a read.
-    pub fn shortest(&self, lab: &Lab<'_>) -> u64 {
+    pub(super) fn shortest(&self, lab: &Lab<'_>) -> u64 {
         lab.info().logical_block.0.clamp(1, self.page)
     }
 
@@ -131,7 +131,7 @@ impl Evidence {
     }
 
     /// Reads across the edges of pages, and within pages if they are long enough.
-    pub fn cross(&mut self, lab: &mut Lab<'_>) -> Result<Vec<Crossing>, Halt> {
+    pub(super) fn cross(&mut self, lab: &mut Lab<'_>) -> Result<Vec<Crossing>, Halt> {
         let half = self.shortest(lab).min(self.page / 2);
         let edges = EDGES.min(self.pages - 1);
         let mut order: Vec<(u32, bool)> = (0..1u32 << lab.attempt)
@@ -178,7 +178,7 @@ impl Evidence {
     }
 
     /// Reads these pages, with many in flight.
-    pub fn read(
+    pub(super) fn read(
         &mut self,
         lab: &mut Lab<'_>,
         purpose: &str,
@@ -251,7 +251,7 @@ impl Evidence {
     }
 
     /// Returns the evidence for a number of units.
-    pub fn because(&self, units: u32) -> String {
+    pub(super) fn because(&self, units: u32) -> String {
         match (self.is_deep(), units) {
             (true, 1) => {
                 "reads with many in flight take the same at every stride, and short reads \

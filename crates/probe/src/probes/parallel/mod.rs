@@ -16,7 +16,7 @@ use crate::investigate::Outcome;
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe};
 use flashscope_document::probe::{Shape, Signal};
 
-pub const PROBE: Probe = Probe {
+pub(super) const PROBE: Probe = Probe {
     name: "parallel",
     summary: "reads with many in flight at each stride, short reads across the edges of pages, and \
                  reads at each stride after pages were written in another order",

@@ -22,7 +22,7 @@ const REST: Nanos = Nanos::millis(200);
 const LEAST_READ: f64 = 20e3;
 
 /// The read times after pages were written in another order.
-pub enum Follows {
+pub(super) enum Follows {
     /// With many reads in flight.
     Deep(Deep),
     /// With one read at a time.
@@ -30,7 +30,7 @@ pub enum Follows {
 }
 
 /// Read times with many in flight.
-pub struct Deep {
+pub(super) struct Deep {
     /// Times of reads that all go to one unit if the address decides.
     address: Vec<f64>,
     /// Times of reads that all go to one unit if the order of writing decides.
@@ -41,7 +41,7 @@ pub struct Deep {
 }
 
 /// Times of reads across page edges, on a drive where no such read waits while the pages are written in order.
-pub struct Alone {
+pub(super) struct Alone {
     /// The additional time after the pages were written in another order, in nanoseconds.
     longer: f64,
     error: f64,
@@ -51,7 +51,7 @@ pub struct Alone {
 
 /// Writes pages in another order, and then measures which reads wait for each other. Returns `None` if the reads would not show
 /// whether the address or the order decides.
-pub fn look(
+pub(super) fn look(
     lab: &mut Lab<'_>,
     evidence: &mut Evidence,
     stripes: Stripes,
@@ -157,7 +157,7 @@ impl Deep {
 
 impl Follows {
     /// Returns the class that fits better, and its probability.
-    pub fn class(&self) -> (&'static str, f64) {
+    pub(super) fn class(&self) -> (&'static str, f64) {
         match self {
             Follows::Deep(deep) => deep.class(),
             Follows::Alone(alone) => alone.class(),
@@ -165,7 +165,7 @@ impl Follows {
     }
 
     /// Returns the evidence.
-    pub fn because(&self) -> String {
+    pub(super) fn because(&self) -> String {
         match self {
             Follows::Deep(deep) => {
                 let (address, order, random) = deep.medians();

@@ -7,7 +7,7 @@ use crate::median;
 
 /// A striping of pages: `chunk` consecutive pages on one unit, then as many on the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stripes {
+pub(super) struct Stripes {
     /// The number of parallel units.
     pub units: u32,
     /// The number of consecutive pages on one unit.
@@ -16,19 +16,19 @@ pub struct Stripes {
 
 impl Stripes {
     /// Returns the unit of a page.
-    pub fn unit(self, page: u32) -> usize {
+    pub(super) fn unit(self, page: u32) -> usize {
         (page / self.chunk % self.units) as usize
     }
 
     /// Returns the number of pages after which the striping repeats.
-    pub fn period(self) -> u32 {
+    pub(super) fn period(self) -> u32 {
         self.units * self.chunk
     }
 }
 
 /// A hypothesis and its weight.
 #[derive(Debug, Clone, Copy)]
-pub struct WeighedHypothesis {
+pub(super) struct WeighedHypothesis {
     /// The hypothesis.
     pub stripes: Stripes,
     /// The logarithm of its weight.
@@ -73,7 +73,7 @@ pub(crate) fn hypotheses() -> Vec<WeighedHypothesis> {
 
 /// The result of a series of reads with many in flight.
 #[derive(Debug, Clone)]
-pub struct Series {
+pub(super) struct Series {
     /// The pages in the order of reading.
     pub pages: Vec<u32>,
     /// The median response time, in nanoseconds.
@@ -116,7 +116,7 @@ pub(crate) fn explain_reads(stripes: Stripes, series: &[Series], depth: usize) -
 }
 
 /// Returns the ratio of the least to the greatest time of the series.
-pub fn contrast(series: &[Series]) -> f64 {
+pub(super) fn contrast(series: &[Series]) -> f64 {
     let took = series.iter().map(|series| series.took);
     took.clone().fold(f64::MAX, f64::min) / took.fold(1.0, f64::max)
 }
@@ -155,7 +155,7 @@ fn predict(stripes: Stripes, pages: &[u32], depth: usize, front: f64) -> f64 {
 
 /// A single short read, perhaps across the edge of a page.
 #[derive(Debug, Clone, Copy)]
-pub struct Crossing {
+pub(super) struct Crossing {
     /// The page where the read ends. The read begins in the page before if it crosses the edge, and otherwise in this page.
     pub page: u32,
     /// True if the read crosses into this page.
@@ -189,7 +189,7 @@ pub(crate) fn explain_crossings(stripes: Stripes, reads: &[Crossing], sigma: f64
 
 /// The result of writes of `pages` pages, each as one request.
 #[derive(Debug, Clone, Copy)]
-pub struct Span {
+pub(super) struct Span {
     /// The number of pages.
     pub pages: u32,
     /// The lower quartile of the response times, in nanoseconds.
@@ -250,7 +250,10 @@ pub(crate) fn tempered(logs: &[f64], measurements: usize) -> Vec<f64> {
 }
 
 /// Groups weighed hypotheses by a property. Returns each value with its share of the total weight, the likeliest first.
-pub fn shares(weighed: &[WeighedHypothesis], of: impl Fn(Stripes) -> u32) -> Vec<(u32, f64)> {
+pub(super) fn shares(
+    weighed: &[WeighedHypothesis],
+    of: impl Fn(Stripes) -> u32,
+) -> Vec<(u32, f64)> {
     let best = weighed.iter().map(|weighed| weighed.log).fold(f64::MIN, f64::max);
     let total: f64 = weighed.iter().map(|weighed| (weighed.log - best).exp()).sum();
     let mut shares: Vec<(u32, f64)> = Vec::new();

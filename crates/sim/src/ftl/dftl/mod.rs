@@ -59,7 +59,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// The DFTL; see [`KIND`].
-pub type Dftl = PageMap<CachedMap>;
+pub(super) type Dftl = PageMap<CachedMap>;
 
 /// A mapping table on the flash, with some of its entries in memory.
 pub struct CachedMap {

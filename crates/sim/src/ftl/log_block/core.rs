@@ -26,7 +26,7 @@ pub struct HostPage {
 }
 
 /// The blocks of an allocation pool.
-pub struct Pool {
+pub(crate) struct Pool {
     /// All blocks, in the order of first use.
     pub(in crate::ftl) blocks: Vec<BlockId>,
     /// Erased blocks in the order of next use. The block that has been free for the longest time

@@ -31,7 +31,7 @@ use crate::setup::Layout;
 
 /// The use of a block, as recorded in its metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(super) enum Role {
     /// A data block, written by a full merge.
     Data = 0,
     /// A log block that may become a data block.

@@ -10,7 +10,7 @@ use crate::wear::Wear;
 
 /// Returns the memory of a [`super::PageMap`] with its whole map in memory, for a drive of this
 /// layout.
-pub fn footprint(layout: &Layout) -> Size {
+pub(crate) fn footprint(layout: &Layout) -> Size {
     let blocks = layout.geometry.blocks();
     let pages = u64::from(layout.logical_pages()) + u64::from(layout.internal_pages());
     let temperatures = match Wear::new(layout.wear, layout.wear_options).migrates() {

@@ -10,7 +10,7 @@ use crate::formats::samples::{Sample, expression, samples};
 use crate::formats::{TraceContent, open_all, read_all};
 
 /// A source of bytes in memory.
-pub fn source(content: &[u8]) -> Source {
+pub(super) fn source(content: &[u8]) -> Source {
     Source::of("a trace", Cursor::new(content.to_vec()), None).expect("memory can be read")
 }
 
@@ -80,7 +80,7 @@ fn samples_tell_the_story() {
 }
 
 /// Returns the content in every supported compression.
-pub fn compressed(content: &[u8]) -> [(&'static str, Vec<u8>); 4] {
+pub(super) fn compressed(content: &[u8]) -> [(&'static str, Vec<u8>); 4] {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(content).unwrap();
     let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());

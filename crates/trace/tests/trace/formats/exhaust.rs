@@ -11,7 +11,7 @@ use flashscope_trace::{BATCH, OnBad, Options, Reader, Source};
 const MOST_HELD: usize = 1 << 12;
 
 /// Reads content in every format and in the detected one; returns the number of requests.
-pub fn read_every_way(content: &[u8]) -> usize {
+pub(super) fn read_every_way(content: &[u8]) -> usize {
     let source = || Source::of("a trace", Cursor::new(content.to_vec()), None);
     let mut found = 0;
     for on_bad in [OnBad::Stop, OnBad::Skip] {
@@ -30,7 +30,7 @@ pub fn read_every_way(content: &[u8]) -> usize {
 }
 
 /// Reads to the end or an error, and checks that requests are valid and batches bounded.
-pub fn exhaust(mut reader: Box<dyn Reader>) -> usize {
+pub(super) fn exhaust(mut reader: Box<dyn Reader>) -> usize {
     let (mut found, mut batch) = (0, Vec::new());
     while reader.read(&mut batch).is_ok() && !batch.is_empty() {
         assert!(batch.len() <= BATCH + MOST_HELD + 1);

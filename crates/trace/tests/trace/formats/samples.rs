@@ -9,7 +9,7 @@ use flashscope_trace::Format;
 use flashscope_trace::Request;
 use flashscope_trace::format::FORMATS;
 
-pub struct Sample {
+pub(super) struct Sample {
     pub format: &'static Format,
     /// The name of the file.
     pub name: String,
@@ -21,7 +21,7 @@ fn folder() -> PathBuf {
 }
 
 /// Returns all samples of all formats, in the order of the registry.
-pub fn samples() -> Vec<Sample> {
+pub(super) fn samples() -> Vec<Sample> {
     let entries = std::fs::read_dir(folder()).expect("the folder of the samples is there");
     let mut names: Vec<String> = entries
         .map(|entry| entry.unwrap().file_name().into_string().expect("names are ASCII"))
@@ -39,7 +39,7 @@ pub fn samples() -> Vec<Sample> {
 }
 
 /// The parts of the story that a format can express.
-pub struct Expression {
+pub(super) struct Expression {
     pub ops: &'static [Op],
     pub latency: bool,
     /// The start of the story in nanoseconds: New Year's Day 2026 for formats with wall-clock
@@ -52,7 +52,7 @@ pub struct Expression {
 const NEW_YEAR: u64 = 1_767_225_600_000_000_000;
 
 /// Returns what the format of a sample can express; `None` for a sample with its own expectations.
-pub fn expression(sample: &Sample) -> Option<Expression> {
+pub(super) fn expression(sample: &Sample) -> Option<Expression> {
     use Op::{Flush, Read, Trim, Write};
     let (ops, latency, begin, volumes): (&[Op], bool, u64, &[&str]) = match sample.format.name {
         "msr" => (&[Read, Write], true, NEW_YEAR, &["srv_0", "srv_1"]),
@@ -77,7 +77,7 @@ pub fn expression(sample: &Sample) -> Option<Expression> {
 
 impl Expression {
     /// Returns the story as a trace in the format.
-    pub fn story(&self) -> Vec<Request> {
+    pub(super) fn story(&self) -> Vec<Request> {
         let told = STORY.iter().filter(|(_, op, volume, ..)| {
             self.ops.contains(op) && (*volume as usize) < self.volumes.len()
         });
