@@ -38,7 +38,7 @@ pub(crate) use usage::parse_number;
 
 /// Major and minor number of a block device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DeviceNumber {
+pub(crate) struct DeviceNumber {
     /// The number of the driver.
     pub major: u32,
     /// The number of the device within the driver.
@@ -60,7 +60,7 @@ impl fmt::Display for DeviceNumber {
 
 /// The identity of an open device or file, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Identity {
+pub(crate) enum Identity {
     /// A block device.
     Block(DeviceNumber),
     /// Anything else.

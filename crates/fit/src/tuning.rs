@@ -112,7 +112,7 @@ pub(crate) const REACH: f64 = 1.5;
 const BETTER: f64 = 0.01;
 
 /// The outcome of simulating a drive.
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The drive runs everything and fits well enough.
     Within(Box<TunedDrive>),
     /// The drive fits too badly or fails a run, or the search was stopped.
@@ -123,7 +123,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Returns the drive if it fits well enough.
-    pub fn within(self) -> Option<TunedDrive> {
+    pub(crate) fn within(self) -> Option<TunedDrive> {
         match self {
             Outcome::Within(tuned) => Some(*tuned),
             Outcome::Worse | Outcome::Unable => None,
@@ -172,7 +172,7 @@ impl Target<'_> {
     /// Simulates drives in parallel. Gives up a drive once it can neither be among the `best` drives with the smallest misfit nor
     /// have a misfit of at most `most`. The drives that meet one of these conditions are the same for any number of threads. The
     /// outcomes of all other drives may vary.
-    pub fn race(&self, profiles: &[Profile], best: usize, most: f64) -> Vec<Outcome> {
+    pub(crate) fn race(&self, profiles: &[Profile], best: usize, most: f64) -> Vec<Outcome> {
         let least = Mutex::new(Vec::new());
         let bar = || {
             let least = least.lock().expect("no holder of the lock panics");

@@ -10,7 +10,7 @@ use flashscope_result::{Error, ProbeFolder, Recorder};
 use crate::{Progress, Step, Unit};
 
 /// Records IOs and findings of a probe, and reports its progress.
-pub struct Journal<'a> {
+pub(crate) struct Journal<'a> {
     pub diary: Diary,
     pub recorder: Recorder,
     /// The error, if records could not be written.
@@ -24,12 +24,12 @@ pub struct Journal<'a> {
 const SHOWN_EVERY: u64 = 64;
 
 impl<'a> Journal<'a> {
-    pub fn new(folder: &ProbeFolder, sink: &'a mut dyn Progress) -> Self {
+    pub(crate) fn new(folder: &ProbeFolder, sink: &'a mut dyn Progress) -> Self {
         let (diary, recorder) = (Diary::default(), folder.recorder());
         Journal { diary, recorder, failed: None, sink, probe: "" }
     }
 
-    pub fn tell(&mut self, event: &Event<'_>) {
+    pub(crate) fn tell(&mut self, event: &Event<'_>) {
         self.diary.tell(event);
         if let Event::Begins { probe, .. } = event {
             self.probe = probe.name;
@@ -45,7 +45,7 @@ impl<'a> Journal<'a> {
 }
 
 /// A journal shared by the lab, which reports IOs, and the investigation, which reports findings.
-pub struct SharedJournal<'a>(pub RefCell<Journal<'a>>);
+pub(crate) struct SharedJournal<'a>(pub RefCell<Journal<'a>>);
 
 impl Keeper for &SharedJournal<'_> {
     fn io(&mut self, run: &RunInProgress<'_>, record: &Record) {

@@ -24,7 +24,7 @@ use crate::setup::Layout;
 ///
 /// It tracks the *candidates* of each lane ([`Layout::lanes`]): the full blocks that no other
 /// operation is using.
-pub trait VictimPolicy {
+pub(crate) trait VictimPolicy {
     /// Adds `block`, with `valid` valid logical pages, to the candidates.
     fn closed(&mut self, lane: u32, block: BlockId, valid: u32);
 

@@ -169,13 +169,13 @@ impl Array {
 
     /// Returns true if observers were switched on or off since [`Array::update_observed`].
     #[inline]
-    pub fn observers_changed(&self) -> bool {
+    pub(crate) fn observers_changed(&self) -> bool {
         !self.observers.is_empty() && self.switch.is_enabled() != self.observed
     }
 
     /// Applies the state of the observer switch from now on. Returns true if there are active
     /// observers.
-    pub fn update_observed(&mut self) -> bool {
+    pub(crate) fn update_observed(&mut self) -> bool {
         self.observed = !self.observers.is_empty() && self.switch.is_enabled();
         self.plain = self.is_plain();
         self.observed
@@ -183,19 +183,19 @@ impl Array {
 
     /// Reports the log block that the following merge commands concern.
     #[inline]
-    pub fn notify_merge(&mut self, log: BlockId) {
+    pub(crate) fn notify_merge(&mut self, log: BlockId) {
         self.notify(|observer| observer.merge(log));
     }
 
     /// Returns true if there are active observers.
     #[inline]
-    pub const fn is_observed(&self) -> bool {
+    pub(crate) const fn is_observed(&self) -> bool {
         self.observed
     }
 
     /// Calls `what` on each observer, if they are active.
     #[inline]
-    pub fn notify(&mut self, what: impl Fn(&mut dyn Observer)) {
+    pub(crate) fn notify(&mut self, what: impl Fn(&mut dyn Observer)) {
         if self.observed {
             self.observers.iter_mut().for_each(|observer| what(observer.as_mut()));
         }
@@ -223,7 +223,7 @@ impl Array {
     }
 
     /// Adds a block to the SLC region, which has its own read and program times.
-    pub fn make_slc(&mut self, block: BlockId) {
+    pub(crate) fn make_slc(&mut self, block: BlockId) {
         self.slc.resize(self.geometry().blocks() as usize, false);
         self.slc[block.0 as usize] = true;
         self.plain = false;
@@ -247,7 +247,7 @@ impl Array {
 
     /// Returns true if [`Array::relocate`] can move pages: a logical page is one page of an
     /// element, and no program can fail.
-    pub fn can_relocate(&self) -> bool {
+    pub(crate) fn can_relocate(&self) -> bool {
         let geometry = self.geometry();
         self.faults.programs_succeed()
             && geometry.slots_per_page == 1
@@ -299,12 +299,12 @@ impl Array {
 
     /// Returns the pages read since the last call that must be rewritten before they become
     /// unreadable.
-    pub fn take_refresh(&mut self) -> Vec<Page> {
+    pub(crate) fn take_refresh(&mut self) -> Vec<Page> {
         self.disturb.as_mut().map(DisturbState::take_refresh).unwrap_or_default()
     }
 
     /// Sets whether programs by the host from now on are refreshes, which count as [`Cause::Wear`].
-    pub fn set_refreshing(&mut self, refreshing: bool) {
+    pub(crate) fn set_refreshing(&mut self, refreshing: bool) {
         self.refreshing = refreshing;
     }
 
@@ -312,7 +312,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns [`Illegal::ReadOfErasedPage`].
-    pub fn read_metadata(
+    pub(crate) fn read_metadata(
         &mut self,
         page: Page,
         at: Nanos,
@@ -431,7 +431,7 @@ impl Array {
     ///
     /// # Errors
     /// See [`Array::program`].
-    pub fn program_summary(&mut self, block: BlockId, at: Nanos) -> Result<Nanos, Fault> {
+    pub(crate) fn program_summary(&mut self, block: BlockId, at: Nanos) -> Result<Nanos, Fault> {
         let page = Page { block, index: self.blocks.written(block) };
         let pages = self.geometry().summary_pages;
         let transfer = self.schedule.timing().summary_transfer;
@@ -491,7 +491,7 @@ impl Array {
     /// # Errors
     /// See [`Array::program`] and [`Array::copy_back`].
     #[inline]
-    pub fn relocate(
+    pub(crate) fn relocate(
         &mut self,
         moves: Moves,
         at: Nanos,

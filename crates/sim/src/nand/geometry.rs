@@ -111,12 +111,12 @@ impl Geometry {
     }
 
     /// Returns the number of blocks in a die of an element.
-    pub const fn blocks_per_die(&self) -> u32 {
+    pub(crate) const fn blocks_per_die(&self) -> u32 {
         self.dimensions.planes_per_die * self.dimensions.blocks_per_plane
     }
 
     /// Returns the number of blocks in an element.
-    pub const fn blocks_per_element(&self) -> u32 {
+    pub(crate) const fn blocks_per_element(&self) -> u32 {
         self.dimensions.dies_per_package * self.blocks_per_die()
     }
 
@@ -131,17 +131,17 @@ impl Geometry {
     }
 
     /// Returns the bytes of a page of an element.
-    pub const fn element_page(&self) -> u64 {
+    pub(crate) const fn element_page(&self) -> u64 {
         self.dimensions.page_size.0 * self.dimensions.span as u64
     }
 
     /// Returns how many slot numbers the array uses. Some numbers stand for no physical slot.
-    pub const fn slot_numbers(&self) -> usize {
+    pub(crate) const fn slot_numbers(&self) -> usize {
         (self.blocks() as usize) << self.slot_bits
     }
 
     /// Returns how many 64-bit words a bitmap takes that has one bit for each slot number of a block.
-    pub const fn words_per_block(&self) -> usize {
+    pub(crate) const fn words_per_block(&self) -> usize {
         1 << (self.slot_bits - Self::LEAST_SLOT_BITS)
     }
 

@@ -25,7 +25,7 @@ pub struct Timing {
 
 impl Timing {
     /// Returns true if the program time depends on whether the data is all zeros.
-    pub const fn distinguishes_zeros(&self) -> bool {
+    pub(crate) const fn distinguishes_zeros(&self) -> bool {
         self.zero_page_program.0 != self.page_program.0
     }
 }

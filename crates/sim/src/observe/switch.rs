@@ -25,7 +25,7 @@ impl ObserverSwitch {
     }
 
     /// Returns true if the observers are on, or will be from the next request or pause.
-    pub fn is_enabled(&self) -> bool {
+    pub(crate) fn is_enabled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

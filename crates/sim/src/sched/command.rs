@@ -156,7 +156,7 @@ impl Ticket {
     pub(super) const NODES: u32 = (1 << Ticket::NODE_BITS) - 1;
 
     /// A ticket that stands for a command that is done.
-    pub const DONE: Ticket = Ticket { node: Ticket::NODES, generation: 0 };
+    pub(crate) const DONE: Ticket = Ticket { node: Ticket::NODES, generation: 0 };
 
     /// Returns the ticket as a number of [`Ticket::BITS`].
     pub(crate) const fn number(self) -> u64 {

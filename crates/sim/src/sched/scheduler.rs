@@ -119,7 +119,7 @@ impl Scheduler {
     }
 
     /// Lets dies report from now on that they are idle: see [`SchedulerEvent::Idle`].
-    pub fn report_idle(&mut self) {
+    pub(crate) fn report_idle(&mut self) {
         self.reports_idle = true;
     }
 
@@ -129,7 +129,7 @@ impl Scheduler {
     }
 
     /// Reports from now on each suspension when it ends: see [`SchedulerEvent::Resumed`].
-    pub fn report_suspensions(&mut self) {
+    pub(crate) fn report_suspensions(&mut self) {
         self.reports_suspensions = true;
     }
 
@@ -145,7 +145,7 @@ impl Scheduler {
 
     /// Adds a join, which takes no time and is done when the commands that it waits for are done.
     /// It also waits until it is released.
-    pub fn add_join(&mut self, owner: Option<u64>) -> Ticket {
+    pub(crate) fn add_join(&mut self, owner: Option<u64>) -> Ticket {
         self.graph.add(None, owner)
     }
 
@@ -159,7 +159,7 @@ impl Scheduler {
     }
 
     /// The number of no tally.
-    pub const NO_TALLY: u32 = NONE;
+    pub(crate) const NO_TALLY: u32 = NONE;
 
     /// Counts a command, unless it is done, in the tally of `key`, a number below `u32::MAX` that
     /// the caller chooses. `tally` is what the last call for this key returned, or
@@ -177,7 +177,7 @@ impl Scheduler {
 
     /// Makes `later`, which is not released, wait until all commands in the tally of `key` are done.
     /// The next command with this key begins another tally.
-    pub fn follow_tally(&mut self, later: Ticket, tally: u32, key: u32) {
+    pub(crate) fn follow_tally(&mut self, later: Ticket, tally: u32, key: u32) {
         self.graph.follow_tally(later, tally, key);
     }
 
@@ -302,7 +302,7 @@ impl Scheduler {
 
     /// Returns the time of the next known event, if there is one. Decisions of this instant are made
     /// when the clock advances.
-    pub fn next_event(&self) -> Option<Nanos> {
+    pub(crate) fn next_event(&self) -> Option<Nanos> {
         let next = self.events.next(self.now);
         match (self.happened.is_empty(), self.has_decisions()) {
             (false, _) => Some(self.now),
@@ -529,7 +529,7 @@ impl Scheduler {
     }
 
     /// Returns true if a die carries out nothing, and nothing waits for it.
-    pub fn is_idle(&self, die: u32) -> bool {
+    pub(crate) fn is_idle(&self, die: u32) -> bool {
         self.dies[die as usize].is_idle()
     }
 

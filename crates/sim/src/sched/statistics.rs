@@ -55,7 +55,7 @@ impl ClassCounts {
     }
 
     /// Returns the integral of the number of waiting commands up to `now`.
-    pub fn waiting_ns_at(&self, now: Nanos) -> u128 {
+    pub(crate) fn waiting_ns_at(&self, now: Nanos) -> u128 {
         let mut counts = *self;
         counts.pass(now);
         counts.waiting_ns

@@ -235,7 +235,7 @@ impl Layout {
 
     /// Returns the blocks of a lane in the order of first use: one from each die, then one from
     /// each plane, so that consecutive blocks can work in parallel.
-    pub fn blocks_of_lane(&self, lane: u32) -> Vec<BlockId> {
+    pub(crate) fn blocks_of_lane(&self, lane: u32) -> Vec<BlockId> {
         let (first, size) = (self.first_block(lane).0, self.blocks_per_lane());
         let plane = self.geometry.blocks_per_plane.min(size);
         let planes = size / plane;
@@ -257,13 +257,13 @@ impl Layout {
     }
 
     /// Returns the number of logical pages that share a flash page; 1 if none do.
-    pub const fn slots_per_page(&self) -> u32 {
+    pub(crate) const fn slots_per_page(&self) -> u32 {
         self.geometry.slots_per_page
     }
 
     /// Returns the maximum number of valid logical pages of a block whose garbage collection still
     /// frees a flash page.
-    pub const fn most_valid(&self) -> u32 {
+    pub(crate) const fn most_valid(&self) -> u32 {
         self.geometry.slots_per_block - self.geometry.slots_per_page
     }
 
@@ -278,7 +278,7 @@ impl Layout {
     }
 
     /// Returns the number of internal pages of the FTL. They are numbered after the host's pages.
-    pub const fn internal_pages(&self) -> u32 {
+    pub(crate) const fn internal_pages(&self) -> u32 {
         self.records() + self.translation_pages()
     }
 
@@ -291,7 +291,7 @@ impl Layout {
     }
 
     /// Returns the number of translation pages. They follow the records of trims.
-    pub const fn translation_pages(&self) -> u32 {
+    pub(crate) const fn translation_pages(&self) -> u32 {
         match self.map_cache.entries_per_page {
             0 => 0,
             entries => self.logical_pages().div_ceil(entries),
@@ -299,7 +299,7 @@ impl Layout {
     }
 
     /// Returns the logical page number of translation page `page`.
-    pub const fn translation_page(&self, page: u32) -> Lpn {
+    pub(crate) const fn translation_page(&self, page: u32) -> Lpn {
         Lpn(self.logical_pages() + self.records() + page)
     }
 
@@ -318,13 +318,13 @@ impl Layout {
     }
 
     /// Returns true if a logical page is an internal page.
-    pub const fn is_internal(&self, lpn: Lpn) -> bool {
+    pub(crate) const fn is_internal(&self, lpn: Lpn) -> bool {
         lpn.0 >= self.logical_pages()
     }
 
     /// Returns the index of the record for the trims of a logical page, or `usize::MAX` if trims
     /// are not recorded.
-    pub const fn record_of(&self, lpn: Lpn) -> usize {
+    pub(crate) const fn record_of(&self, lpn: Lpn) -> usize {
         match self.pages_per_record {
             0 => usize::MAX,
             pages => (lpn.0 / pages) as usize,
@@ -332,7 +332,7 @@ impl Layout {
     }
 
     /// Returns the logical pages whose trims record `record` holds.
-    pub fn recorded_by(&self, record: usize) -> Range<usize> {
+    pub(crate) fn recorded_by(&self, record: usize) -> Range<usize> {
         let start = record * self.pages_per_record as usize;
         start..(start + self.pages_per_record as usize).min(self.logical_pages() as usize)
     }

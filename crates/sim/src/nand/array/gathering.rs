@@ -14,7 +14,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns [`Illegal::ProgramOutOfOrder`] or [`Illegal::BadBlock`].
-    pub fn skip_pages(&mut self, block: BlockId, index: u32) -> Result<(), Illegal> {
+    pub(crate) fn skip_pages(&mut self, block: BlockId, index: u32) -> Result<(), Illegal> {
         let next = self.blocks.written(block);
         let page = Page { block, index: next };
         let count =
@@ -88,7 +88,7 @@ impl Array {
     /// are on one unit, no program can fail, and there are no observers, gangs or other features
     /// that need the general path.
     #[inline]
-    pub fn can_rewrite(&self, first: Place, last: Place) -> bool {
+    pub(crate) fn can_rewrite(&self, first: Place, last: Place) -> bool {
         self.plain && first.unit == last.unit
     }
 

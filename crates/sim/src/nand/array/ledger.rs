@@ -37,7 +37,7 @@ impl Array {
 
     /// Prefetches the state of a slot that will soon be superseded.
     #[inline]
-    pub fn expect_supersede(&self, slot: Slot) {
+    pub(crate) fn expect_supersede(&self, slot: Slot) {
         self.blocks.expect_supersede(slot);
         if let Some(queued) = &self.queued {
             queued.expect(self.geometry().block(slot));
@@ -53,7 +53,7 @@ impl Array {
 
     /// Prefetches the state of a block that garbage collection will soon reclaim, including its
     /// [`Array::metadata`].
-    pub fn expect_cleaning(&self, block: BlockId) {
+    pub(crate) fn expect_cleaning(&self, block: BlockId) {
         self.blocks.expect_cleaning(block);
     }
 
@@ -69,7 +69,7 @@ impl Array {
 
     /// Retires a block at `at`, or later when the programs that supersede its pages are done.
     /// Returns the time of retirement.
-    pub fn mark_bad(&mut self, block: BlockId, at: Nanos) -> Nanos {
+    pub(crate) fn mark_bad(&mut self, block: BlockId, at: Nanos) -> Nanos {
         let at = self.retired(block, at);
         self.blocks.mark_bad(block);
         if let Some(undo) = &mut self.undo {
@@ -84,12 +84,12 @@ impl Array {
     }
 
     /// Stores the contents of the internal page at `slot`, which was just programmed.
-    pub fn set_note(&mut self, slot: Slot, note: Note) {
+    pub(crate) fn set_note(&mut self, slot: Slot, note: Note) {
         self.blocks.set_note(slot, note);
     }
 
     /// Drops the contents of a superseded internal page, unless a power cut may restore it.
-    pub fn drop_note(&mut self, slot: Slot) {
+    pub(crate) fn drop_note(&mut self, slot: Slot) {
         if self.undo.is_none() {
             self.blocks.drop_note(slot);
         }
@@ -172,7 +172,7 @@ impl Array {
     }
 
     /// Renumbers all stamps from 1, keeping their order. Returns the old stamps in that order.
-    pub fn renumber_stamps(&mut self) -> Vec<Stamp> {
+    pub(crate) fn renumber_stamps(&mut self) -> Vec<Stamp> {
         let old = self.blocks.renumber_stamps();
         if let Some(undo) = &mut self.undo {
             undo.renumber_stamps(&old);
@@ -181,7 +181,7 @@ impl Array {
     }
 
     /// Returns true if the program of a page was interrupted or failed.
-    pub fn is_torn(&self, page: Page) -> bool {
+    pub(crate) fn is_torn(&self, page: Page) -> bool {
         self.blocks.is_torn(page)
     }
 

@@ -84,7 +84,7 @@ pub enum Event {
 
 impl Event {
     /// The number in [`Event::Done`] that reports a finished eviction from the write buffer.
-    pub const WRITE_BACK: u32 = u32::MAX;
+    pub(crate) const WRITE_BACK: u32 = u32::MAX;
 }
 
 /// A report for observers.

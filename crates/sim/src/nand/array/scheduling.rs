@@ -185,7 +185,7 @@ impl Array {
 
     /// Returns the first time from `at` on at which every program and erase issued so far is done.
     /// Without queues, this is the end of the last program, `last`.
-    pub fn after_writes(&mut self, at: Nanos, last: Nanos) -> Nanos {
+    pub(crate) fn after_writes(&mut self, at: Nanos, last: Nanos) -> Nanos {
         match self.queues_mut() {
             None => at.max(last),
             Some(queued) => queued.after_writes(at),
@@ -194,7 +194,7 @@ impl Array {
 
     /// Returns the later of `done` and the time at which everything issued for the block is done.
     #[inline]
-    pub fn written_by(&mut self, block: BlockId, done: Nanos) -> Nanos {
+    pub(crate) fn written_by(&mut self, block: BlockId, done: Nanos) -> Nanos {
         let place = self.place(block);
         match self.queues_mut() {
             None => done.max(self.schedule.idle_from(place, place)),
@@ -223,7 +223,7 @@ impl Array {
 
     /// Returns true if a time that the array returned is not later than `now`; for a time that
     /// stands for a command, if that command is done.
-    pub fn is_past(&self, at: Nanos, now: Nanos) -> bool {
+    pub(crate) fn is_past(&self, at: Nanos, now: Nanos) -> bool {
         match (&self.queued, awaited(at)) {
             (Some(queued), Some(_)) => queued.is_past(at),
             _ => at <= now,
@@ -231,7 +231,7 @@ impl Array {
     }
 
     /// Returns true if a time stands for a command that waits in a queue.
-    pub fn is_awaited(&self, at: Nanos) -> bool {
+    pub(crate) fn is_awaited(&self, at: Nanos) -> bool {
         self.queues().is_some() && awaited(at).is_some()
     }
 
@@ -249,14 +249,14 @@ impl Array {
     }
 
     /// Sets whether the next commands are background work, which no host request waits for.
-    pub fn set_background(&mut self, background: bool) {
+    pub(crate) fn set_background(&mut self, background: bool) {
         if let Some(queued) = &mut self.queued {
             queued.background = background;
         }
     }
 
     /// Sets whether the drive's own commands have priority over those of the host from now on.
-    pub fn set_urgent(&mut self, urgent: bool) {
+    pub(crate) fn set_urgent(&mut self, urgent: bool) {
         if let Some(queued) = &mut self.queued {
             queued.urgent = urgent;
         }
@@ -264,7 +264,7 @@ impl Array {
 
     /// Requests an [`Event::Done`] with this number for the time `at`, if that time stands for a
     /// command. Otherwise returns false, and no event follows.
-    pub fn notify_done(&mut self, at: Nanos, number: u32) -> bool {
+    pub(crate) fn notify_done(&mut self, at: Nanos, number: u32) -> bool {
         let Some(queued) = self.queues_mut() else { return false };
         let awaited = awaited(at).is_some();
         if awaited {
@@ -276,14 +276,14 @@ impl Array {
     /// Closes the open rows: the scheduler may start the steps issued so far, without waiting for
     /// more.
     #[inline]
-    pub fn end_request(&mut self) {
+    pub(crate) fn end_request(&mut self) {
         if let Some(queued) = &mut self.queued {
             queued.close_rows();
         }
     }
 
     /// Requests an [`Event::Timer`] at a time. Has no effect without queues.
-    pub fn wake_at(&mut self, at: Nanos) {
+    pub(crate) fn wake_at(&mut self, at: Nanos) {
         if let Some(queued) = self.queues_mut() {
             queued.scheduler.set_timer(at, 0);
         }
@@ -307,12 +307,12 @@ impl Array {
     }
 
     /// Returns the time of the next event of the queued commands, as far as it is known.
-    pub fn next_event(&self) -> Option<Nanos> {
+    pub(crate) fn next_event(&self) -> Option<Nanos> {
         self.queued.as_ref()?.scheduler.next_event()
     }
 
     /// Enables [`Event::Idle`].
-    pub fn report_idle(&mut self) {
+    pub(crate) fn report_idle(&mut self) {
         if let Some(queued) = &mut self.queued {
             queued.scheduler.report_idle();
         }
@@ -320,7 +320,7 @@ impl Array {
 
     /// Makes commands wait in queues again, after a drive has recovered by `now`. Returns the time
     /// at which the flash commands of the recovery are done; without queues, `now`.
-    pub fn resume_queues(&mut self, now: Nanos) -> Nanos {
+    pub(crate) fn resume_queues(&mut self, now: Nanos) -> Nanos {
         let Some(queued) = &mut self.queued else { return now };
         let idle = now.max(self.schedule.all_idle());
         queued.reset(idle);

@@ -19,17 +19,17 @@ impl QueuedArray {
 
 impl Array {
     /// Returns true if background work and the reads of the host take turns.
-    pub fn takes_turns(&self) -> bool {
+    pub(crate) fn takes_turns(&self) -> bool {
         self.queues().is_some_and(|queued| queued.queues.turns)
     }
 
     /// Returns true if the clock of the queues has reached `at`.
-    pub fn has_reached(&self, at: Nanos) -> bool {
+    pub(crate) fn has_reached(&self, at: Nanos) -> bool {
         self.queues().is_none_or(|queued| queued.is_past(at))
     }
 
     /// Sets whether background work is held, because a read is in progress.
-    pub fn hold_background(&mut self, held: bool) {
+    pub(crate) fn hold_background(&mut self, held: bool) {
         if let Some(queued) = &mut self.queued {
             queued.scheduler.hold_low(held);
         }
@@ -37,7 +37,7 @@ impl Array {
 
     /// Gives each die a turn: it carries out the next step of its background work, even if that is
     /// held.
-    pub fn give_turns(&mut self) {
+    pub(crate) fn give_turns(&mut self) {
         if let Some(queued) = &mut self.queued {
             queued.close_rows();
             queued.scheduler.give_turns();
@@ -46,13 +46,13 @@ impl Array {
 
     /// Begins the steps whose turn it is, and returns the time at which all background steps in progress
     /// are done. Returns `None` if none is in progress.
-    pub fn end_of_turns(&mut self) -> Option<Nanos> {
+    pub(crate) fn end_of_turns(&mut self) -> Option<Nanos> {
         self.queued.as_mut()?.end_of_turns()
     }
 
     /// Requests an [`Event::Done`](super::Event::Done) with this number for the time `at`, which may
     /// stand for a command.
-    pub fn notify_at(&mut self, at: Nanos, number: u32) {
+    pub(crate) fn notify_at(&mut self, at: Nanos, number: u32) {
         if let Some(queued) = &mut self.queued {
             queued.notify_done(at, number);
         }
@@ -60,7 +60,7 @@ impl Array {
 
     /// Moves background work to the foreground if `done` stands for one of its commands, because the
     /// host waits for it. Has no effect if background work takes no turns.
-    pub fn hurry(&mut self, done: Nanos) {
+    pub(crate) fn hurry(&mut self, done: Nanos) {
         if self.takes_turns()
             && let (Some(queued), Some(ticket)) = (&mut self.queued, awaited(done))
         {
