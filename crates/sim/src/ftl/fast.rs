@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use flashscope_block::{Errno, Nanos};
 
-use super::log_block::core::{Core, HostPage};
-use super::log_block::log::Log;
+use super::log_block::core::Core;
+use super::log_block::log::{HostPage, Log};
 use super::log_block::{LogBlock, Role, Room, Scheme};
 use super::{AnyFtl, Family, Kind, LogSharing, LogUse, NO_FIELDS};
 use crate::footprint::{fixed, grown};

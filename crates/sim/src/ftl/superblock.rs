@@ -2,9 +2,9 @@
 
 use flashscope_block::{Errno, Nanos};
 
-use super::log_block::core::{Core, HostPage};
+use super::log_block::core::Core;
 use super::log_block::grouping::Grouping;
-use super::log_block::log::Log;
+use super::log_block::log::{HostPage, Log};
 use super::log_block::{LogBlock, Role, Room, Scheme};
 use super::{AnyFtl, Family, Kind, LogSharing, LogUse};
 use crate::footprint::{Size, fixed, grown};

@@ -7,23 +7,12 @@ use flashscope_block::{Errno, Nanos};
 
 use super::Role;
 use super::grouping::logical_blocks;
-use super::log::Log;
+use super::log::{HostPage, Log};
 use crate::arithmetic::Divisor;
 use crate::footprint::{Size, fixed, grown};
 use crate::ftl::Health;
 use crate::nand::{Array, BlockId, Cause, Entry, Event, Fault, Lpn, NOWHERE, Page, Slot, Stamp};
 use crate::setup::Layout;
-
-/// A logical page with its position. Logical blocks are numbered over the drive, pool by pool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HostPage {
-    pub(in crate::ftl) lpn: Lpn,
-    pub(in crate::ftl) pool: u32,
-    /// The logical block that contains the page.
-    pub(in crate::ftl) logical: u32,
-    /// The index of the page in that logical block.
-    pub(in crate::ftl) index: u32,
-}
 
 /// The blocks of an allocation pool.
 pub(crate) struct Pool {

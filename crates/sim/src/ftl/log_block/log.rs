@@ -1,10 +1,20 @@
-//! Log blocks: where the next page goes, and whether their pages are in order.
+//! Log blocks: where the next page of the host goes, and whether their pages are in order.
 
 use flashscope_block::Nanos;
 
-use super::core::HostPage;
 use super::{Role, Room};
-use crate::nand::{Array, BlockId, Place};
+use crate::nand::{Array, BlockId, Lpn, Place};
+
+/// A logical page with its position. Logical blocks are numbered over the drive, pool by pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostPage {
+    pub(in crate::ftl) lpn: Lpn,
+    pub(in crate::ftl) pool: u32,
+    /// The logical block that contains the page.
+    pub(in crate::ftl) logical: u32,
+    /// The index of the page in that logical block.
+    pub(in crate::ftl) index: u32,
+}
 
 /// A log block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

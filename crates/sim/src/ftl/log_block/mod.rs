@@ -23,8 +23,8 @@ pub(super) mod tied_logs;
 
 use flashscope_block::{Errno, Nanos};
 
-use self::core::{Core, HostPage};
-use self::log::Log;
+use self::core::Core;
+use self::log::{HostPage, Log};
 use super::{Ftl, Health, Recovery, Slice};
 use crate::nand::{Array, BlockId, Cause, Fault, Lpn, Page, Place, Slot};
 use crate::setup::Layout;

@@ -4,9 +4,9 @@
 
 use flashscope_block::{Errno, Nanos};
 
-use super::core::{Core, HostPage};
+use super::core::Core;
 use super::grouping::Grouping;
-use super::log::Log;
+use super::log::{HostPage, Log};
 use super::{Role, Room, Scheme};
 use crate::footprint::{Size, fixed};
 use crate::list::List;
