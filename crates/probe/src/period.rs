@@ -1,6 +1,7 @@
 //! Finds slow requests that recur at equal distances.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use crate::{median, spread};
 
@@ -17,6 +18,8 @@ pub(crate) struct Period {
     pub kept: f64,
     /// The share of the slow requests that are at expected places. The other slow requests may be hiccups of the host.
     pub explained: f64,
+    /// The probability that a length beside this one is the period.
+    pub doubt: f64,
     /// The log-likelihood ratio (natural logarithm) of this period against slow requests at random places, minus the cost of
     /// describing the places.
     pub score: f64,
@@ -62,7 +65,7 @@ pub(crate) fn period(slow: &[usize], total: usize) -> Option<Period> {
         .map(|(_, period)| period.clone())
 }
 
-/// The number of pages in the smallest known flash block. Candidate periods are multiples of a quarter of this number.
+/// The number of pages in the smallest known flash block: the shortest candidate of [`recurrence`].
 const LEAST_BLOCK: usize = 32;
 
 /// The least share of slow requests that another slow request follows one period later. It is low because some drives also do
@@ -78,26 +81,65 @@ pub(crate) fn recurrence(slow: &[usize]) -> Option<Period> {
     let (first, last) = (*slow.first()?, *slow.last()?);
     let span = (last - first).max(1);
     let chance = (3.0 * slow.len() as f64 / span as f64).clamp(1e-9, 0.9);
-    let again = |at: usize, length: usize| {
-        let next = slow.partition_point(|other| *other + 1 < at + length);
-        slow.get(next).is_some_and(|other| *other <= at + length + 1)
+    // The number of slow requests that another one follows after `length` requests, give or take `slack`.
+    let came = |due: &[usize], length: usize, slack: usize| {
+        let again = |at: &&usize| {
+            let next = slow.partition_point(|other| *other + slack < *at + length);
+            slow.get(next).is_some_and(|other| *other <= *at + length + slack)
+        };
+        due.iter().filter(again).count()
     };
+    let due = |length: usize| &slow[..slow.partition_point(|at| at + length <= last)];
+    let hits = |length: usize| came(due(length), length, 0);
     let recurs = |length: usize| {
-        let due = slow.partition_point(|at| at + length <= last);
-        let came = slow[..due].iter().filter(|at| again(**at, length)).count();
-        let kept = came as f64 / due.max(1) as f64;
+        let due = due(length);
+        let kept = came(due, length, 1) as f64 / due.len().max(1) as f64;
         let term = |p: f64, q: f64| if p > 0.0 { p * (p / q).ln() } else { 0.0 };
         let gain = term(kept, chance) + term(1.0 - kept, 1.0 - chance);
-        let score = if kept > chance { due as f64 * gain } else { 0.0 };
+        let score = if kept > chance { due.len() as f64 * gain } else { 0.0 };
         let phases = slow.iter().filter(|at| **at + length > last).map(|at| at % length).collect();
-        Period { length, phases, count: span / length, kept, explained: kept, score }
+        Period { length, phases, count: span / length, kept, explained: kept, doubt: 0.0, score }
     };
-    let lengths = (LEAST_BLOCK..=span / (2 * FEWEST)).step_by(LEAST_BLOCK / 4);
+    let lengths = LEAST_BLOCK..=span / (2 * FEWEST);
     let all: Vec<Period> =
         lengths.map(recurs).filter(|period| period.kept >= LEAST_RECURRING).collect();
     let best = all.iter().map(|period| period.score).fold(0.0, f64::max);
     // A multiple of the period scores nearly as well, because only the drift is larger: take the shortest good length.
-    all.into_iter().find(|period| period.score > 0.0 && period.score >= 0.65 * best)
+    let good = |period: &&Period| period.score > 0.0 && period.score >= 0.65 * best;
+    let shortest = all.iter().find(good)?.length;
+    let (length, doubt) = long_run(shortest, span, hits);
+    Some(Period { doubt, ..recurs(length) })
+}
+
+/// The most periods over which [`long_run`] counts.
+const PERIODS: usize = 16;
+
+/// Returns the length near `shortest` after which slow requests recur in the long run, and the
+/// probability that it is another one. `hits` counts the slow requests that another one follows
+/// after a number of requests.
+///
+/// Slow requests that come in groups recur after the distance between any two of a group, and a
+/// stripe of several pages on each unit makes most distances longer than the mean. After many
+/// periods, only the period itself still leads to a slow request.
+#[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
+fn long_run(shortest: usize, span: usize, hits: impl Fn(usize) -> usize) -> (usize, f64) {
+    let most = |lengths: RangeInclusive<usize>| {
+        let found = lengths.map(|length| (hits(length), length));
+        found.fold((0, 0), |most, one| if one.0 > most.0 { one } else { most })
+    };
+    let near = shortest - shortest / 16..=shortest * 17 / 16 + 2;
+    let (_, once) = most(near);
+    let periods = (span / (4 * once.max(1))).clamp(1, PERIODS);
+    let (far, reach) = (periods * once, periods * once / 32);
+    let (count, total) = most(far - reach..=far + reach);
+    let mean = total as f64 / periods as f64;
+    // A drift of less than one request in each period does not change the period.
+    let length = if (mean - once as f64).abs() < 1.0 { once } else { total.div_ceil(periods) };
+    let others = [far - reach..=total.saturating_sub(periods), total + periods..=far + reach];
+    let rivals = others.map(|lengths| most(lengths).0).into_iter().max().unwrap_or(0);
+    let rival = rivals as f64 / count.max(1) as f64;
+    // Beyond four fifths of the hits, another length is nearly as good.
+    (length, 0.5 * ((rival - 0.8) / 0.2).clamp(0.0, 1.0))
 }
 
 /// Returns the tolerance for the place of a slow request.
@@ -157,7 +199,7 @@ fn fold(slow: &[usize], length: usize) -> Option<Period> {
     phases.sort_unstable();
     let kept = came as f64 / all_due as f64;
     let explained = explained as f64 / slow.len() as f64;
-    Some(Period { length, phases, count: expected, kept, explained, score })
+    Some(Period { length, phases, count: expected, kept, explained, doubt: 0.0, score })
 }
 
 /// Groups the slow requests that are at nearby places of a period. Each entry is the place of a slow request and the number of
@@ -233,6 +275,35 @@ mod tests {
         slow.sort_unstable();
         assert!(recurrence(&slow).is_none_or(|period| period.score < 20.0));
         assert_eq!(recurrence(&[]), None);
+    }
+
+    // Blocks of 64 pages, one of which holds a summary, on one to eight units that the host writes in turn.
+    #[test]
+    fn a_period_needs_no_round_number_of_pages() {
+        for units in 1..=8 {
+            let period = 63 * units;
+            let erases = |n: usize| (0..units).map(move |unit| n * period + unit);
+            let slow: Vec<usize> = (0..80).flat_map(erases).collect();
+            assert_eq!(recurrence(&slow).unwrap().length, period, "{units} units");
+        }
+    }
+
+    // Four units with blocks of 63 pages. The host writes 16 pages to each unit before the next.
+    #[test]
+    fn a_period_is_found_through_stripes() {
+        let nth = |page: usize, unit: usize| page / 16 * 64 + unit * 16 + page % 16;
+        let erases = |n: usize| (0..4).map(move |unit| nth(63 * n, unit));
+        let mut slow: Vec<usize> = (0..300).flat_map(erases).collect();
+        slow.sort_unstable();
+        assert_eq!(recurrence(&slow).unwrap().length, 252);
+    }
+
+    // 32 units whose erases come a few pages apart.
+    #[test]
+    fn a_period_is_found_among_groups_of_slow_requests() {
+        let erases = |n: usize| (0..32).map(move |unit| 2016 * n + 3 * unit + unit % 2);
+        let slow: Vec<usize> = (0..39).flat_map(erases).collect();
+        assert_eq!(recurrence(&slow).unwrap().length, 2016);
     }
 
     #[test]

@@ -77,12 +77,13 @@ struct SegmentPeriod {
 
 impl SegmentPeriod {
     fn probability(&self) -> f64 {
-        let Period { count, kept, explained, .. } = &self.period;
+        let Period { count, kept, explained, doubt, .. } = &self.period;
         // If another period were true, either each slow write would be at the expected place by chance, or half of the slow
         // writes would be missing.
         let chance = 0.5f64.powi(i32::try_from(*count).unwrap_or(8).min(8) - 1);
         let trimmed = if self.trimmed { 1.0 } else { 0.995 };
-        (1.0 - chance) * (0.9 + 0.1 * kept) * (0.85 + 0.15 * explained.min(1.0)) * trimmed
+        let clear = (0.9 + 0.1 * kept) * (0.85 + 0.15 * explained.min(1.0));
+        (1.0 - chance) * clear * trimmed * (1.0 - doubt)
     }
 
     #[allow(clippy::cast_precision_loss, reason = "sizes of segments are far below 2^53")]
