@@ -3,8 +3,9 @@
 use flashscope_block::Nanos;
 
 use super::stripes::{
-    ALL_PERIODS, Crossing, LONGEST_PERIOD, Series, Span, Stripes, WeighedHypothesis, contrast,
-    explain_crossings, explain_reads, explain_spans, hypotheses, tempered,
+    ALL_PERIODS, Crossing, FEWEST_UNEXPLAINED, LONGEST_PERIOD, Series, Span, Stripes,
+    WeighedHypothesis, contrast, explain_crossings, explain_reads, explain_spans, hypotheses,
+    tempered, unexplained,
 };
 use crate::{Halt, Lab, Request, Run, median, spread, standard_error};
 
@@ -237,6 +238,23 @@ impl Evidence {
             add(reads.len(), &|stripes| explain_reads(stripes, &reads, self.depth as usize));
         }
         weighed
+    }
+
+    /// Returns why the measurements contradict the hypothesis, or `None` if they agree with it.
+    pub(super) fn refutes(&self, stripes: Stripes) -> Option<String> {
+        let strides = unexplained(stripes, [&self.short, &self.long], self.depth as usize);
+        if strides.len() < FEWEST_UNEXPLAINED {
+            return None;
+        }
+        let listed: Vec<String> = strides.iter().take(5).map(u32::to_string).collect();
+        let more = if strides.len() > listed.len() { ", ..." } else { "" };
+        Some(format!(
+            "reads with many in flight fit no number of equal and independent units: those at strides of {}{more} pages take \
+             other times than {} units with {} pages in turn, which fit best; units may share a bus, or follow longer chunks",
+            listed.join(", "),
+            stripes.units,
+            stripes.chunk,
+        ))
     }
 
     /// Returns the noise of short reads, one at a time.

@@ -58,15 +58,20 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let best = weighed.iter().rev().max_by(|a, b| a.log.total_cmp(&b.log));
     let best = best.map(|best| best.stripes);
     let best = best.unwrap_or(Stripes { units: 1, chunk: 1 });
-    let follows = match best.units > 1 && chunks[0].1 > LEAST {
-        true => order::look(lab, &mut evidence, best)?,
-        false => None,
+    let mut findings = match evidence.refutes(best) {
+        Some(why) => PROBE.unknown(&why),
+        None => {
+            let follows = match best.units > 1 && chunks[0].1 > LEAST {
+                true => order::look(lab, &mut evidence, best)?,
+                false => None,
+            };
+            vec![
+                parallelism(units[0], &evidence),
+                chunk(chunks[0], page, &evidence),
+                mapping(follows.as_ref(), chunks[0], &evidence),
+            ]
+        }
     };
-    let mut findings = vec![
-        parallelism(units[0], &evidence),
-        chunk(chunks[0], page, &evidence),
-        mapping(follows.as_ref(), chunks[0], &evidence),
-    ];
     for finding in &mut findings {
         finding.probability *= size.probability;
         finding.runs.extend(&evidence.runs);
