@@ -79,7 +79,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         let why = "the drive has too few segments to write to in turns";
         return Ok(PROBE.unknown(why).into());
     }
-    let mut trial = Trial::new(lab, unit, size);
+    let mut trial = Trial::new(lab, unit, size, step(knowledge, unit, size));
     trial.doubled_rounds()?;
     let guess = trial.likeliest().map_or(8, |list| list.len);
     let order = rounds(&mut trial.lab.rng, trial.places, guess);
@@ -104,6 +104,28 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     };
     let shown = trial.partitions(list.len)?;
     Ok(with_list(&trial, &shown).into())
+}
+
+/// The writes in order to each place of [`Trial::partitions`].
+const TURNS_IN_ORDER: u64 = 6;
+
+/// The pages of the smallest known flash block.
+const LEAST_BLOCK: u64 = 32;
+
+/// Returns the distance in bytes from a page of a segment to the next page on the same part of the drive. If several parts take
+/// pages in turn, each has a list of its own.
+///
+/// A segment has a block on each part, so the part of its pages that the smallest block stands for is a multiple of the number of
+/// parts. The observed parallel units count if they contradict it.
+fn step(knowledge: &Knowledge, unit: u64, size: u64) -> u64 {
+    let chunk = knowledge.whole(Parameter::Chunk).map_or(1, |bytes| (bytes / size).max(1));
+    if chunk >= TURNS_IN_ORDER {
+        return size;
+    }
+    let pages = unit / size;
+    let by_block = if pages.is_multiple_of(LEAST_BLOCK) { pages / LEAST_BLOCK } else { 1 };
+    let period = knowledge.whole(Parameter::Parallelism).unwrap_or(1).max(1) * chunk;
+    if by_block.is_multiple_of(period) { by_block * size } else { period * size }
 }
 
 /// Returns true if another attempt would not make the findings more certain.
@@ -170,6 +192,8 @@ struct Trial<'l, 'd> {
     lab: &'l mut Lab<'d>,
     unit: u64,
     size: u64,
+    /// The distance to the next page on the same part of the drive.
+    step: u64,
     /// The number of segments in the drive.
     places: u64,
     segments: Vec<u64>,
@@ -181,10 +205,10 @@ struct Trial<'l, 'd> {
 }
 
 impl<'l, 'd> Trial<'l, 'd> {
-    fn new(lab: &'l mut Lab<'d>, unit: u64, size: u64) -> Self {
+    fn new(lab: &'l mut Lab<'d>, unit: u64, size: u64, step: u64) -> Self {
         let places = lab.capacity() / unit;
         let (segments, costs, flushes, runs) = Default::default();
-        Trial { lab, unit, size, places, segments, costs, flushes, runs }
+        Trial { lab, unit, size, step, places, segments, costs, flushes, runs }
     }
 
     /// Returns an offset inside a segment, away from its first page: FAST takes a write to the first page for the beginning of a
@@ -239,11 +263,9 @@ impl<'l, 'd> Trial<'l, 'd> {
     fn is_of_segments(&mut self) -> Result<bool, Halt> {
         const PAIRS: usize = 12;
         let cut = self.cut();
-        // If several parts of the drive take pages in turn, a second page 8 pages further is in the same part.
-        let pages = if self.unit > 16 * self.size { 8 } else { 1 };
         let segments: Vec<u64> = (0..PAIRS).map(|_| self.lab.rng.u64(..self.places)).collect();
         let firsts = segments.iter().map(|segment| self.inside(*segment));
-        let offsets: Vec<u64> = firsts.flat_map(|at| [at, at + pages * self.size]).collect();
+        let offsets: Vec<u64> = firsts.flat_map(|at| [at, at + self.step]).collect();
         let run = self.write("two consecutive pages of a segment", offsets.into_iter())?;
         let costs = with_flushes(&run);
         let second = costs.iter().skip(1).step_by(2);
@@ -292,12 +314,12 @@ impl<'l, 'd> Trial<'l, 'd> {
         let mut shown = Vec::new();
         for many in [len as u64, len as u64 + 1] {
             let segments = spread_out(&mut self.lab.rng, self.places, many.min(self.places));
-            let turns = 6.min(self.unit / 2 / self.size);
-            let (size, from) = (self.size, self.costs.len());
+            let turns = TURNS_IN_ORDER.min(self.unit / 2 / self.step).max(1);
+            let (step, from) = (self.step, self.costs.len());
             let order: Vec<u64> = (0..turns).flat_map(|_| segments.iter().copied()).collect();
             let places = (0..turns).flat_map(|turn| segments.iter().map(move |s| (turn, *s)));
             let offsets: Vec<u64> =
-                places.map(|(turn, segment)| self.inside(segment) + turn * size).collect();
+                places.map(|(turn, segment)| self.inside(segment) + turn * step).collect();
             let purpose = format!("writes in order to {many} places in turns");
             let run = self.write(&purpose, offsets.into_iter())?;
             self.costs.extend(with_flushes(&run));
