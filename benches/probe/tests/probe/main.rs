@@ -4,4 +4,5 @@ mod accuracy;
 mod log_blocks;
 mod medium;
 mod profile;
+mod strangers;
 mod sun_zhang;

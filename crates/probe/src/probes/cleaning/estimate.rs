@@ -114,11 +114,13 @@ pub(super) fn findings(
     regions: &Regions,
     onset: Option<usize>,
     rests: &Rests,
+    fetches_map: bool,
 ) -> Vec<Finding> {
     let base = base(story, regions);
     let choice = choose(story, regions, base);
-    let idle = idle(rests);
-    let cleans_idle = is_class(&idle, "yes");
+    let idle = idle(rests, fetches_map);
+    // If waits for the map hide idle cleaning, assume it: it leaves less evidence for the rest.
+    let cleans_idle = is_class(&idle, "yes") || fetches_map && !idle.is_known();
     let findings = [
         room(story, regions, onset, &choice, cleans_idle),
         begins(story, onset, &choice, cleans_idle),
@@ -308,8 +310,9 @@ fn period(story: &Story, cleans_idle: bool, by_chance: bool) -> Finding {
         )
 }
 
-/// Estimates whether the drive cleans while idle. If it does, writes wait less often after a rest.
-fn idle(rests: &Rests) -> Finding {
+/// Estimates whether the drive cleans while idle. If it does, writes wait less often after a rest, unless they also wait for parts
+/// of the map, which no rest brings into memory.
+fn idle(rests: &Rests, fetches_map: bool) -> Finding {
     let unknown = |why: &str| Finding::unknown(Parameter::IdleCleaning, why);
     if rests.after.is_empty() {
         return unknown("the write buffer absorbs the writes after a rest");
@@ -324,6 +327,11 @@ fn idle(rests: &Rests) -> Finding {
     }
     let ratio = after / usual;
     let class = if ratio < 0.45 { "yes" } else { "no" };
+    if class == "no" && fetches_map {
+        return unknown(
+            "writes also wait for parts of the map, whether or not the drive cleans while idle",
+        );
+    }
     let clear = expected.sqrt() * (ratio - 0.45).abs() / 0.45;
     let probability = 0.99 - 0.4 * (-1.2 * clear).exp();
     if probability < 0.8 {
@@ -364,11 +372,15 @@ mod tests {
             (0..400).map(|nth| if nth % 20 == 0 { 20e6 } else { 1e6 + f64::from(nth) }).collect();
         let cheap: Vec<f64> = (0..400).map(|nth| 1e6 + f64::from(nth)).collect();
         let after = |usual: &[f64], after: &[f64]| {
-            idle(&Rests { usual: usual.to_vec(), after: after.to_vec() })
+            idle(&Rests { usual: usual.to_vec(), after: after.to_vec() }, false)
         };
         assert!(is_class(&after(&waiting, &cheap), "yes"));
         assert!(is_class(&after(&waiting, &waiting), "no"));
         assert!(!after(&cheap, &cheap).is_known());
+        let behind_map =
+            |after: &[f64]| idle(&Rests { usual: waiting.clone(), after: after.to_vec() }, true);
+        assert!(is_class(&behind_map(&cheap), "yes"));
+        assert!(!behind_map(&waiting).is_known());
     }
 
     #[test]

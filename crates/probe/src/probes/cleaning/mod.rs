@@ -74,6 +74,7 @@ pub(super) const PROBE: Probe = Probe {
         Parameter::WriteBuffer,
         Parameter::WriteBufferKind,
         Parameter::SlcCache,
+        Parameter::MapCache,
     ],
     writes: true,
     cost,
@@ -168,7 +169,10 @@ fn experiment(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Vec<Finding>, 
     bench.circle(&regions, onset)?;
     bench.settle(&regions)?;
     let rests = bench.idle(&regions)?;
-    Ok(estimate::findings(&bench.story, &regions, onset, &rests))
+    let capacity = bench.lab.capacity();
+    let fetches_map = !knowledge.lacks(Parameter::MapCache)
+        && knowledge.whole(Parameter::MapCache).is_none_or(|reach| reach < capacity);
+    Ok(estimate::findings(&bench.story, &regions, onset, &rests, fetches_map))
 }
 
 fn unit(capacity: u64, knowledge: &Knowledge) -> u64 {
