@@ -88,7 +88,7 @@ pub enum DoubtKind {
     NoTime,
     /// Times are whole seconds.
     WholeSeconds,
-    /// Requests arrive faster than any drive can serve them.
+    /// Requests arrive faster than any drive, or any disk or SATA drive, can serve them.
     Rate,
     /// The trace is implausibly long.
     Span,

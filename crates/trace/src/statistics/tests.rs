@@ -174,6 +174,9 @@ fn each_kind_of_doubt_is_reported_and_nothing_else() {
     assert_eq!(kinds(&many(0, 0, 4096)), [DoubtKind::NoTime]);
     assert_eq!(kinds(&many(SECOND, 0, 4096)), [DoubtKind::WholeSeconds]);
     assert_eq!(kinds(&many(10, 0, 4096)), [DoubtKind::Rate]);
+    // 400,000 requests a second are too many for a disk, and 100,000 are not for a SATA drive.
+    assert_eq!(kinds(&many(2_500, 0, 4096)), [DoubtKind::Rate]);
+    assert_eq!(kinds(&many(10_000, 0, 4096)), []);
     assert_eq!(kinds(&many(100_000_000_000_001, 0, 4096)), []);
     assert_eq!(kinds(&many(1_000_000_000_000_001, 0, 4096)), [DoubtKind::Span]);
     let partial = [DoubtKind::SmallRequests, DoubtKind::PartialSectors];
