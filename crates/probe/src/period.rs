@@ -123,23 +123,25 @@ const PERIODS: usize = 16;
 /// periods, only the period itself still leads to a slow request.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
 fn long_run(shortest: usize, span: usize, hits: impl Fn(usize) -> usize) -> (usize, f64) {
-    let most = |lengths: RangeInclusive<usize>| {
+    // The length of the most hits, or `usual` if none has any.
+    let most = |lengths: RangeInclusive<usize>, usual: usize| {
         let found = lengths.map(|length| (hits(length), length));
-        found.fold((0, 0), |most, one| if one.0 > most.0 { one } else { most })
+        found.fold((0, usual), |most, one| if one.0 > most.0 { one } else { most })
     };
     let near = shortest - shortest / 16..=shortest * 17 / 16 + 2;
-    let (_, once) = most(near);
-    let periods = (span / (4 * once.max(1))).clamp(1, PERIODS);
+    let (_, once) = most(near, shortest);
+    let periods = (span / (4 * once)).clamp(1, PERIODS);
     let (far, reach) = (periods * once, periods * once / 32);
-    let (count, total) = most(far - reach..=far + reach);
+    let (count, total) = most(far - reach..=far + reach, far);
     let mean = total as f64 / periods as f64;
     // A drift of less than one request in each period does not change the period.
     let length = if (mean - once as f64).abs() < 1.0 { once } else { total.div_ceil(periods) };
     let others = [far - reach..=total.saturating_sub(periods), total + periods..=far + reach];
-    let rivals = others.map(|lengths| most(lengths).0).into_iter().max().unwrap_or(0);
+    let rivals = others.map(|lengths| most(lengths, far).0).into_iter().max().unwrap_or(0);
     let rival = rivals as f64 / count.max(1) as f64;
-    // Beyond four fifths of the hits, another length is nearly as good.
-    (length, 0.5 * ((rival - 0.8) / 0.2).clamp(0.0, 1.0))
+    // Beyond four fifths of the hits, another length is nearly as good. Without hits, the period is only one of neighbours.
+    let doubt = if count == 0 { 0.3 } else { 0.5 * ((rival - 0.8) / 0.2).clamp(0.0, 1.0) };
+    (length, doubt)
 }
 
 /// Returns the tolerance for the place of a slow request.
@@ -286,6 +288,13 @@ mod tests {
             let slow: Vec<usize> = (0..80).flat_map(erases).collect();
             assert_eq!(recurrence(&slow).unwrap().length, period, "{units} units");
         }
+    }
+
+    // Slow requests recur after one period, but not after sixteen.
+    #[test]
+    fn a_period_that_does_not_last_is_doubted() {
+        let hits = |length| usize::from(length == 256);
+        assert_eq!(long_run(256, 64 * 256, hits), (256, 0.3));
     }
 
     // Four units with blocks of 63 pages. The host writes 16 pages to each unit before the next.
