@@ -81,7 +81,7 @@ fn replay(folder: &Path) {
             std::process::exit(1);
         }
     }
-    println!("{name}: {} inputs of the corpus", files.len());
+    println!("{name}: {} inputs of the corpus, none failed", files.len());
 }
 
 /// Tries generated inputs from seed `first` on, until the time is over or one fails.

@@ -200,7 +200,7 @@ class SweepOptions(TypedDict, total=False):
     memory: Size
     """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
     output: Path
-    """Write the result to this folder, which must not exist yet [default: the name of the space with `.flashscope`]"""
+    """Write the result to this folder, which must not exist yet [default: the file name of SPACE with `.flashscope` instead of `.toml`]"""
 
 
 class TwinCheckOptions(TypedDict, total=False):

@@ -172,7 +172,7 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// Returns the rules that the messages of a Rust file break. Messages are string literals of several words, of any length.
+/// Returns the rules that the messages of a Rust file break. A string literal of at least four words is a message. The limit on the length of sentences does not apply to messages.
 fn message_findings(text: &str) -> Vec<Finding> {
     let messages =
         literals::literals(text).into_iter().filter(|literal| literal.text.split(' ').count() > 3);

@@ -18,7 +18,7 @@ pub use interpolated::{Cost, InterpolatedModel, Point};
 pub use method::{METHODS, Method, Pieces, SelectedModel, model_family, modelled_ftl};
 pub use pools::{Pools, space};
 
-pub use report::{Numbers, predicted_value, simulated_beside};
+pub use report::{Numbers, equivalent_throughput, predicted_value, simulated_beside};
 pub use requests::{Access, Request, Requests};
 pub use run::{CountedPasses, repeat_passes, simulate_passes};
 pub use simulated::SimulatedDrive;

@@ -117,8 +117,8 @@ impl Numbers {
     #[must_use]
     pub fn equivalent_throughput(&self) -> Option<PredictedValue> {
         let fewest = self.total.pages as f64 / self.pages_per_block;
-        let throughput = |erases: f64| if erases > fewest { fewest / erases } else { 1.0 };
-        (self.total.erasures > 0.0).then(|| self.predicted(|erases, _| throughput(erases)))
+        let throughput = |erases, _| equivalent_throughput(fewest, erases);
+        (self.total.erasures > 0.0).then(|| self.predicted(throughput))
     }
 
     /// Returns [`PredictionReport::ns_per_page`], without an interval: times were not validated.
@@ -172,5 +172,23 @@ impl Numbers {
             bytes_per_day,
             days: self.predicted(|erases, _| self.endurance_left(worn, erases) / bytes_per_day),
         }
+    }
+}
+/// Returns the equivalent throughput of a workload that needs at least `fewest` erases: at most 1, also
+/// where a model predicts fewer erases than that.
+#[must_use]
+pub fn equivalent_throughput(fewest: f64, erases: f64) -> f64 {
+    if erases > fewest { fewest / erases } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equivalent_throughput_is_never_above_1() {
+        let found =
+            [(10.0, 40.0), (10.0, 10.0), (10.0, 8.0)].map(|(a, b)| equivalent_throughput(a, b));
+        assert_eq!(found, [0.25, 1.0, 1.0]);
     }
 }

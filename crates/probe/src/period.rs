@@ -111,6 +111,9 @@ pub(crate) fn recurrence(slow: &[usize]) -> Option<Period> {
     Some(Period { doubt, ..recurs(length) })
 }
 
+/// The number of pages that divides the pages of nearly all flash blocks.
+const BLOCK_STEP: usize = 8;
+
 /// The most periods over which [`long_run`] counts.
 const PERIODS: usize = 16;
 
@@ -128,14 +131,19 @@ fn long_run(shortest: usize, span: usize, hits: impl Fn(usize) -> usize) -> (usi
         let found = lengths.map(|length| (hits(length), length));
         found.fold((0, usual), |most, one| if one.0 > most.0 { one } else { most })
     };
-    let near = shortest - shortest / 16..=shortest * 17 / 16 + 2;
+    let near = (shortest - shortest / 16).max(LEAST_BLOCK)..=shortest * 17 / 16 + 2;
     let (_, once) = most(near, shortest);
     let periods = (span / (4 * once)).clamp(1, PERIODS);
     let (far, reach) = (periods * once, periods * once / 32);
     let (count, total) = most(far - reach..=far + reach, far);
     let mean = total as f64 / periods as f64;
-    // A drift of less than one request in each period does not change the period.
-    let length = if (mean - once as f64).abs() < 1.0 { once } else { total.div_ceil(periods) };
+    let length = match total.div_ceil(periods) {
+        // The drive sometimes writes a page of its own, which brings the end of a block forward.
+        length if length.is_multiple_of(BLOCK_STEP) && !total.is_multiple_of(periods) => length,
+        // A drift of less than one request in each period does not change the period.
+        _ if (mean - once as f64).abs() < 1.0 => once,
+        length => length,
+    };
     let others = [far - reach..=total.saturating_sub(periods), total + periods..=far + reach];
     let rivals = others.map(|lengths| most(lengths, far).0).into_iter().max().unwrap_or(0);
     let rival = rivals as f64 / count.max(1) as f64;

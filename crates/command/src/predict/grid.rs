@@ -13,7 +13,9 @@ use flashscope_drive::Clock;
 use flashscope_model::Family;
 use flashscope_model::trace::Space;
 use flashscope_predict::validation::{Factors, Stratum};
-use flashscope_predict::{InterpolatedModel, Point, modelled_ftl, predicted_value};
+use flashscope_predict::{
+    InterpolatedModel, Point, equivalent_throughput, modelled_ftl, predicted_value,
+};
 use flashscope_result::ResultFolder;
 
 use super::args::LikeArg;
@@ -63,7 +65,9 @@ pub(super) fn predict(
         bytes_written: Bytes(cost.pages * grid.page.0),
         erases: counted_value(&|erases, _| erases),
         write_amplification: counted_value(&|_, amplification| amplification),
-        equivalent_throughput: counted_value(&|erases, _| fewest / erases),
+        equivalent_throughput: (erases > 0.0)
+            .then(|| counted_value(&|erases, _| equivalent_throughput(fewest, erases)))
+            .flatten(),
         ns_per_page: PredictedValue::alone(nanos),
         bytes_per_second: PredictedValue::alone(1e9 * grid.page.0 as f64 / nanos),
         validation: Validation { level: args.confidence.level, cases: cases.len() as u64 },

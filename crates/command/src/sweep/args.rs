@@ -15,7 +15,7 @@ use crate::options::{
 /// See docs/sweep.md.
 #[derive(clap::Args)]
 #[command(
-    mut_arg("output", folder_default("the name of the space with `.flashscope`")),
+    mut_arg("output", folder_default("the file name of SPACE with `.flashscope` instead of `.toml`")),
     mut_arg("output", |arg| arg.conflicts_with("resume")),
     mut_arg("json", json_schema("sweep"))
 )]

@@ -162,7 +162,8 @@ impl<P: Performance> Predictor<P::Sum> for Decomposition<P> {
     }
 }
 
-/// The parts of a decomposition: predicts their cost, and divides the free space among them.
+/// Predicts single parts of a decomposition, and adds their costs to `sum`. Each part gets a share of the
+/// free space.
 struct Parts<P: Performance> {
     performance: P,
     space: Space,

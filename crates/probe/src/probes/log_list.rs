@@ -479,7 +479,7 @@ fn without_list(
     let trims = takes_trims(trial)?;
     if !has_segment && (fast > 0.5 || !trims) {
         return Ok(
-            PROBE.unknown("the size of a segment is not known, which leaves unclear what merges")
+            PROBE.unknown("the size of a segment is not known, so the probe cannot tell which writes make segments merge")
         );
     }
     if !trims {

@@ -369,7 +369,7 @@ fn extra_picture(lengths: &[u64], extra: &[Typical]) -> Signal {
 fn findings(page: Option<&Page>, seen: &Measurements) -> Vec<Finding> {
     let picture = picture(page, seen);
     let Some(page) = page else {
-        let why = "reads cost the same at every offset, as far as the noise shows";
+        let why = "reads cost the same at every offset, within the noise";
         let unknown = PROBE.unknown(why).into_iter();
         return unknown.map(|finding| finding.signal(picture.clone())).collect();
     };

@@ -178,7 +178,7 @@ impl Profile {
         require(!suspends, field, true, rule)?;
         let rule = "a read may need a step at once: scheduling.cleaning_priority must not be low";
         require(scheduling.cleaning_priority != Level::Low, field, true, rule)?;
-        let rule = "a step begins with its turn: scheduling.choice_time must be die-free";
+        let rule = "a step must begin when its turn comes, not when the bus is free: scheduling.choice_time must be die-free";
         require(scheduling.choice_time == ChoiceTime::DieFree, field, true, rule)
     }
 }
