@@ -149,6 +149,8 @@ fn long_run(shortest: usize, span: usize, hits: impl Fn(usize) -> usize) -> (usi
     let rival = rivals as f64 / count.max(1) as f64;
     // Beyond four fifths of the hits, another length is nearly as good. Without hits, the period is only one of neighbours.
     let doubt = if count == 0 { 0.3 } else { 0.5 * ((rival - 0.8) / 0.2).clamp(0.0, 1.0) };
+    // Whole blocks are only likely.
+    let doubt = if (mean - length as f64).abs() > 0.0 { doubt.max(0.1) } else { doubt };
     (length, doubt)
 }
 
@@ -296,6 +298,15 @@ mod tests {
             let slow: Vec<usize> = (0..80).flat_map(erases).collect();
             assert_eq!(recurrence(&slow).unwrap().length, period, "{units} units");
         }
+    }
+
+    // Every fifth block has a page of the drive, so it holds 62 pages of the host instead of 63.
+    #[test]
+    fn stray_pages_do_not_make_a_block_of_64_pages() {
+        let slow: Vec<usize> = (0..300).map(|n| 63 * n - n / 5).collect();
+        let found = recurrence(&slow).unwrap();
+        assert_eq!(found.length, 63);
+        assert!(found.doubt >= 0.1, "{found:?}");
     }
 
     // Slow requests recur after one period, but not after sixteen.

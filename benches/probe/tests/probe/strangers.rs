@@ -57,6 +57,15 @@ fn log_lists_of_drives_with_several_packages_are_found() {
     }
 }
 
+// Neither the parallel units nor a power of two shows which pages are on the same package.
+#[test]
+fn log_lists_behind_shared_buses_are_found() {
+    let spec = "demo?background_cleaning=false&persistence.map=nv-ram&ftl=bast&gang.packages=4\
+                &log.blocks=6&flash.pages_per_block=48&flash.blocks_per_plane=100";
+    let found = finding(spec, 3, Parameter::LogList);
+    assert!(found.agrees_with(&Finding::exact(Parameter::LogList, 6.0, 1.0)), "{found:?}");
+}
+
 #[test]
 fn idle_cleaning_is_not_denied_behind_a_small_map_cache() {
     for seed in 1..=2 {

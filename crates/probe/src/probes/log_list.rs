@@ -50,7 +50,13 @@ pub(super) const PROBE: Probe = Probe {
         Parameter::MergeCost,
         Parameter::OpenPartitions,
     ],
-    assumes: &[Parameter::PageSize, Parameter::Segment, Parameter::WriteBufferKind],
+    assumes: &[
+        Parameter::PageSize,
+        Parameter::Segment,
+        Parameter::WriteBufferKind,
+        Parameter::Parallelism,
+        Parameter::Chunk,
+    ],
     writes: true,
     cost,
     run,
@@ -113,19 +119,23 @@ const TURNS_IN_ORDER: u64 = 6;
 const LEAST_BLOCK: u64 = 32;
 
 /// Returns the distance in bytes from a page of a segment to the next page on the same part of the drive. If several parts take
-/// pages in turn, each has a list of its own.
+/// pages in turn, each has a list of its own. Returns `None` if the number of parts is not known.
 ///
-/// A segment has a block on each part, so the part of its pages that the smallest block stands for is a multiple of the number of
-/// parts. The observed parallel units count if they contradict it.
-fn step(knowledge: &Knowledge, unit: u64, size: u64) -> u64 {
+/// A segment has a block on each part. If its pages are a power of two, so is the number of parts, and the share of the pages that
+/// the smallest block stands for is a multiple of it. Otherwise, the observed parallel units count.
+fn step(knowledge: &Knowledge, unit: u64, size: u64) -> Option<u64> {
     let chunk = knowledge.whole(Parameter::Chunk).map_or(1, |bytes| (bytes / size).max(1));
     if chunk >= TURNS_IN_ORDER {
-        return size;
+        return Some(size);
     }
     let pages = unit / size;
-    let by_block = if pages.is_multiple_of(LEAST_BLOCK) { pages / LEAST_BLOCK } else { 1 };
-    let period = knowledge.whole(Parameter::Parallelism).unwrap_or(1).max(1) * chunk;
-    if by_block.is_multiple_of(period) { by_block * size } else { period * size }
+    let by_block = (pages / LEAST_BLOCK).max(1);
+    let units = knowledge.whole(Parameter::Parallelism).map(|units| units.max(1) * chunk);
+    match units {
+        Some(period) if by_block.is_multiple_of(period) => Some(by_block * size),
+        Some(period) => Some(period * size),
+        None => pages.is_power_of_two().then_some(by_block * size),
+    }
 }
 
 /// Returns true if another attempt would not make the findings more certain.
@@ -192,8 +202,8 @@ struct Trial<'l, 'd> {
     lab: &'l mut Lab<'d>,
     unit: u64,
     size: u64,
-    /// The distance to the next page on the same part of the drive.
-    step: u64,
+    /// The distance to the next page on the same part of the drive, if it is known.
+    step: Option<u64>,
     /// The number of segments in the drive.
     places: u64,
     segments: Vec<u64>,
@@ -205,7 +215,7 @@ struct Trial<'l, 'd> {
 }
 
 impl<'l, 'd> Trial<'l, 'd> {
-    fn new(lab: &'l mut Lab<'d>, unit: u64, size: u64, step: u64) -> Self {
+    fn new(lab: &'l mut Lab<'d>, unit: u64, size: u64, step: Option<u64>) -> Self {
         let places = lab.capacity() / unit;
         let (segments, costs, flushes, runs) = Default::default();
         Trial { lab, unit, size, step, places, segments, costs, flushes, runs }
@@ -265,7 +275,8 @@ impl<'l, 'd> Trial<'l, 'd> {
         let cut = self.cut();
         let segments: Vec<u64> = (0..PAIRS).map(|_| self.lab.rng.u64(..self.places)).collect();
         let firsts = segments.iter().map(|segment| self.inside(*segment));
-        let offsets: Vec<u64> = firsts.flat_map(|at| [at, at + self.step]).collect();
+        let offsets: Vec<u64> =
+            firsts.flat_map(|at| [at, at + self.step.unwrap_or(self.size)]).collect();
         let run = self.write("two consecutive pages of a segment", offsets.into_iter())?;
         let costs = with_flushes(&run);
         let second = costs.iter().skip(1).step_by(2);
@@ -309,13 +320,15 @@ impl<'l, 'd> Trial<'l, 'd> {
     }
 
     /// Writes in turn to as many places as the list has log segments, and in order at each place; then does the same with one
-    /// place more. Returns the costs of the writes to each number of places.
+    /// place more. Returns the costs of the writes to each number of places, or nothing if the next page on the same part of the
+    /// drive is not known.
     fn partitions(&mut self, len: usize) -> Result<Vec<Rounds>, Halt> {
         let mut shown = Vec::new();
+        let Some(step) = self.step else { return Ok(shown) };
         for many in [len as u64, len as u64 + 1] {
             let segments = spread_out(&mut self.lab.rng, self.places, many.min(self.places));
-            let turns = TURNS_IN_ORDER.min(self.unit / 2 / self.step).max(1);
-            let (step, from) = (self.step, self.costs.len());
+            let turns = TURNS_IN_ORDER.min(self.unit / 2 / step).max(1);
+            let from = self.costs.len();
             let order: Vec<u64> = (0..turns).flat_map(|_| segments.iter().copied()).collect();
             let places = (0..turns).flat_map(|turn| segments.iter().map(move |s| (turn, *s)));
             let offsets: Vec<u64> =
@@ -399,19 +412,26 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
         _ => Finding::class(Parameter::LogEviction, best.eviction.name(), p_eviction),
     };
     let in_turns = if grows { p_len } else { p_len * 0.9 };
+    let partitions = match shown {
+        [few, more] => state(
+            Finding::exact(Parameter::OpenPartitions, len, in_turns),
+            format!(
+                "in the last two rounds, {} writes merge with that many places, and {} with one place more",
+                few.slow(cut),
+                more.slow(cut),
+            ),
+        ),
+        _ => Finding::unknown(
+            Parameter::OpenPartitions,
+            "the number of parts that take pages in turn is not known, and each has a list of its own",
+        ),
+    };
     vec![
         state(Finding::class(Parameter::FtlClass, class, p_class), together.clone()),
         state(Finding::exact(Parameter::LogList, len, p_len), together),
         state(eviction, format!("the merges of {} writes follow this order", trial.costs.len())),
         merge_cost(trial, cut, &table),
-        state(
-            Finding::exact(Parameter::OpenPartitions, len, in_turns),
-            format!(
-                "in the last two rounds, {} writes merge with that many places, and {} with one place more",
-                shown.first().map_or(0, |rounds| rounds.slow(cut)),
-                shown.last().map_or(0, |rounds| rounds.slow(cut)),
-            ),
-        ),
+        partitions,
     ]
 }
 
