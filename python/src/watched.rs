@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 
 use crate::error::raised;
 
-/// The time between two deliveries of progress, at which signals are handled too.
+/// The interval at which progress is delivered and signals are handled.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Progress and notes since the last delivery.

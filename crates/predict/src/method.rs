@@ -63,7 +63,7 @@ pub const METHODS: &[Method] = &[
     Method {
         name: "reuse",
         predicts: is_page_map,
-        summary: "counts the times between two writes of a page: needs less state, and is less accurate",
+        summary: "keeps a histogram of the times between two writes to a page: needs less memory than survivors, and is less accurate",
         source: "docs/models.md, after Desnoyers, SYSTOR 2012, equations 4 and 16",
         follows_trims: false,
         new: |layout| {

@@ -99,7 +99,7 @@ pub fn outcome(report: &ProbeReport) -> Result<(), Failure> {
     let message = match (report.status, errors) {
         (ProbeStatus::Complete, None) => return Ok(()),
         (ProbeStatus::Complete, Some(errors)) => {
-            format!("{errors}: the results of those runs are unknown. {LOOK}")
+            format!("{errors}: the steps with failed IOs found nothing. {LOOK}")
         }
         (ProbeStatus::Interrupted, _) => {
             return Err(interrupted("the findings shown were made before the interruption"));

@@ -219,7 +219,9 @@ fn finding(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
         );
     }
     if same < parts && mapping != Some("static") {
-        return unknown("the writes that wait for each other contradict the results of reads");
+        return unknown(
+            "some units write independently, but reads did not show the static mapping that this needs",
+        );
     }
     let nearest = ratios.iter().map(|ratio| (ratio / BETWEEN).ln().abs()).fold(f64::MAX, f64::min);
     let z = nearest / evidence.error();

@@ -19,7 +19,7 @@ pub trait Replacement {
     /// whole victim. Pages without data are not copied.
     const PADS: bool;
 
-    /// Returns the memory of the policy: see [`Replacement::new`].
+    /// Returns the bytes that the policy needs on a drive of this layout.
     fn footprint(layout: &Layout) -> Size;
 
     /// Creates a policy for an empty buffer of `layout.cache.pages` slots.

@@ -39,8 +39,8 @@ impl Drop for Namespace {
     }
 }
 
-// Are a device and its whole disk refused while they are mounted in another mount namespace only,
-// as in a container? Are they free once that namespace is gone?
+// Are a partition and its whole disk refused while the partition is mounted only in another mount
+// namespace, as in a container? Is the disk free once that namespace is gone?
 #[test]
 fn mounts_in_another_namespace_are_detected() {
     let Some((device, partition)) = partitioned() else { return };
