@@ -66,7 +66,7 @@ pub(crate) fn period(slow: &[usize], total: usize) -> Option<Period> {
 }
 
 /// The number of pages in the smallest known flash block: the shortest candidate of [`recurrence`].
-const LEAST_BLOCK: usize = 32;
+pub(crate) const LEAST_BLOCK: usize = 32;
 
 /// The least share of slow requests that another slow request follows one period later. It is low because some drives also do
 /// other background work.
@@ -150,7 +150,7 @@ fn long_run(shortest: usize, span: usize, hits: impl Fn(usize) -> usize) -> (usi
     // Beyond four fifths of the hits, another length is nearly as good. Without hits, the period is only one of neighbours.
     let doubt = if count == 0 { 0.3 } else { 0.5 * ((rival - 0.8) / 0.2).clamp(0.0, 1.0) };
     // Whole blocks are only likely.
-    let doubt = if (mean - length as f64).abs() > 0.0 { doubt.max(0.1) } else { doubt };
+    let doubt = if total == periods * length { doubt } else { doubt.max(0.1) };
     (length, doubt)
 }
 

@@ -59,12 +59,12 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
         let mixes: Vec<(&str, f64)> =
             NAMES.iter().zip(PAIRS).map(|(name, pair)| (*name, cost(&found, name, pair))).collect();
         let [least, most] = range(mixes.iter().map(|(_, cost)| *cost));
-        let dearest = mixes.iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let costliest = mixes.iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
         claims.push(Claim::statement(
             format!("{drive}: the Mix patterns did not affect significantly the overall cost of the workloads"),
             format!(
                 "{least:.3} to {most:.3} times the cost of the two patterns; most in {}",
-                dearest.map_or("", |(name, _)| name)
+                costliest.map_or("", |(name, _)| name)
             ),
             most <= SIGNIFICANT,
         ));

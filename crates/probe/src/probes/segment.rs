@@ -3,7 +3,7 @@
 use flashscope_block::Op;
 
 use crate::investigate::Outcome;
-use crate::period::{Period, period, recurrence, slow};
+use crate::period::{LEAST_BLOCK, Period, period, recurrence, slow};
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
 use flashscope_document::probe::{Shape, Signal};
 
@@ -145,8 +145,7 @@ fn between_boundaries(length: usize, phases: &[usize]) -> usize {
 /// Rounds a length to a multiple of the smallest block, if such a multiple is near. A group whose log segments fill up a few
 /// pages earlier each time shows a period that is too short.
 fn in_blocks(length: usize) -> usize {
-    const BLOCK: usize = 32;
-    let whole = (length + BLOCK / 2) / BLOCK * BLOCK;
+    let whole = (length + LEAST_BLOCK / 2) / LEAST_BLOCK * LEAST_BLOCK;
     if length.abs_diff(whole) <= length / 32 { whole } else { length }
 }
 

@@ -5,7 +5,7 @@ use flashscope_block::Nanos;
 use super::stripes::{
     ALL_PERIODS, Crossing, FEWEST_UNEXPLAINED, LONGEST_PERIOD, Series, Span, Stripes,
     WeighedHypothesis, contrast, explain_crossings, explain_reads, explain_spans, hypotheses,
-    tempered, unexplained,
+    series, tempered, unexplained,
 };
 use crate::{Halt, Lab, Request, Run, median, spread, standard_error};
 
@@ -298,11 +298,6 @@ impl Evidence {
             false => "the drive takes one request at a time, and long requests show no units",
         }
     }
-}
-
-/// Returns the series of all strides.
-fn series(strides: &[(u32, Series)]) -> Vec<Series> {
-    strides.iter().map(|(_, series)| series.clone()).collect()
 }
 
 /// Returns the median of the lower half of the write times; the writes of the upper half may have waited for a merge.

@@ -111,7 +111,7 @@ pub(crate) fn explain_reads(stripes: Stripes, series: &[Series], depth: usize) -
 
 /// Returns the deviations of the series in standard deviations, for the times of a flash read and of the controller with the
 /// fewest large deviations.
-pub(super) fn deviations(stripes: Stripes, series: &[Series], depth: usize) -> Vec<f64> {
+fn deviations(stripes: Stripes, series: &[Series], depth: usize) -> Vec<f64> {
     let fits = fits(stripes, series, depth);
     fits.min_by_key(|deviations| disturbed(deviations)).unwrap_or_default()
 }
@@ -135,6 +135,11 @@ fn fits(stripes: Stripes, series: &[Series], depth: usize) -> impl Iterator<Item
     })
 }
 
+/// Returns the series of all strides.
+pub(super) fn series(strides: &[(u32, Series)]) -> Vec<Series> {
+    strides.iter().map(|(_, series)| series.clone()).collect()
+}
+
 /// Returns the strides at which reads of both lengths take a time that the hypothesis does not predict. The times of one length
 /// may be disturbed by the host; those of both lengths are a property of the drive.
 pub(super) fn unexplained(
@@ -142,10 +147,7 @@ pub(super) fn unexplained(
     [short, long]: [&[(u32, Series)]; 2],
     depth: usize,
 ) -> Vec<u32> {
-    let off = |reads: &[(u32, Series)]| {
-        let series: Vec<Series> = reads.iter().map(|(_, series)| series.clone()).collect();
-        deviations(stripes, &series, depth)
-    };
+    let off = |reads: &[(u32, Series)]| deviations(stripes, &series(reads), depth);
     let both = off(short).into_iter().zip(off(long));
     let off = both.map(|(short, long)| short.abs().min(long.abs()));
     let strides = short.iter().map(|(stride, _)| *stride).zip(off);
