@@ -57,6 +57,10 @@ pub struct Simulation<O> {
     pub host_pages_read: u64,
     /// Logical pages that the host wrote, whole or in part.
     pub host_pages_written: u64,
+    /// Logical pages that the host wrote while the write buffer held an older copy, which the new
+    /// copy replaced. An older copy never reaches the flash; 0 for documents without this field.
+    #[serde(default)]
+    pub host_pages_absorbed: u64,
     /// Logical pages that the host trimmed completely.
     pub host_pages_trimmed: u64,
     /// Flash pages read, by cause.
@@ -68,8 +72,9 @@ pub struct Simulation<O> {
     /// FTL operations that cause several flash commands or avoid some: merges by kind, evictions of
     /// log blocks, and the results of map lookups.
     pub events: BTreeMap<String, u64>,
-    /// Flash pages programmed per page programmed for the host; absent if none were programmed for
-    /// the host.
+    /// Flash pages programmed per flash page's worth of logical pages that the host wrote; absent if
+    /// it wrote none. A logical page counts whole, even if the host wrote only a part. The value is
+    /// below 1 if the write buffer absorbs pages.
     #[schemars(range(min = 0.0))]
     pub write_amplification: Option<f64>,
     /// The minimum number of erases for the host's programs, divided by the actual number of erases

@@ -89,7 +89,7 @@ pub enum Quantity {
     /// busy.
     #[serde(rename = "bytes_per_second")]
     BytesPerSecond,
-    /// Flash pages programmed per page programmed for the host.
+    /// Flash pages programmed per flash page's worth of logical pages that the host wrote.
     #[serde(rename = "write_amplification")]
     WriteAmplification,
     /// Blocks erased per GiB that the host writes.

@@ -84,8 +84,13 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
     }
     if let Some(amplification) = simulation.write_amplification {
         line!(out, "write amplification  {amplification:.3}{}", parts(&simulation.flash_programs));
-        let meaning = "flash pages programmed per page programmed for the host";
+        let meaning = "flash pages programmed per page that the host wrote";
         line!(out, "                     {meaning}");
+        if simulation.host_pages_absorbed > 0 {
+            let absorbed = grouped(simulation.host_pages_absorbed);
+            let meaning = "pages replaced an older copy in the write buffer (absorbed)";
+            line!(out, "                     {absorbed} {meaning}");
+        }
         let erases: u64 = simulation.erases.values().sum();
         if (1..LEAST_ERASES).contains(&erases) {
             let blocks = if erases == 1 { "block" } else { "blocks" };

@@ -15,6 +15,10 @@ pub struct Counters {
     pub write_hits: u64,
     /// Flash commands by cause.
     pub flash: FlashCounters,
+    /// Bytes of a logical page; 0 for counts of no drive.
+    pub logical_page: u32,
+    /// Bytes of a flash page; 0 for counts of no drive.
+    pub flash_page: u32,
 }
 
 impl Counters {
@@ -36,13 +40,15 @@ impl Counters {
         (self.cleanings() > 0).then_some(1.0 - share)
     }
 
-    /// Returns the number of pages programmed per page programmed for the host, at least 1, or
-    /// `None` before the first program for the host.
+    /// Returns the write amplification: the flash pages programmed per flash page's worth of logical
+    /// pages that the host wrote. A logical page counts whole, even if the host wrote only a part.
+    /// The value is below 1 if a write buffer absorbs pages. Returns `None` before the first write.
     pub fn write_amplification(&self) -> Option<f64> {
-        #[allow(clippy::cast_precision_loss)] // exact up to 2^53 pages
-        let ratio = |part: u64, whole: u64| part as f64 / whole as f64;
-        let programs = &self.flash.programs;
-        (programs.host > 0).then(|| ratio(programs.total(), programs.host))
+        let written = self.host_pages_written * u64::from(self.logical_page);
+        let programmed = self.flash.programs.total() * u64::from(self.flash_page);
+        #[allow(clippy::cast_precision_loss)] // exact up to 2^53 bytes
+        let ratio = programmed as f64 / written as f64;
+        (written > 0).then_some(ratio)
     }
 
     /// Returns the *equivalent throughput* of Boboila and Desnoyers, or `None` before the first
@@ -77,6 +83,8 @@ impl Counters {
             read_hits: with(self.read_hits, other.read_hits),
             write_hits: with(self.write_hits, other.write_hits),
             flash: FlashCounters::default(),
+            logical_page: self.logical_page.max(other.logical_page),
+            flash_page: self.flash_page.max(other.flash_page),
         }
     }
 }

@@ -160,6 +160,8 @@ impl SimDevice {
     /// Returns the counts of operations so far.
     pub fn counters(&self) -> Counters {
         let (read_hits, write_hits) = self.cache.hits();
+        let geometry = self.nand.geometry();
+        let flash_page = geometry.page_size.0;
         Counters {
             read_hits,
             write_hits,
@@ -167,6 +169,8 @@ impl SimDevice {
             host_pages_written: self.host_pages_written,
             host_pages_trimmed: self.host_pages_trimmed,
             flash: self.nand.counters(),
+            logical_page: geometry.logical_page_size,
+            flash_page: u32::try_from(flash_page).expect("a flash page fits in a u32"),
         }
     }
 

@@ -62,6 +62,7 @@ pub(crate) fn document(
         bytes_trimmed: bytes(Op::Trim),
         host_pages_read: counted.host_pages_read,
         host_pages_written: counted.host_pages_written,
+        host_pages_absorbed: counted.write_hits,
         host_pages_trimmed: counted.host_pages_trimmed,
         flash_reads: by_cause(&counted.flash.reads),
         flash_programs: by_cause(&counted.flash.programs),

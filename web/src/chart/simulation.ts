@@ -75,10 +75,12 @@ const FLASH: Record<Flash, { title: string; together: string; up: Measure }> = {
 /** Creates the chart of flash operations over time by cause, as counts or per page that the host wrote. */
 export function flashOverTime(over: AmplificationReport, shown: Flash, zoom: Zoom): ChartSpec {
   const counts = over[shown === 'amplification' ? 'programs' : shown];
-  const host = over.programs.host ?? [];
+  // Older documents lack the pages that the host wrote.
+  const page = over.page_bytes ?? 0;
+  const host = page > 0 ? (over.host_bytes ?? []).map((bytes) => bytes / page) : (over.programs.host ?? []);
   const parts = causesOf(counts).map((cause): StackPart => {
     const values = counts[cause] ?? [];
-    // A bucket without programs for the host has no write amplification.
+    // A bucket in which the host wrote nothing has no write amplification.
     const relative = values.map((pages, i) => (host[i] ? pages / host[i] : null));
     const color = causeColor(cause);
     return { name: cause, color, values: shown === 'amplification' ? relative : values };

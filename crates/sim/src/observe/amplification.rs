@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use flashscope_block::{Device, Nanos};
+use flashscope_block::{Completion, Device, Nanos, Op};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,9 @@ pub(super) const KIND: Kind = Kind {
 /// The maximum number of buckets in a report.
 const BUCKETS: usize = 256;
 
+/// The lane of the bytes that the host wrote. The lanes of the commands precede it.
+const HOST_BYTES: usize = 3 * Cause::ALL.len();
+
 /// The counters: pages programmed, pages read, blocks erased. Each has a lane for each cause.
 const PROGRAMS: usize = 0;
 const READS: usize = 1;
@@ -26,15 +29,23 @@ const ERASES: usize = 2;
 /// Flash commands over time, by cause. Each list has a number for each bucket; the sum of the list
 /// is the counter of the same name. Causes without commands are left out.
 ///
-/// The write amplification of a bucket is the sum of all its programs divided by those for `host`.
-/// It is undefined for a bucket without programs for `host`. A command belongs to the bucket in
-/// which it starts. A command that starts after the last answer belongs to the last bucket.
+/// The write amplification of a bucket is the sum of all its programs, times `page_bytes`, divided by
+/// its `host_bytes`. It is undefined for a bucket in which the host wrote nothing. A command belongs
+/// to the bucket in which it starts. A command that starts after the last answer belongs to the last
+/// bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmplificationReport {
     /// The start of the first bucket and of the measurement, on the clock of the drive.
     pub from_ns: Nanos,
     /// The length of each bucket; the last is incomplete.
     pub bucket_ns: Nanos,
+    /// Bytes of a flash page; 0 in older documents.
+    #[serde(default)]
+    pub page_bytes: u64,
+    /// Bytes of the logical pages that the answered writes covered, whole or in part. Empty in older
+    /// documents.
+    #[serde(default)]
+    pub host_bytes: Vec<u64>,
     /// Flash pages programmed, by cause (see `flash_programs`).
     pub programs: BTreeMap<String, Vec<u64>>,
     /// Flash pages read, by cause (see `flash_reads`).
@@ -47,13 +58,17 @@ pub struct AmplificationReport {
 pub struct Amplification {
     from: Nanos,
     sums: Sums,
+    /// Bytes of a logical page, and of a flash page.
+    pages: (u64, u64),
 }
 
 impl Amplification {
     /// Creates an observer that starts now.
     pub fn new(drive: &SimDevice) -> Self {
         let from = drive.now();
-        Amplification { from, sums: Sums::new(from, 3 * Cause::ALL.len(), BUCKETS) }
+        let geometry = drive.nand().geometry();
+        let pages = (geometry.logical_page_size.into(), geometry.page_size.0);
+        Amplification { from, sums: Sums::new(from, HOST_BYTES + 1, BUCKETS), pages }
     }
 
     /// Returns the counts of all issued commands.
@@ -61,6 +76,8 @@ impl Amplification {
         AmplificationReport {
             from_ns: self.from,
             bucket_ns: self.sums.bucket(),
+            page_bytes: self.pages.1,
+            host_bytes: self.sums.lane(HOST_BYTES),
             programs: self.by_cause(PROGRAMS),
             reads: self.by_cause(READS),
             erases: self.by_cause(ERASES),
@@ -82,6 +99,15 @@ impl Observer for Amplification {
             CommandKind::Erase => ERASES,
         };
         self.sums.add(command.start, what * Cause::ALL.len() + command.cause as usize, 1);
+    }
+
+    fn request(&mut self, completion: &Completion) {
+        let Completion { io, completed, result, .. } = completion;
+        if io.op == Op::Write && result.is_ok() {
+            let logical = self.pages.0;
+            let pages = io.end().0.div_ceil(logical) - io.offset.0 / logical;
+            self.sums.add(*completed, HOST_BYTES, pages * logical);
+        }
     }
 
     fn restart(&mut self, now: Nanos) {

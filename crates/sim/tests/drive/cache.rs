@@ -124,6 +124,34 @@ fn reads_are_served_from_the_buffer_as_far_as_it_holds_them() {
     assert_eq!((counters.read_hits, counters.write_hits), (3, 2));
 }
 
+#[test]
+fn write_amplification_is_below_one_where_the_buffer_absorbs_pages() {
+    let mut drive = drive(&buffered("lru", 4));
+    for _ in 0..8 {
+        write(&mut drive, 0);
+        write(&mut drive, 1);
+    }
+    flush(&mut drive);
+    let counters = drive.counters();
+    assert_eq!((counters.host_pages_written, counters.write_hits), (16, 14));
+    assert_eq!(counters.write_amplification(), Some(2.0 / 16.0));
+}
+
+#[test]
+fn a_logical_page_of_a_quarter_of_a_flash_page_amplifies_fourfold() {
+    let mut profile = one_pool(64);
+    profile.logical_page_size.0 = 1024;
+    let mut drive = drive(&profile);
+    for page in 0..8 {
+        round_trip(&mut drive, Op::Write, page * PAGE, 1024);
+    }
+    assert_eq!(drive.counters().write_amplification(), Some(4.0));
+    for page in 8..16 {
+        write(&mut drive, page);
+    }
+    assert_eq!(drive.counters().write_amplification(), Some(16.0 / 10.0));
+}
+
 // Is a page that was written in parts programmed once? Is the flash read first only if it holds a
 // missing part?
 #[test]

@@ -1,6 +1,6 @@
 use flashscope_block::{Bytes, Completion, Device, Errno, Io, Nanos, Op, contract};
 use flashscope_sim::raid::Raid0;
-use flashscope_sim::{Drive, SimDevice, open};
+use flashscope_sim::{Counters, Drive, SimDevice, open};
 
 use crate::{drive, one_pool, request};
 
@@ -162,6 +162,12 @@ fn requests_beyond_the_queue_depth_of_a_drive_wait() {
     assert_eq!(answers.len(), depth as usize);
 }
 
+/// Returns the counters of a drive that has done nothing.
+pub(crate) fn no_counts(drive: &SimDevice) -> Counters {
+    let Counters { logical_page, flash_page, .. } = drive.counters();
+    Counters { logical_page, flash_page, ..Counters::default() }
+}
+
 #[test]
 fn invalid_ios_fail_without_reaching_a_drive() {
     let mut array = array(2);
@@ -173,7 +179,7 @@ fn invalid_ios_fail_without_reaching_a_drive() {
             assert_eq!(answers, [(0, Err(Errno::EINVAL), 0)], "{op:?} {offset} {len}");
         }
     }
-    assert!(array.members().iter().all(|drive| drive.counters() == Default::default()));
+    assert!(array.members().iter().all(|drive| drive.counters() == no_counts(drive)));
 }
 
 #[test]
