@@ -195,6 +195,18 @@ pub trait Device {
     /// its timeout. After a timeout, callers must not use the drive any more.
     fn complete(&mut self, until: Nanos) -> Option<Completion>;
 
+    /// Announces the IOs that will probably be submitted next, `near`, and after them `far`. A
+    /// simulated drive then fetches their state into the processor's cache. The fetch takes two
+    /// steps, so each IO should be announced twice: first far, then near. This changes no answer.
+    fn expect(&self, _near: &[Io], _far: &[Io]) {}
+
+    /// Submits an IO that is due, and waits for its answer. No other IO may be in flight. Returns
+    /// `None` if the drive does not answer: see [`Device::complete`].
+    fn round_trip(&mut self, io: &Io) -> Option<Completion> {
+        self.submit(io);
+        self.complete(Nanos::MAX)
+    }
+
     /// Lets time pass with no IO in flight, which gives the drive time for background work.
     fn idle_until(&mut self, until: Nanos) {
         let completion = self.complete(until);
@@ -256,6 +268,12 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
         (**self).complete(until)
+    }
+    fn expect(&self, near: &[Io], far: &[Io]) {
+        (**self).expect(near, far);
+    }
+    fn round_trip(&mut self, io: &Io) -> Option<Completion> {
+        (**self).round_trip(io)
     }
     fn idle_until(&mut self, until: Nanos) {
         (**self).idle_until(until);

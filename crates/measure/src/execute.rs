@@ -1,3 +1,5 @@
+mod ahead;
+
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fmt;
@@ -81,6 +83,12 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
     stop: &AtomicBool,
     mut each: impl FnMut(&D, &Completion) -> Result<(), E>,
 ) -> Result<RunEnd, E> {
+    if let [stream] = streams
+        && depth == 1
+        && stream.follows_answers()
+    {
+        return ahead::execute_alone(device, stream, stop, each);
+    }
     let mut ended = RunEnd::Complete;
     let mut outcome = Ok(());
     // IOs that are not due yet: at most `depth` of each stream.
@@ -197,18 +205,28 @@ impl InFlight {
     fn take(&mut self, answered: Completion) -> Completion {
         let index = self.submitted.iter().position(|io| *io == answered.io);
         let asked = index.and_then(|index| self.submitted.remove(index)).is_some();
-        let in_order = answered.submitted <= answered.completed
-            && answered.io.at.since(answered.submitted) <= CLOCK_SLACK;
-        let result = if asked && in_order { answered.result } else { Err(Errno::EPROTO) };
-        Completion { result, ..answered }
+        check_answer(answered, asked)
     }
 
     /// Removes the oldest IO that will never be answered, and returns it as failed now.
     fn unanswered<D: Device + ?Sized>(&mut self, device: &D) -> Option<Completion> {
-        let (io, now) = (self.submitted.pop_front()?, device.now());
-        let result = Err(Errno::ETIMEDOUT);
-        Some(Completion { io, submitted: io.at.min(now), completed: now, result })
+        Some(given_up(self.submitted.pop_front()?, device.now()))
     }
+}
+
+/// Returns an answer. It is a failed one if it is impossible, or if the IO was not `asked`.
+#[inline]
+fn check_answer(answered: Completion, asked: bool) -> Completion {
+    let in_order = answered.submitted <= answered.completed
+        && answered.io.at.since(answered.submitted) <= CLOCK_SLACK;
+    let result = if asked && in_order { answered.result } else { Err(Errno::EPROTO) };
+    Completion { result, ..answered }
+}
+
+/// Returns the failure of an IO that will never be answered.
+fn given_up(io: Io, now: Nanos) -> Completion {
+    let result = Err(Errno::ETIMEDOUT);
+    Completion { io, submitted: io.at.min(now), completed: now, result }
 }
 
 /// Fills a space of a drive as fast as the drive allows, and reports the bytes done to `tell`.

@@ -1,4 +1,5 @@
 mod groups;
+mod lane;
 mod power;
 mod requests;
 mod turns;
@@ -54,6 +55,8 @@ pub struct SimDevice {
     trims: bool,
     /// True if requests go through the buffer memory.
     cached: bool,
+    /// True if an IO of one logical page may take the plain lane, as far as the profile decides.
+    has_plain_lane: bool,
     cache: Cache,
     interface: Interface,
     host_pages_read: u64,
@@ -141,6 +144,7 @@ impl SimDevice {
             nand,
             trims: layout.ftl.trims(),
             cached: layout.cache.is_some(),
+            has_plain_lane: lane::is_in(profile, &layout),
             cache: Cache::new(&layout),
             interface: Interface::new(costs),
             host_pages_read: 0,
@@ -256,6 +260,12 @@ impl SimDevice {
         }
     }
 
+    /// Returns the logical page of the first byte of an IO, which may be beyond the drive.
+    #[inline]
+    fn first_page(&self, io: &Io) -> Lpn {
+        Lpn(u32::try_from(self.page_size.quotient(io.offset.0)).unwrap_or(u32::MAX))
+    }
+
     /// Checks that the drive can carry out an IO.
     ///
     /// # Errors
@@ -325,9 +335,7 @@ impl Device for SimDevice {
 
     fn submit(&mut self, io: &Io) {
         if matches!(io.op, Op::Read | Op::Write) {
-            self.ftl.expect(Lpn(
-                u32::try_from(self.page_size.quotient(io.offset.0)).unwrap_or(u32::MAX)
-            ));
+            self.ftl.expect(self.first_page(io));
         }
         // A write or a trim may leave background work.
         self.quiet_until = Nanos(0);
@@ -380,6 +388,21 @@ impl Device for SimDevice {
             self.nand.notify(|observer| observer.request(completion));
         }
         completion
+    }
+
+    fn expect(&self, near: &[Io], far: &[Io]) {
+        near.iter().for_each(|io| self.ftl.expect_data(&self.nand, self.first_page(io)));
+        far.iter().for_each(|io| self.ftl.expect(self.first_page(io)));
+    }
+
+    #[inline]
+    fn round_trip(&mut self, io: &Io) -> Option<Completion> {
+        self.heed();
+        if let Some(slice) = self.plain_slice(io) {
+            return Some(self.run_plain(io, slice));
+        }
+        self.submit(io);
+        self.complete(Nanos::MAX)
     }
 
     fn next_due(&self) -> Option<Nanos> {

@@ -105,6 +105,21 @@ impl Device for Drive {
         }
     }
 
+    fn expect(&self, near: &[Io], far: &[Io]) {
+        match self {
+            Drive::One(drive) => drive.expect(near, far),
+            Drive::Raid0(array, _) => array.expect(near, far),
+        }
+    }
+
+    #[inline]
+    fn round_trip(&mut self, io: &Io) -> Option<Completion> {
+        match self {
+            Drive::One(drive) => drive.round_trip(io),
+            Drive::Raid0(array, _) => array.round_trip(io),
+        }
+    }
+
     fn next_due(&self) -> Option<Nanos> {
         match self {
             Drive::One(drive) => drive.next_due(),

@@ -344,6 +344,14 @@ impl Interface {
         self.queue(number);
     }
 
+    /// Sends a page of `len` bytes, which is available at `first`, for the only request in flight.
+    /// Returns the time at which the request is answered.
+    #[inline]
+    pub(crate) fn send_alone(&mut self, first: Nanos, ready: Nanos, len: Bytes) -> Nanos {
+        self.out_free = self.sent(first, ready, len, len);
+        self.out_free
+    }
+
     /// Answers a flush when all earlier requests are done.
     pub(crate) fn flush(&mut self, request: &Request) {
         self.queue_lone();

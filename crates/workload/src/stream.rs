@@ -10,11 +10,21 @@ pub trait Stream {
     /// start of the run for the first one. [`Io::at`] of the result is the time at which the IO is
     /// due; in a closed loop it is never before `previous`.
     fn next(&mut self, previous: Nanos) -> Option<Io>;
+
+    /// Returns true if every IO is due when the previous one completes, and depends on that time in
+    /// no other way. The IOs of such a stream can be drawn before the previous ones complete; then
+    /// the caller sets [`Io::at`].
+    fn follows_answers(&self) -> bool {
+        false
+    }
 }
 
 impl<S: Stream + ?Sized> Stream for Box<S> {
     fn next(&mut self, previous: Nanos) -> Option<Io> {
         (**self).next(previous)
+    }
+    fn follows_answers(&self) -> bool {
+        (**self).follows_answers()
     }
 }
 

@@ -60,11 +60,24 @@ pub trait Ftl {
     /// of the drive.
     fn expect(&self, _lpn: Lpn) {}
 
+    /// Prefetches the state of the data of `lpn`, whose map entry [`Ftl::expect`] has fetched. `lpn`
+    /// need not be a page of the drive.
+    fn expect_data(&self, _nand: &Array, _lpn: Lpn) {}
+
     /// Writes a logical page, or a part of it while keeping the rest.
     ///
     /// # Errors
     /// Returns `ENOSPC` if no page can be freed, `EIO` if the flash refuses a command.
     fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno>;
+
+    /// Does the same as [`Ftl::write`] for a whole logical page whose state was probably
+    /// [fetched](Ftl::expect_data).
+    ///
+    /// # Errors
+    /// See [`Ftl::write`].
+    fn write_fetched(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
+        self.write(nand, slice, at)
+    }
 
     /// Reads a logical page or a part of it. A page without data is done at once, without a flash
     /// command.
@@ -306,8 +319,21 @@ macro_rules! registry {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.expect(lpn),)+ }
             }
             #[inline]
+            fn expect_data(&self, nand: &Array, lpn: Lpn) {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.expect_data(nand, lpn),)+ }
+            }
+            #[inline]
             fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.write(nand, slice, at),)+ }
+            }
+            #[inline]
+            fn write_fetched(
+                &mut self,
+                nand: &mut Array,
+                slice: Slice,
+                at: Nanos,
+            ) -> Result<Nanos, Errno> {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.write_fetched(nand, slice, at),)+ }
             }
             #[inline]
             fn read(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {

@@ -162,6 +162,12 @@ impl Array {
         self.update_observed();
     }
 
+    /// Returns true if commands take the fast path at present: see [`Array::is_plain`].
+    #[inline]
+    pub(crate) const fn is_plain_now(&self) -> bool {
+        self.plain
+    }
+
     /// Returns the switch that turns all observers on and off.
     pub const fn observer_switch(&self) -> &ObserverSwitch {
         &self.switch
@@ -381,6 +387,22 @@ impl Array {
         let done = self.program_pages(page, pages, at, cause, transfer, zero)?;
         self.fill(slot, entries);
         Ok(done)
+    }
+
+    /// Does the same as [`Array::program`] for one logical page of the host, if
+    /// [`Array::is_plain_now`].
+    ///
+    /// # Errors
+    /// If the command is illegal.
+    #[inline]
+    pub(crate) fn program_host_page(
+        &mut self,
+        place: Place,
+        slot: Slot,
+        entry: Entry,
+        at: Nanos,
+    ) -> Result<Nanos, Illegal> {
+        self.program_plain(place, slot, entry, at, Cause::Host)
     }
 
     /// Does the same as [`Array::program`] for an array that [`Array::is_plain`].

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use flashscope_block::Nanos;
 
 use crate::footprint::{Size, fixed, tree};
-use crate::memory::prefetch;
+use crate::memory::{prefetch, use_huge_pages};
 
 use super::{BlockId, Geometry, Lpn, Page, Slot};
 
@@ -143,12 +143,15 @@ pub(super) struct Blocks {
 impl Blocks {
     pub(super) fn new(geometry: Geometry, stamped: bool, settling: bool, zeros: bool) -> Self {
         let (blocks, slots) = (geometry.blocks() as usize, geometry.slot_numbers());
+        let (live, logical) = (vec![0; slots / 64], vec![0; slots]);
+        use_huge_pages(&live);
+        use_huge_pages(&logical);
         Blocks {
             blocks: vec![Block::default(); blocks],
             lives: vec![Life::default(); blocks],
             settling,
-            live: vec![0; slots / 64],
-            logical: vec![0; slots],
+            live,
+            logical,
             stamps: vec![0; if stamped { slots } else { 0 }],
             zeros: vec![0; if zeros { slots / 64 } else { 0 }],
             notes: BTreeMap::new(),

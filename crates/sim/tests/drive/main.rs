@@ -12,6 +12,7 @@ mod fields;
 mod flash;
 mod host_memory;
 mod idle;
+mod lane;
 mod last;
 mod life;
 mod log_blocks;

@@ -138,4 +138,8 @@ impl Stream for Application {
             data: Data::Random,
         })
     }
+
+    fn follows_answers(&self) -> bool {
+        self.arrivals.is_none()
+    }
 }

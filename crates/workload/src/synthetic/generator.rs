@@ -113,6 +113,10 @@ impl Stream for Generator {
         let offset = Bytes(self.offset + place.unit * self.alignment);
         Some(Io { op, stream: place.stream, offset, len: Bytes(len), at, data: self.data })
     }
+
+    fn follows_answers(&self) -> bool {
+        self.arrivals.is_none()
+    }
 }
 
 /// Returns the content of the writes, from the field `data`.

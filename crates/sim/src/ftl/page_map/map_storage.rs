@@ -12,6 +12,9 @@ use crate::setup::Layout;
 /// slot of every logical page, as the simulator must. This trait models what the lookup of a slot
 /// costs the drive.
 pub trait MapStorage: Sized {
+    /// Is true if the whole table is in memory, so that a lookup costs nothing.
+    const IN_MEMORY: bool = false;
+
     /// Creates the storage of an empty drive.
     fn new(layout: &Layout) -> Self;
 
@@ -115,6 +118,8 @@ pub trait MapStorage: Sized {
 pub struct InMemory;
 
 impl MapStorage for InMemory {
+    const IN_MEMORY: bool = true;
+
     fn new(_layout: &Layout) -> Self {
         InMemory
     }

@@ -7,6 +7,7 @@ pub(super) mod footprint;
 mod frontiers;
 mod lane;
 mod map_storage;
+mod plain;
 mod recovery;
 mod room;
 mod victim_prefetch;
@@ -22,6 +23,7 @@ pub(super) use self::map_storage::{InMemory, MapStorage};
 use super::{AnyFtl, Family, Ftl, Health, Kind, NO_FIELDS, Recovery, Slice};
 use crate::arithmetic::Divisor;
 use crate::gc::{Policy, VictimPolicy};
+use crate::memory::use_huge_pages;
 use crate::nand::{Array, BlockId, Cause, Entry, Lpn, Page, Slot, Stamp};
 use crate::setup::{Frontiers, Layout, Transfer};
 use crate::wear::Wear;
@@ -77,6 +79,8 @@ pub struct PageMap<M = InMemory> {
     deferred: DeferredWrites,
     /// Is true if writes may be deferred.
     defers: bool,
+    /// Is true if the layout lets host pages take the short way: see [`plain`].
+    plain: bool,
     pub(super) mapping: M,
 }
 
@@ -92,8 +96,10 @@ impl<M: MapStorage> PageMap<M> {
         let blocks = layout.geometry.blocks();
         let bad = (0..blocks).filter(|block| nand.is_bad(BlockId(*block))).count();
         let wear = Wear::new(layout.wear, layout.wear_options);
+        let map = vec![NOWHERE; (layout.logical_pages() + layout.internal_pages()) as usize];
+        use_huge_pages(&map);
         PageMap {
-            map: vec![NOWHERE; (layout.logical_pages() + layout.internal_pages()) as usize],
+            map,
             pools: Divisor::new(layout.pools.into()),
             stripe: Divisor::new(layout.stripe.into()),
             turns: vec![0; layout.pools as usize],
@@ -111,6 +117,7 @@ impl<M: MapStorage> PageMap<M> {
             bulk: nand.can_relocate(),
             deferred: DeferredWrites::new(),
             defers: layout.geometry.slots_per_page == 1,
+            plain: plain::is_in(layout) && M::IN_MEMORY,
             lanes,
             mapping: M::new(layout),
             layout: layout.clone(),
@@ -349,6 +356,17 @@ impl<M: MapStorage> Ftl for PageMap<M> {
     }
 
     #[inline]
+    fn expect_data(&self, nand: &Array, lpn: Lpn) {
+        if let Some(mapped) = self.map.get(lpn.0 as usize)
+            && *mapped != NOWHERE
+        {
+            let slot = Slot(mapped - 1);
+            nand.expect_supersede(slot);
+            self.policy.expect_supersede(nand.geometry().block(slot));
+        }
+    }
+
+    #[inline]
     fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
         let pool = self.pool_of(slice.lpn);
         self.background_in(nand, pool, at)?;
@@ -360,6 +378,15 @@ impl<M: MapStorage> Ftl for PageMap<M> {
             self.write_slice(nand, pool, &slice, ready)
         });
         written.map_err(|errno| self.refusal(nand, errno, at))
+    }
+
+    #[inline]
+    fn write_fetched(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
+        if !self.is_plain(nand) {
+            return self.write(nand, slice, at);
+        }
+        self.apply_deferred(nand);
+        self.write_plain(nand, slice, at).map_err(|errno| self.refusal(nand, errno, at))
     }
 
     #[inline]

@@ -1,0 +1,79 @@
+//! The plain lane: the short way of an IO of one logical page that has the drive to itself. The IO
+//! becomes no request in flight, and waits in no queue. The general path gives the same answers, at
+//! the same times.
+
+use flashscope_block::{Completion, Io, Nanos, Op};
+
+use super::SimDevice;
+use super::groups::Groups;
+use crate::ftl::{Ftl, Slice};
+use crate::nand::Lpn;
+use crate::setup::{Layout, Profile};
+
+/// Returns true if a drive has a plain lane: it has no buffer, no queues of flash commands and no
+/// groups, and a logical page is one part of a request.
+pub(super) fn is_in(profile: &Profile, layout: &Layout) -> bool {
+    let (interface, geometry) = (&profile.interface, &layout.geometry);
+    let page = u64::from(geometry.logical_page_size);
+    let largest = interface.largest_request.0;
+    !layout.cache.is_some()
+        && layout.queues.is_none()
+        && Groups::new(&profile.groups, u64::MAX).is_none()
+        && geometry.element_page() <= page
+        && page.is_multiple_of(interface.logical_block.0)
+        && (largest == 0 || page <= largest)
+}
+
+impl SimDevice {
+    /// Returns the slice of an IO that may take the plain lane.
+    #[inline]
+    pub(super) fn plain_slice(&self, io: &Io) -> Option<Slice> {
+        let page = self.page_size.value();
+        let whole = io.len.0 == page && self.page_size.remainder(io.offset.0) == 0;
+        let lane = self.has_plain_lane && self.nand.is_plain_now();
+        let known = matches!(io.op, Op::Read | Op::Write) && io.end() <= self.info.capacity;
+        if !(lane && whole && known) || self.expects_power_cuts || self.interface.in_flight() > 0 {
+            return None;
+        }
+        Some(Slice {
+            lpn: Lpn(u32::try_from(self.page_size.quotient(io.offset.0)).ok()?),
+            start: 0,
+            len: u32::try_from(page).ok()?,
+            long: page >= self.long,
+            zero: false,
+            stream: io.stream,
+        })
+    }
+
+    /// Executes an IO that covers `slice`, and advances the clock to its answer.
+    #[inline]
+    pub(super) fn run_plain(&mut self, io: &Io, slice: Slice) -> Completion {
+        let submitted = self.now.max(io.at);
+        self.quiet_until = Nanos(0);
+        self.submitted += 1;
+        let command = self.interface.receive_command(submitted);
+        self.nand.next_request();
+        let (completed, result) = match io.op {
+            Op::Write => {
+                let arrived = self.interface.receive_data(io.len);
+                match self.ftl.write_fetched(&mut self.nand, slice, arrived) {
+                    Ok(done) => {
+                        self.host_pages_written += 1;
+                        self.host_bytes_written += io.len.0;
+                        (done.max(command), Ok(()))
+                    }
+                    Err(errno) => (arrived, Err(errno)),
+                }
+            }
+            _ => match self.ftl.read(&mut self.nand, slice, command) {
+                Ok(done) => {
+                    self.host_pages_read += 1;
+                    (self.interface.send_alone(done, done.max(command), io.len), Ok(()))
+                }
+                Err(errno) => (command, Err(errno)),
+            },
+        };
+        self.now = self.now.max(completed);
+        Completion { io: *io, submitted, completed, result }
+    }
+}

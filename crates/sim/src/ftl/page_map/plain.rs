@@ -1,0 +1,72 @@
+//! The short way of a host page, where the profile leaves nothing to decide but the place. It does
+//! the same as [`Ftl::write`](crate::ftl::Ftl::write).
+
+use flashscope_block::{Errno, Nanos};
+
+use super::lane::{Front, Frontier};
+use super::{MapStorage, NOWHERE, PageMap};
+use crate::ftl::Slice;
+use crate::nand::{Array, Entry};
+use crate::setup::Layout;
+
+/// Returns true if writes of whole host pages may take the short way on a drive of this layout.
+pub(super) const fn is_in(layout: &Layout) -> bool {
+    layout.lanes_per_pool == 1
+        && layout.background_below == 0
+        && layout.urgent_below == 0
+        && layout.slc_blocks_per_lane == 0
+        && layout.geometry.slots_per_page == 1
+}
+
+impl<M: MapStorage> PageMap<M> {
+    /// Returns true if a write of a host page may take the short way at present.
+    #[inline]
+    pub(super) fn is_plain(&self, nand: &Array) -> bool {
+        self.plain && nand.is_plain_now() && self.trimmed.is_empty() && self.undo.is_none()
+    }
+
+    /// Writes a whole host page, if [`PageMap::is_plain`].
+    #[inline]
+    pub(super) fn write_plain(
+        &mut self,
+        nand: &mut Array,
+        slice: Slice,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let lane = self.pool_of(slice.lpn);
+        let front = Front { lane, role: self.role_of(slice.stream) };
+        let state = &self.lanes[lane as usize];
+        let frontier = state.frontiers[front.role as usize]
+            .filter(|_| state.free_blocks() >= self.layout.clean_below && state.failed.is_empty());
+        let frontier = match frontier {
+            Some(frontier) => frontier,
+            None => self.plain_frontier(nand, front, at)?,
+        };
+        self.stamp = self.next_stamp(nand);
+        let entry = Entry { lpn: slice.lpn, stamp: self.stamp, zero: false };
+        let slot = nand.geometry().slot(frontier.block, frontier.next);
+        let done = nand.program_host_page(frontier.place, slot, entry, at)?;
+        self.programmed = self.programmed.max(done);
+        self.advance(nand, front, 1, entry.stamp.into(), done);
+        self.prefetch_victim(nand, lane);
+        let before = std::mem::replace(&mut self.map[slice.lpn.0 as usize], slot.0 + 1);
+        if before != NOWHERE {
+            self.supersede(nand, lane, before, done);
+        }
+        Ok(self.completion_time(nand, front, slot, done))
+    }
+
+    /// Makes room in a lane, and returns its frontier.
+    #[cold]
+    fn plain_frontier(
+        &mut self,
+        nand: &mut Array,
+        front: Front,
+        at: Nanos,
+    ) -> Result<Frontier, Errno> {
+        if !self.main_room(nand, front, at)? {
+            return Err(Errno::ENOSPC);
+        }
+        self.frontier(nand, front, at)
+    }
+}
