@@ -1,4 +1,4 @@
-//! Measures the uniform random page writes per second of the simulator in the steady state. It
+//! Measures the uniform random page IOs per second of the simulator in the steady state. It
 //! compares them with the limit of the machine: a bare loop of random reads, changes and writes on
 //! arrays of the same size. It also measures how speed and memory scale with the size of the drive.
 
@@ -19,15 +19,32 @@ const GIB_PER_PACKAGE: u64 = 4;
 /// The largest memory per physical page, in bytes.
 const MEMORY_LIMIT: f64 = 16.0;
 
-/// The cases: name, profile fields after `?`, and the least number of million writes per second.
-const CASES: [(&str, &str, Option<f64>); 5] = [
-    ("full timing", "persistence.map=nv-ram", Some(6.0)),
-    ("timing, summaries", "persistence.map=summary", None),
-    ("counting only", "persistence.map=nv-ram&timed=false", Some(15.0)),
-    // The map cache of the last two cases holds an eighth and a 64th of the map.
-    ("dftl, 1/8 of map", "persistence.map=nv-ram&ftl=dftl&map_cache.size=3584KiB", Some(3.0)),
-    ("dftl, 1/64 of map", "persistence.map=nv-ram&ftl=dftl&map_cache.size=448KiB", None),
+/// A case of the benchmark.
+struct Case {
+    name: &'static str,
+    /// Profile fields after `?`.
+    fields: &'static str,
+    op: Op,
+    /// The least number of million IOs per second.
+    limit: Option<f64>,
+}
+
+const fn writes(name: &'static str, fields: &'static str, limit: Option<f64>) -> Case {
+    Case { name, fields, op: Op::Write, limit }
+}
+
+const CASES: [Case; 6] = [
+    writes("full timing", "persistence.map=nv-ram", Some(12.0)),
+    writes("timing, summaries", "persistence.map=summary", None),
+    writes("counting only", "persistence.map=nv-ram&timed=false", Some(24.0)),
+    // The map cache of these two cases holds an eighth and a 64th of the map.
+    writes("dftl, 1/8 of map", "persistence.map=nv-ram&ftl=dftl&map_cache.size=3584KiB", Some(6.0)),
+    writes("dftl, 1/64 of map", "persistence.map=nv-ram&ftl=dftl&map_cache.size=448KiB", None),
+    Case { name: "reads", fields: "persistence.map=nv-ram", op: Op::Read, limit: Some(20.0) },
 ];
+
+/// The number of IOs drawn ahead, as in a closed loop of `simulate`.
+const AHEAD: usize = 16;
 
 /// The arguments of child processes, which give each case its own memory.
 const CASE: &str = "case";
@@ -46,11 +63,13 @@ fn main() {
     let selected =
         |name: &str| arguments.is_empty() || arguments.iter().any(|part| name.contains(part));
     println!(
-        "uniform random 4 KiB writes, 16 GiB drive, 15 % over-provisioning, steady state, alternating with \
+        "uniform random 4 KiB IOs, one at a time, 16 GiB drive, 15 % over-provisioning, steady state, alternating with \
                 a bare\nloop of random reads, changes and writes on 4 bytes per page"
     );
     println!("case               million/s   limit          bare  share      WA  flash/s  B/page");
-    for (index, (name, ..)) in CASES.iter().enumerate().filter(|(_, case)| selected(case.0)) {
+    for (index, Case { name, .. }) in
+        CASES.iter().enumerate().filter(|(_, case)| selected(case.name))
+    {
         child(name, &[CASE, &index.to_string()]);
     }
     if selected("sizes") {
@@ -110,7 +129,7 @@ impl Run {
     fn steady(gib: u64, fields: &str) -> Self {
         let mut run = Run::new(gib, fields);
         run.fill();
-        run.write(2 * run.pages);
+        run.execute(Op::Write, 2 * run.pages);
         run
     }
 
@@ -129,26 +148,46 @@ impl Run {
         }
     }
 
-    fn write(&mut self, count: u64) {
-        for _ in 0..count {
-            let page = self.random.u64(..self.pages);
-            let latency = self.submit(page, 1);
-            if self.timed {
-                self.latencies.push(latency.0);
+    fn draw(&mut self, op: Op, ios: &mut Vec<Io>) {
+        ios.extend(
+            std::iter::repeat_with(|| {
+                let offset = Bytes(self.random.u64(..self.pages) * PAGE);
+                Io { op, stream: 0, offset, len: Bytes(PAGE), at: Nanos(0), data: Data::Random }
+            })
+            .take(AHEAD),
+        );
+    }
+
+    /// Executes at least `count` IOs, one at a time.
+    fn execute(&mut self, op: Op, count: u64) {
+        let (mut near, mut far) = (Vec::with_capacity(AHEAD), Vec::with_capacity(AHEAD));
+        self.draw(op, &mut far);
+        for _ in 0..count.div_ceil(AHEAD as u64) {
+            std::mem::swap(&mut near, &mut far);
+            far.clear();
+            self.draw(op, &mut far);
+            self.drive.expect(&near, &far);
+            for io in &near {
+                let io = Io { at: self.drive.now(), ..*io };
+                let done = self.drive.round_trip(&io).expect("an IO in flight completes");
+                assert_eq!(done.result, Ok(()));
+                if self.timed {
+                    self.latencies.push(done.latency().0);
+                }
             }
         }
     }
 
-    /// Returns the millions of writes, and the millions of iterations of the bare loop, per second of
+    /// Returns the millions of IOs, and the millions of iterations of the bare loop, per second of
     /// processor time. Both rates are the best of several alternating intervals, because other
     /// processes use the caches too.
-    fn speed(&mut self, writes: u64, intervals: usize) -> Speed {
+    fn speed(&mut self, op: Op, ios: u64, intervals: usize) -> Speed {
         let mut bare = Bare::new(self.pages);
-        let mut best = Speed { writes: 0.0, bare: 0.0 };
+        let mut best = Speed { ios: 0.0, bare: 0.0 };
         for _ in 0..intervals {
             let start = seconds();
-            self.write(writes);
-            best.writes = best.writes.max(writes as f64 / (seconds() - start) / 1e6);
+            self.execute(op, ios);
+            best.ios = best.ios.max(ios as f64 / (seconds() - start) / 1e6);
             best.bare = best.bare.max(bare.speed());
         }
         best
@@ -168,7 +207,7 @@ fn seconds() -> f64 {
 }
 
 struct Speed {
-    writes: f64,
+    ios: f64,
     bare: f64,
 }
 
@@ -198,34 +237,32 @@ impl Bare {
     }
 }
 
-fn case((name, fields, limit): &(&str, &str, Option<f64>)) {
+fn case(Case { name, fields, op, limit }: &Case) {
     let mut run = Run::steady(16, fields);
     let (before, bytes) = (run.drive.counters(), run.bytes_per_page());
-    let Speed { writes, bare } = run.speed(2_000_000, 10);
+    let Speed { ios, bare } = run.speed(*op, 2_000_000, 10);
     let done = run.drive.counters().since(&before);
-    let amplification = done.write_amplification().expect("pages were written");
+    let amplification = done.write_amplification();
+    let amplification = amplification.map_or_else(String::new, |wa| format!("{wa:.3}"));
     let flash = done.flash.programs.total() + done.flash.reads.total() + done.flash.erases.total();
     let (shown, met) = match limit {
-        Some(limit) => (limit.to_string(), verdict(writes >= *limit && bytes <= MEMORY_LIMIT)),
+        Some(limit) => (limit.to_string(), verdict(ios >= *limit && bytes <= MEMORY_LIMIT)),
         None => (String::new(), ""),
     };
     println!(
-        "{name:<18} {writes:>9.2} {shown:>7} {met:<6} {bare:>7.0} {:>6.3} {amplification:>7.3} \
+        "{name:<18} {ios:>9.2} {shown:>7} {met:<6} {bare:>7.0} {:>6.3} {amplification:>7} \
          {:>7.1}M {bytes:>7.1}",
-        writes / bare,
-        writes * flash as f64 / done.host_pages_written as f64,
+        ios / bare,
+        ios * flash as f64 / (done.host_pages_written + done.host_pages_read) as f64,
     );
 }
 
 fn size(gib: u64) {
     let mut run = Run::new(gib, "persistence.map=nv-ram");
     run.fill();
-    run.write(run.pages / 4);
+    run.execute(Op::Write, run.pages / 4);
     let (bytes, used) = (run.bytes_per_page(), memory() - run.memory_before);
-    let Speed { writes, bare } = run.speed((run.pages / 16).min(4_000_000), 5);
+    let Speed { ios, bare } = run.speed(Op::Write, (run.pages / 16).min(4_000_000), 5);
     let used = used / f64::from(1 << 30);
-    println!(
-        "{gib:>4} GiB {writes:>9.2} {bare:>11.0} {:>6.3} {bytes:>8.1} {used:>12.2}",
-        writes / bare
-    );
+    println!("{gib:>4} GiB {ios:>9.2} {bare:>11.0} {:>6.3} {bytes:>8.1} {used:>12.2}", ios / bare);
 }

@@ -67,7 +67,8 @@ def simulate(
     **options: Unpack[SimulateOptions],
 ) -> Simulation:
     """Runs a workload on a simulated drive, as ``flashscope simulate`` does. ``records`` keeps each measured IO. The
-    same seed gives the same numbers, except ``wall_ns``. ``overwrite`` works as in :func:`bench`."""
+    same seed gives the same numbers, except ``wall_ns`` and ``speed``. ``overwrite`` works as in
+    :func:`bench`."""
     arguments = [*words(options), f"--drive={drive}", f"--workload={workload}"]
     if options.get("observe"):
         arguments.append("--json")  # The command line prints observations only as JSON.

@@ -23,6 +23,6 @@ pub mod what_if;
 
 pub use manifest::Manifest;
 pub use simulation::{
-    Cleaning, LatencyHeatMap, LatencyNs, SIMULATION_VERSION, Simulation, SimulationStatus,
-    SimulationWarmUp,
+    Cleaning, LatencyHeatMap, LatencyNs, PhaseSpeed, SIMULATION_VERSION, Simulation,
+    SimulationSpeed, SimulationStatus, SimulationWarmUp,
 };

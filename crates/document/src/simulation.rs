@@ -99,9 +99,49 @@ pub struct Simulation<O> {
     pub observations: O,
     /// The duration of the measurement on the clock of the drive.
     pub simulated_ns: Nanos,
-    /// The wall-clock duration on this machine, including fill and warm-up. It is the only field
-    /// that differs between two runs with the same seed.
+    /// The wall-clock duration on this machine, including fill and warm-up. This field and `speed`
+    /// are the only ones that differ between two runs with the same seed.
     pub wall_ns: Nanos,
+    /// The speed of the simulator on this machine; absent in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<SimulationSpeed>,
+}
+
+/// The speed of the simulator in each phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulationSpeed {
+    /// The fill.
+    pub fill: PhaseSpeed,
+    /// The warm-up.
+    pub warm_up: PhaseSpeed,
+    /// The measurement.
+    pub measurement: PhaseSpeed,
+}
+
+/// The speed of the simulator in one phase.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseSpeed {
+    /// The wall-clock duration.
+    pub wall_ns: Nanos,
+    /// The processor time of the process in this phase, over all its threads.
+    pub cpu_ns: Nanos,
+    /// Bytes that the IOs of the phase read, wrote and trimmed.
+    pub bytes: Bytes,
+    /// Completed IOs; absent for the fill, whose IOs are not counted.
+    pub ios: Option<u64>,
+    /// Simulated IOs per second of processor time; absent without IOs.
+    #[schemars(range(min = 0.0))]
+    pub ios_per_cpu_second: Option<f64>,
+}
+
+impl PhaseSpeed {
+    /// Computes the rate of a phase that took these times.
+    pub fn new(wall_ns: Nanos, cpu_ns: Nanos, bytes: Bytes, ios: Option<u64>) -> PhaseSpeed {
+        #[allow(clippy::cast_precision_loss)] // exact up to 2^53 IOs
+        let rate = |ios: u64| ios as f64 / cpu_ns.as_secs_f64();
+        let counted = ios.filter(|ios| *ios > 0 && cpu_ns > Nanos(0));
+        PhaseSpeed { wall_ns, cpu_ns, bytes, ios, ios_per_cpu_second: counted.map(rate) }
+    }
 }
 
 /// The warm-up of a simulated workload.

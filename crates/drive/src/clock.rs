@@ -53,6 +53,14 @@ impl Clock {
         Nanos(self.source.delta_as_nanos(self.origin, self.source.raw()))
     }
 
+    /// Returns the processor time that this process has used, in all its threads.
+    pub fn cpu_time() -> Nanos {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        let [seconds, nanos] =
+            [time.tv_sec, time.tv_nsec].map(|part| u64::try_from(part).unwrap_or(0));
+        Nanos(seconds * Nanos::secs(1).0 + nanos)
+    }
+
     /// Measures resolution and cost with 16,000 readings (below 1 ms).
     ///
     /// The cost comes from the fastest of several batches, because disturbances (an interrupt,

@@ -73,8 +73,8 @@ pub struct Session<'a, D, R> {
     pub gauge: Gauge<D, R>,
     /// Set to end early; completed measurements are kept.
     pub stop: &'a AtomicBool,
-    /// Receives the start of the measurement, on the clock of the drive.
-    pub begin: &'a mut dyn FnMut(Nanos),
+    /// Receives the start of each phase, on the clock of the drive.
+    pub begin: &'a mut dyn FnMut(Phase, Nanos),
     /// Receives the amount done and the total (in bytes, IOs or nanoseconds), as far as known.
     pub progress: &'a mut dyn FnMut(Phase, u64, u64),
 }
@@ -188,6 +188,7 @@ impl<D: Device, R> Session<'_, D, R> {
         each: Option<&mut IoCallback<'_>>,
     ) -> Outcome<R> {
         let Session { device, load, gauge, stop, begin, progress } = self;
+        begin(Phase::Fill, device.now());
         let mut tell = |done: Bytes, size: Bytes| progress(Phase::Fill, done.0, size.0);
         let filled = fill_drive(device, load.fill, load.seed, stop, &mut tell);
         let mut meter = Meter::new(device, load, gauge, Callbacks { begin, each, progress });
@@ -237,7 +238,7 @@ pub fn fill_drive<D: Device>(
 
 /// The callbacks of a session.
 struct Callbacks<'a, 'e> {
-    begin: &'a mut dyn FnMut(Nanos),
+    begin: &'a mut dyn FnMut(Phase, Nanos),
     each: Option<&'a mut IoCallback<'e>>,
     progress: &'a mut dyn FnMut(Phase, u64, u64),
 }
@@ -289,6 +290,7 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
             measured: None,
         };
         let none = matches!(load.warm_up, WarmUp::None | WarmUp::Ios(0));
+        (meter.callbacks.begin)(Phase::WarmUp, device.now());
         if none || load.warm_up == WarmUp::Capacities(0.0) {
             meter.begin(device, device.now());
         }
@@ -352,7 +354,7 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
 
     fn begin(&mut self, device: &D, now: Nanos) {
         self.start = now;
-        (self.callbacks.begin)(now);
+        (self.callbacks.begin)(Phase::Measure, now);
         if let Length::Time(time) = self.load.length {
             self.end = Nanos(now.0.saturating_add(time.0));
         }

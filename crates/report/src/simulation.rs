@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use flashscope_block::Nanos;
-use flashscope_document::{Cleaning, LatencyNs, Simulation, SimulationWarmUp};
+use flashscope_document::{Cleaning, LatencyNs, Simulation, SimulationSpeed, SimulationWarmUp};
 use flashscope_workload::state::Fill;
 
 /// Formats a simulation as text.
@@ -165,11 +165,23 @@ fn latencies<O>(out: &mut String, simulation: &Simulation<O>) {
     let rate = simulation.ios_per_second.unwrap_or(0.0);
     line!(
         out,
-        "{} IOs in {} of simulated time, {rate:.0} a second; computed in {}",
+        "{} IOs in {} of simulated time, {rate:.0} a second; computed in {}{}",
         grouped(simulation.ios),
         simulation.simulated_ns,
-        simulation.wall_ns
+        simulation.wall_ns,
+        simulation.speed.as_ref().map(computed).unwrap_or_default()
     );
+}
+
+/// Describes the processor time of each phase, and the rate of the measurement.
+fn computed(speed: &SimulationSpeed) -> String {
+    let SimulationSpeed { fill, warm_up, measurement } = speed;
+    let times = [("fill", fill), ("warm-up", warm_up), ("measurement", measurement)];
+    let times = times.map(|(name, phase)| format!("{name} {}", phase.cpu_ns)).join(", ");
+    let rate = measurement
+        .ios_per_cpu_second
+        .map_or_else(String::new, |rate| format!(", {:.2} million IOs a second of it", rate / 1e6));
+    format!(" (processor time: {times}{rate})")
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // latencies are not negative

@@ -79,6 +79,7 @@ pub(crate) fn document(
         observations,
         simulated_ns: measured.took,
         wall_ns: Nanos(0),
+        speed: None,
     }
 }
 

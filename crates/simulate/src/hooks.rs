@@ -1,8 +1,11 @@
 use flashscope_block::{Io, Nanos};
-use flashscope_measure::Progress;
+use flashscope_measure::{Phase, Progress};
 
 /// Receives the progress and the measured IOs of a simulation. `()` ignores all of them.
 pub trait Hooks: Progress {
+    /// Called when a phase begins: the fill, the warm-up, the measurement, each also if it is empty.
+    fn phase(&mut self, _phase: Phase) {}
+
     /// Called when the measurement begins, with the drive's clock.
     fn begin(&mut self, _now: Nanos) {}
 

@@ -111,7 +111,7 @@ impl Simulator {
             load,
             gauge: GAUGE,
             stop,
-            begin: &mut |now| callbacks.borrow_mut().begin(now),
+            begin: &mut |phase, now| callbacks.borrow_mut().begin(phase, now),
             progress: &mut |phase, done, total| callbacks.borrow_mut().progress(phase, done, total),
         };
         let mut each =
@@ -141,7 +141,11 @@ struct Callbacks<'a> {
 }
 
 impl Callbacks<'_> {
-    fn begin(&mut self, now: Nanos) {
+    fn begin(&mut self, phase: Phase, now: Nanos) {
+        self.hooks.phase(phase);
+        if phase != Phase::Measure {
+            return;
+        }
         self.glances.iter().for_each(Glances::measure);
         self.watch.restart(now);
         self.hooks.begin(now);

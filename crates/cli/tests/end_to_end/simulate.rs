@@ -231,6 +231,28 @@ fn open_loop_keeps_its_rate_and_shows_overload_in_latency() {
     assert!(waited > 0.5e9, "{waited}");
 }
 
+/// Removes the fields that differ between two runs with the same seed.
+fn without_times(found: &mut Value) {
+    let fields = found.as_object_mut().unwrap();
+    assert!(["wall_ns", "speed"].into_iter().all(|own| fields.remove(own).is_some()));
+}
+
+#[test]
+fn the_speed_of_each_phase_is_told() {
+    let found = json(&["--warmup", "5000", "--ios", "20000"]);
+    let speed = &found["speed"];
+    let ios = ["fill", "warm_up", "measurement"].map(|phase| speed[phase]["ios"].as_u64());
+    assert_eq!(ios, [None, Some(5000), Some(20_000)]);
+    let capacity = number(&found["drive"]["capacity_bytes"]);
+    assert_eq!(number(&speed["fill"]["bytes"]), capacity);
+    let all = |field: &str| -> f64 {
+        ["fill", "warm_up", "measurement"].map(|phase| number(&speed[phase][field])).iter().sum()
+    };
+    assert!(all("wall_ns") <= number(&found["wall_ns"]), "{found}");
+    assert!(number(&speed["measurement"]["ios_per_cpu_second"]) > 0.0);
+    assert!(all("cpu_ns") > 0.0);
+}
+
 #[test]
 fn each_option_changes_the_measurement() {
     // Long enough for garbage collection.
@@ -239,7 +261,7 @@ fn each_option_changes_the_measurement() {
         // clap refuses an option that is given twice, so `more` replaces the default.
         let kept = quick.chunks(2).filter(|pair| !more.contains(&pair[0])).flatten().copied();
         let mut found = json(&[&kept.collect::<Vec<_>>()[..], more].concat());
-        found.as_object_mut().unwrap().remove("wall_ns");
+        without_times(&mut found);
         found
     };
     let plain = with(&[]);
@@ -277,7 +299,7 @@ fn same_seed_gives_the_same_bytes() {
         let workload = "zipf?reads=0.3&trims=0.1&rate=2000&arrivals=poisson";
         let mut found =
             json(&["--workload", workload, "--warmup", "1x", "--ios", "20000", "--seed", seed]);
-        assert!(found.as_object_mut().unwrap().remove("wall_ns").is_some());
+        without_times(&mut found);
         found.to_string()
     };
     assert_eq!(of_seed("7"), of_seed("7"));
@@ -306,11 +328,11 @@ fn observers_conform_and_change_no_other_result() {
     for mut rest in [found, plain] {
         let fields = rest.as_object_mut().unwrap();
         fields.remove("observations");
-        fields.remove("wall_ns");
+        ["wall_ns", "speed"].iter().for_each(|own| drop(fields.remove(*own)));
         let mut again = json(&options);
         let fields = again.as_object_mut().unwrap();
         fields.remove("observations");
-        fields.remove("wall_ns");
+        ["wall_ns", "speed"].iter().for_each(|own| drop(fields.remove(*own)));
         assert_eq!(rest, again);
     }
 }

@@ -127,7 +127,7 @@ fn sizes_times_counts_and_shares_parse_as_in_fio() {
         let call = ["simulate", "--drive", drive, "--workload", workload, "--ios", ios, "--json"];
         let found = place.run(&call).ok().stdout;
         let mut found: serde_json::Value = serde_json::from_str(&found).unwrap();
-        for asked in ["drive", "wall_ns", "workload"] {
+        for asked in ["drive", "wall_ns", "speed", "workload"] {
             found[asked].take();
         }
         found

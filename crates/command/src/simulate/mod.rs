@@ -6,6 +6,7 @@
 )]
 
 mod args;
+mod speed;
 mod text;
 
 use std::fs::{self, File};
@@ -17,6 +18,7 @@ use flashscope_block::{Io, Nanos};
 use flashscope_document::SimulationStatus;
 use flashscope_drive::guard::create_output;
 use flashscope_drive::{Clock, OpenError};
+use flashscope_measure::Phase;
 use flashscope_result::SimulationFolder;
 use flashscope_sim::observe::{Events, Observer, ObserverHandle, Window};
 use flashscope_simulate::{
@@ -24,6 +26,7 @@ use flashscope_simulate::{
 };
 
 pub use self::args::{ObservationArgs, SimulateArgs};
+use self::speed::PhaseTimes;
 pub use self::text::queues;
 use crate::{Failure, Progress, Step, interrupted, not_made, usage};
 
@@ -58,7 +61,7 @@ pub fn simulate(
 ) -> Result<SimulationOutcome, Failure> {
     let clock = Clock::new();
     let begun = clock.now();
-    let mut hooks = SimulationHooks { sink, each, events: None };
+    let mut hooks = SimulationHooks { sink, each, events: None, times: PhaseTimes::new(&clock) };
     let mut simulator = Simulator::open(&request(args), &args.memory.budget(), stop, &mut hooks)
         .map_err(failure)?;
     hooks.events = events(args, &mut simulator)?;
@@ -66,9 +69,11 @@ pub fn simulate(
         args.output.folder.as_deref().map(|path| SimulationFolder::create(path).map_err(not_made));
     let mut folder = folder.transpose()?;
     let simulated = simulator.run(stop, &mut hooks).map_err(failure);
+    hooks.times.mark();
     hooks.close(args)?;
     let SimulationResult { simulation, end_of_life } = simulated?;
-    let simulation = Simulation { wall_ns: clock.now() - begun, ..simulation };
+    let speed = hooks.times.speed(&simulation);
+    let simulation = Simulation { wall_ns: clock.now() - begun, speed, ..simulation };
     let written = folder.as_mut().map_or(Ok(()), |folder| folder.write(&simulation));
     Ok(SimulationOutcome { simulation, end_of_life, written })
 }
@@ -115,6 +120,7 @@ struct SimulationHooks<'a, 'b> {
     sink: &'a mut dyn Progress,
     each: Option<&'a mut Each<'b>>,
     events: Option<ObserverHandle<Events<File>>>,
+    times: PhaseTimes,
 }
 
 impl Progress for SimulationHooks<'_, '_> {
@@ -128,6 +134,10 @@ impl Progress for SimulationHooks<'_, '_> {
 }
 
 impl Hooks for SimulationHooks<'_, '_> {
+    fn phase(&mut self, _phase: Phase) {
+        self.times.mark();
+    }
+
     fn wants_each(&self) -> bool {
         self.each.is_some()
     }

@@ -136,7 +136,7 @@ fn run(server: &mut Server, load: Load, runs: Vec<Vec<Blocks>>) -> Outcome<f64> 
     let stop = AtomicBool::new(false);
     let mut progress = |_: Phase, _: u64, _: u64| {};
     let progress = &mut progress;
-    Session { device: server, load, gauge: GAUGE, stop: &stop, begin: &mut |_| {}, progress }
+    Session { device: server, load, gauge: GAUGE, stop: &stop, begin: &mut |_, _| {}, progress }
         .run(runs)
 }
 
@@ -252,7 +252,7 @@ fn the_warm_up_ends_when_steady_or_after_the_most_windows() {
         load,
         gauge: nothing,
         stop: &stop,
-        begin: &mut |_| {},
+        begin: &mut |_, _| {},
         progress: &mut progress,
     };
     let warm_up = session.run([vec![blocks(u64::MAX)]]).warm_up;
@@ -267,7 +267,7 @@ fn the_warm_up_ends_when_steady_or_after_the_most_windows() {
         load,
         gauge: restless,
         stop: &stop,
-        begin: &mut |_| {},
+        begin: &mut |_, _| {},
         progress: &mut progress,
     };
     let outcome = session.run([vec![blocks(u64::MAX)]]);
@@ -310,7 +310,7 @@ fn measurements_survive_interruptions_and_failures() {
             load,
             gauge: GAUGE,
             stop: &stop,
-            begin: &mut |_| {},
+            begin: &mut |_, _| {},
             progress: &mut progress,
         };
         session.run([vec![blocks(u64::MAX)]])

@@ -29,10 +29,10 @@ pub struct SimulationSubmission {
 static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::of::<SimulationSubmission>);
 
 impl SubmissionContent for SimulationSubmission {
-    /// Returns the id, which does not depend on the computing time. It is the only field in which
-    /// two simulations with the same seed differ.
+    /// Returns the id, which does not depend on the computing time. Two simulations with the same
+    /// seed differ in nothing else.
     fn id(&self) -> String {
-        id_of(&Simulation { wall_ns: Nanos(0), ..self.simulation.clone() })
+        id_of(&Simulation { wall_ns: Nanos(0), speed: None, ..self.simulation.clone() })
     }
 
     /// Checks that the simulation is consistent with itself.

@@ -57,7 +57,7 @@ pub fn run_trial(trial: &Trial, memory: &Budget, stop: &AtomicBool) -> Option<Ro
 }
 
 /// The numbers in the document that are no results.
-const NOT_RESULTS: [&str; 3] = ["schema_version", "seed", "wall_ns"];
+const NOT_RESULTS: [&str; 4] = ["schema_version", "seed", "wall_ns", "speed"];
 
 /// Returns every numeric result of a simulation, by its dotted path.
 fn numbers(simulation: &Simulation) -> BTreeMap<String, f64> {

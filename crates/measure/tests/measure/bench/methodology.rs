@@ -320,7 +320,7 @@ fn an_open_loop_shows_a_stall() {
             seed: 1,
         };
         let gauge = Gauge { read: |_: &ScriptedDrive| (), metric: |(), ()| None };
-        let (stop, begin, progress) = (&AtomicBool::new(false), &mut |_| {}, &mut |_, _, _| {});
+        let (stop, begin, progress) = (&AtomicBool::new(false), &mut |_, _| {}, &mut |_, _, _| {});
         let session = Session { device: &mut device, load, gauge, stop, begin, progress };
         let measured = session.run([vec![Arrivals(0)]]).measured.unwrap();
         assert_eq!(measured.latencies.all().count(), 10_000);
