@@ -25,6 +25,8 @@ pub struct InterpolatedModel {
     family: Family,
     nanos: Surface,
     counts: Option<(Surface, Surface)>,
+    /// The least mean length and the least free space of a point.
+    least: (f64, f64),
 }
 
 /// The predicted cost of a workload.
@@ -36,7 +38,14 @@ pub struct Cost {
     pub nanos: f64,
     /// Blocks erased and pages programmed; 0 if the drive does not report them.
     pub counts: (f64, f64),
+    /// Pages of writes that are shorter, or have less free space, than all measured points. They cost more than the nearest
+    /// point, whose cost they get.
+    pub beyond: u64,
 }
+
+/// The share by which a length or a free space may be below the measured ones, which a drive only takes in whole pages and
+/// blocks.
+const MARGIN: f64 = 0.05;
 
 /// The erases per page that replace 0, which has no logarithm, at a point where the drive erased nothing.
 const LEAST_ERASURES: f64 = 1e-9;
@@ -74,7 +83,8 @@ impl InterpolatedModel {
             )),
             false => None,
         };
-        Ok(InterpolatedModel { family, nanos, counts })
+        let least = |axis: &[f64]| axis.first().copied().unwrap_or(0.0) / (1.0 + MARGIN);
+        Ok(InterpolatedModel { family, nanos, counts, least: (least(&lens), least(&frees)) })
     }
 
     /// True if the drive reported erases and programs.
@@ -122,6 +132,8 @@ impl Performance for InterpolatedModel {
         let count = pages as f64;
         sum.pages += pages;
         sum.nanos += count * self.nanos.at(len, free);
+        let beyond = len < self.least.0 || free < self.least.1;
+        sum.beyond += if beyond { pages } else { 0 };
         if let Some((erasures, programs)) = &self.counts {
             sum.counts.0 += count * erasures.at(len, free);
             sum.counts.1 += count * programs.at(len, free);
@@ -171,6 +183,23 @@ mod tests {
             assert_eq!(short.counts.0 > 0.0, counted);
             assert_eq!(short.counts.1 >= short.pages as f64, counted);
         }
+    }
+
+    #[test]
+    fn pages_beyond_the_measured_points_are_counted() {
+        let mut few = points(true);
+        few.retain(|point| point.free_space >= 1.0);
+        let beyond = |points: &[Point]| {
+            let grid = InterpolatedModel::new(points, Family::Fast).unwrap();
+            let cost = grid.predict(SPACE, Pieces::default(), &mut writes(1)).unwrap().1;
+            (cost.beyond, cost.pages)
+        };
+        // A tenth of the drive is free.
+        let (outside, pages) = beyond(&few);
+        assert_eq!(outside, pages);
+        let mut wide = points(true);
+        wide.iter_mut().for_each(|point| point.free_space /= 10.0);
+        assert_eq!(beyond(&wide).0, 0);
     }
 
     #[test]

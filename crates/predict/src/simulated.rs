@@ -72,8 +72,7 @@ impl SimulatedDrive {
 
     fn issue(&mut self, op: Op, offset: u64, len: u64) {
         let (offset, len, at) = (Bytes(offset), Bytes(len), self.drive.now());
-        self.drive.submit(&Io { op, stream: 0, offset, len, data: Data::Random, at });
-        self.drive.complete(Nanos::MAX);
+        self.drive.round_trip(&Io { op, stream: 0, offset, len, data: Data::Random, at });
     }
 }
 

@@ -226,8 +226,15 @@ fn text_names_intervals_and_what_is_not_modelled() {
 fn measured_grid_predicts_its_points_and_interpolates() {
     let place = Scratch::in_memory();
     let drive = format!("sim:{SMALL}&ftl=fast");
-    let grid =
-        ["--grid", "--grid-page", "2KiB", "--grid-lengths", "1,4,16", "--grid-spaces", "0.5,2,8"];
+    let grid = [
+        "--grid",
+        "--grid-page",
+        "2KiB",
+        "--grid-lengths",
+        "1,4,16",
+        "--grid-spaces",
+        "0.07,0.5,2,8",
+    ];
     place.run(&[&["bench", &drive, "--output", "g"], &grid[..]].concat()).ok();
     let of = |more: &[&str]| -> Value {
         let base = ["predict", "--json", "--grid", "g", "--ios", "50000", "--workload"];
@@ -246,8 +253,24 @@ fn measured_grid_predicts_its_points_and_interpolates() {
         let other = amplification(&of(&[&hot[..], &more].concat()));
         assert!((other - plain).abs() > 1e-6, "{more:?}: {other}");
     }
-    let outcome = place.run(&["predict", "--grid", "g", "--compare"]);
+    let beyond = |found: &Value| found["not_modelled"].to_string().contains("the grid");
+    assert!(!beyond(&short), "{short}");
+    let coarse = ["--grid-lengths", "1,4", "--grid-spaces", "1,8"];
+    let measured = ["bench", &drive, "--output", "c", "--grid", "--grid-page", "2KiB"];
+    place.run(&[&measured[..], &coarse[..]].concat()).ok();
+    let outcome = place.run(&["predict", "--json", "--grid", "c", "--ios", "50000"]).ok();
+    let found: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert!(beyond(&found) && found["write_amplification"]["interval"].is_null(), "{found}");
+    // The measured drive is simulated, and so is a drive of the same size that is named.
+    for more in [vec![], vec!["--drive", drive.as_str()]] {
+        let compared = of(&[&["uniform?size=2KiB", "--compare"], &more[..]].concat());
+        let error = number(&compared, "/simulated/write_amplification_error");
+        assert!(error.abs() < 0.4, "{compared}");
+        assert_eq!(compared["drive"], drive.as_str());
+    }
+    let outcome = place.run(&["predict", "--grid", "g", "--compare", "--drive", "demo"]);
     assert_eq!(outcome.status, 2, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("name a drive of the same size"), "{}", outcome.stderr);
     place
         .run(&["bench", "sim:demo", "--only", "pause", "--target-size", "16MiB", "--output", "r"])
         .ok();

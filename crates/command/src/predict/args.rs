@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::ArgPredicate;
 use flashscope_block::Bytes;
 use flashscope_model::trace::{Ranges, Stretches};
 use flashscope_predict::Pieces;
@@ -17,6 +18,9 @@ use crate::options::{
 /// The default number of IOs in a pass of an endless workload.
 pub(crate) const PASS_IOS: u64 = 1_000_000;
 
+/// The value of `--drive` with `--grid` unless it is given: no profile has this name.
+pub(super) const DRIVE_OF_GRID: &str = "the drive of the grid";
+
 /// The default confidence level of intervals.
 pub(super) const CONFIDENCE: f64 = 0.9;
 
@@ -29,6 +33,8 @@ pub(super) const CONFIDENCE: f64 = 0.9;
 #[derive(clap::Args)]
 #[command(
     mut_arg("json", json_schema("prediction")),
+    // The default value of the drive stands for the drive of the grid if there is one.
+    mut_arg("drive", |arg| arg.default_value_if("grid", ArgPredicate::IsPresent, DRIVE_OF_GRID)),
     mut_arg("list", |arg| arg.help("List the models and their sources, then exit"))
 )]
 #[command(after_help = "Examples:
@@ -39,6 +45,7 @@ pub(super) const CONFIDENCE: f64 = 0.9;
   flashscope predict --trace 'hm_0.csv.gz?remap=fold' --lifetime --worn 1200
   flashscope predict --workload uniform --lifetime --per-day 200GB
   flashscope predict --grid RESULT.flashscope --trace 'hm_0.csv.gz?remap=fold'
+  flashscope predict --grid RESULT.flashscope --workload 'zipf?exponent=0.9' --drive twin.toml --compare
   flashscope predict --list")]
 pub struct PredictArgs {
     /// The drive.
@@ -60,9 +67,10 @@ pub struct PredictArgs {
     /// Predict from measurements: a result of `flashscope bench DRIVE --grid`, of any drive
     ///
     /// Divides the workload into intervals of time and ranges of addresses, as the equations do, and interpolates the
-    /// cost of each piece between the points of the grid.
-    #[arg(long, value_name = "RESULT",
-          conflicts_with_all = ["drive", "model", "compare", "lifetime"])]
+    /// cost of each piece between the points of the grid. --drive names a simulated drive of the same size, such as a twin,
+    /// which gives the size of an erase block and runs --compare; without it, --compare runs the measured drive if that is
+    /// simulated.
+    #[arg(long, value_name = "RESULT", conflicts_with_all = ["model", "lifetime"])]
     pub grid: Option<PathBuf>,
 
     /// Use of log blocks in the drive of --grid: each serves one data block, or all serve any data block

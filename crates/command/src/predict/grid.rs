@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
-use flashscope_block::Bytes;
+use flashscope_block::{Bytes, DeviceKind};
 use flashscope_document::grid::{Grid, GridPoint};
 use flashscope_document::prediction::{
     PREDICTION_VERSION, Passes, PredictedValue, PredictionReport, Validation,
@@ -14,13 +14,18 @@ use flashscope_model::Family;
 use flashscope_model::trace::Space;
 use flashscope_predict::validation::{Factors, Stratum};
 use flashscope_predict::{
-    InterpolatedModel, Point, equivalent_throughput, modelled_ftl, predicted_value,
+    Cost, InterpolatedModel, Point, equivalent_throughput, modelled_ftl, predicted_value,
 };
 use flashscope_result::ResultFolder;
+use flashscope_sim::Profile;
 
-use super::args::LikeArg;
+use super::args::{DRIVE_OF_GRID, LikeArg};
+use super::request::profile;
 use super::{AddressSpace, PredictArgs, cases, failure};
 use crate::{Failure, Progress, usage};
+
+/// The number of times that a simulated host writes all pages before the comparison counts.
+const WARM_UP_TURNS: u64 = 3;
 
 /// The assumed size of an erase block if the drive does not report it.
 const BLOCK: Bytes = Bytes(1 << 20);
@@ -36,25 +41,28 @@ pub(super) fn predict(
     let begun = clock.now();
     let grid = read(result)?;
     let (interpolated, like) = interpolated(args, &grid)?;
-    let space = space(args, &grid)?;
+    let named = named_drive(args, &grid)?;
+    let space = space(args, &grid, named.as_ref())?;
     let addressed = AddressSpace { page_size: grid.page.0, pages: space.pages() };
     let spec = args.workload.spec();
-    let mut loaded = args.request(&spec).load(addressed, watched)?;
+    let (stop, sink) = watched;
+    let mut loaded = args.request(&spec).load(addressed, (stop, &mut *sink))?;
     let predicted = interpolated.predict(space, args.pieces(), &mut loaded.requests);
     let (counted, cost) = predicted.map_err(failure)?;
     let (pages, nanos) = (cost.pages as f64, cost.nanos / cost.pages as f64);
     let (erases, programs) = cost.counts;
     let fewest = pages / f64::from(space.pages_per_block);
     let cases = cases("grid", like, Stratum::of(programs / pages, loaded.has_trims()));
-    let factors = Factors::of(&cases, args.confidence.level);
+    let beyond = beyond_the_grid(&grid, &cost);
+    let factors = Factors::of(&cases, args.confidence.level).filter(|_| beyond.is_none());
     let counted_value = |of: &dyn Fn(f64, f64) -> f64| {
         interpolated
             .counts()
             .then(|| predicted_value((erases, programs / pages), factors, (0.0, 0.0), of))
     };
-    Ok(PredictionReport {
+    let mut report = PredictionReport {
         schema_version: PREDICTION_VERSION,
-        drive: grid.device.name,
+        drive: named.as_ref().map_or(&grid.device.name, |named| &named.name).clone(),
         ftl: like.into(),
         workload: spec.to_string(),
         seed: loaded.seed,
@@ -71,11 +79,88 @@ pub(super) fn predict(
         ns_per_page: PredictedValue::alone(nanos),
         bytes_per_second: PredictedValue::alone(1e9 * grid.page.0 as f64 / nanos),
         validation: Validation { level: args.confidence.level, cases: cases.len() as u64 },
-        not_modelled: loaded.ignored_trims().into_iter().collect(),
+        not_modelled: loaded.ignored_trims().into_iter().chain(beyond).collect(),
         lifetime: None,
         simulated: None,
         wall_ns: (clock.now() - begun).0,
+    };
+    if args.compare {
+        let drive = named.ok_or_else(|| not_simulated(&grid))?;
+        let passes = steady_passes(report.passes, cost.pages, space);
+        let mut again = args.request(&spec).load(addressed, (stop, &mut *sink))?;
+        let memory = args.memory.budget();
+        let shown = (stop, sink);
+        report.simulated = Some(super::simulate(
+            &drive.profile,
+            &report,
+            passes,
+            &mut again.requests,
+            &memory,
+            shown,
+        )?);
+    }
+    Ok(report)
+}
+
+/// Describes the part of a workload that lies beyond the points of a grid, if it is not negligible.
+#[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
+fn beyond_the_grid(grid: &Grid, cost: &Cost) -> Option<String> {
+    let share = 100.0 * cost.beyond as f64 / cost.pages as f64;
+    let least = grid.points.iter().map(|point| point.free_space).reduce(f64::min)?;
+    let shortest = grid.points.iter().map(|point| point.mean_len).min()?;
+    (share >= 1.0).then(|| {
+        format!(
+            "{share:.0} % of the pages, which cost more than any point of the grid: it begins at a free space of {least:.3} of the \
+             written space, and at a mean length of {shortest} pages (see --grid-spaces and --grid-lengths of `bench`)"
+        )
     })
+}
+
+/// A simulated drive to which a grid is applied.
+struct NamedDrive {
+    name: String,
+    profile: Profile,
+    block: Bytes,
+}
+
+/// Returns the drive of `--drive`. Without that option, returns the drive of the grid if it is simulated.
+fn named_drive(args: &PredictArgs, grid: &Grid) -> Result<Option<NamedDrive>, Failure> {
+    let given = args.drive.name != DRIVE_OF_GRID;
+    let name = if given { &args.drive.name } else { &grid.device.name };
+    if !given && (grid.device.kind != DeviceKind::Sim || !args.compare) {
+        return Ok(None);
+    }
+    let profile = profile(name)?;
+    let layout = profile.layout().map_err(usage)?;
+    let page = Bytes(layout.logical_page_size().into());
+    let capacity = Bytes(u64::from(layout.logical_pages()) * page.0);
+    if (page, capacity) != (grid.page, grid.device.capacity) {
+        return Err(usage(anyhow!(
+            "`{name}` has {capacity} in pages of {page}, but the grid was measured on {} in pages of {}: name a drive of \
+             the same size with --drive, or measure its own grid",
+            grid.device.capacity,
+            grid.page
+        )));
+    }
+    let block = Bytes(u64::from(layout.slots_per_block()) * page.0);
+    Ok(Some(NamedDrive { name: name.clone(), profile, block }))
+}
+
+fn not_simulated(grid: &Grid) -> Failure {
+    usage(anyhow!(
+        "--compare simulates a drive, but `{}` is none: name its twin or a profile of the same size with --drive",
+        grid.device.name
+    ))
+}
+
+/// Returns passes for a simulation that is steady: before it counts, the host has written all logical and free pages as often as
+/// before a prediction by a model.
+fn steady_passes(passes: Passes, pages: u64, space: Space) -> Passes {
+    let turn =
+        u64::from(space.logical_blocks + space.free_blocks) * u64::from(space.pages_per_block);
+    let pass = (pages / u64::from(passes.counted.max(1))).max(1);
+    let warm_up = (WARM_UP_TURNS * turn).div_ceil(pass);
+    Passes { warm_up: u32::try_from(warm_up).unwrap_or(u32::MAX), ..passes }
 }
 
 /// Builds the model that interpolates a grid, and returns the name of the assumed FTL with it.
@@ -125,8 +210,9 @@ fn point(point: &GridPoint) -> Point {
 }
 
 /// Returns the space of the drive in erase blocks, with the grid's page size.
-fn space(args: &PredictArgs, grid: &Grid) -> Result<Space, Failure> {
-    let block = args.block_size.or(grid.block).unwrap_or(BLOCK);
+fn space(args: &PredictArgs, grid: &Grid, named: Option<&NamedDrive>) -> Result<Space, Failure> {
+    let of_drive = named.map(|named| named.block);
+    let block = args.block_size.or(grid.block).or(of_drive).unwrap_or(BLOCK);
     let capacity = grid.device.capacity;
     let free = Bytes(grid.physical_capacity.0.saturating_sub(capacity.0));
     let blocks = |bytes: Bytes| u32::try_from(bytes.0 / block.0.max(1)).unwrap_or(u32::MAX);
@@ -143,7 +229,7 @@ fn space(args: &PredictArgs, grid: &Grid) -> Result<Space, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use flashscope_block::{DeviceInfo, DeviceKind};
+    use flashscope_block::DeviceInfo;
     use flashscope_document::grid::GRID_SCHEMA_VERSION;
     use flashscope_document::manifest::Tool;
 

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::{Bytes, Nanos};
-use flashscope_document::prediction::{PredictionReport, SimulatedReport};
+use flashscope_document::prediction::{Passes, PredictionReport, SimulatedReport};
 use flashscope_drive::Clock;
 use flashscope_predict::validation::{self, Case, Stratum};
 use flashscope_predict::{
@@ -45,7 +45,9 @@ pub fn predict(
         let layout = profile.layout().map_err(usage)?;
         let mut again = request.load(AddressSpace::of(&layout), (stop, sink))?;
         let (memory, shown) = (&request.memory, (stop, sink));
-        report.simulated = Some(simulate(&profile, &report, &mut again.requests, memory, shown)?);
+        let passes = report.passes;
+        let simulated = simulate(&profile, &report, passes, &mut again.requests, memory, shown)?;
+        report.simulated = Some(simulated);
     }
     Ok(report)
 }
@@ -73,10 +75,11 @@ fn per_day(
     Ok(pass / span.0 as f64 * 86_400e9)
 }
 
-/// Runs the same passes on the simulator.
+/// Runs these passes on the simulator, and compares them with a prediction.
 fn simulate(
     profile: &Profile,
     report: &PredictionReport,
+    passes: Passes,
     requests: &mut Requests,
     memory: &Budget,
     (stop, sink): (&AtomicBool, &mut dyn Progress),
@@ -84,8 +87,7 @@ fn simulate(
     let clock = Clock::new();
     let begun = clock.now();
     let mut simulated = SimulatedDrive::within(profile, memory).map_err(usage)?;
-    let done =
-        simulate_passes(&report.passes, &mut simulated, requests, (stop, sink)).map_err(failure)?;
+    let done = simulate_passes(&passes, &mut simulated, requests, (stop, sink)).map_err(failure)?;
     Ok(simulated_beside(report, done, clock.now() - begun))
 }
 

@@ -212,7 +212,7 @@ impl AddressSpace {
 }
 
 /// Parses the profile of the drive, which must not be an array.
-fn profile(name: &str) -> Result<Profile, Failure> {
+pub(super) fn profile(name: &str) -> Result<Profile, Failure> {
     let profile = setup::parse(profile_name(name).map_err(usage)?).map_err(usage)?;
     if profile.raid.drives > 1 {
         return Err(usage(anyhow!(
