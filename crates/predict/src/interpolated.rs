@@ -104,7 +104,13 @@ impl InterpolatedModel {
         pieces: Pieces,
         requests: &mut Requests,
     ) -> Result<(u32, Cost), PredictError> {
-        let mut decomposition = Decomposition::new(self, space, pieces.ranges, pieces.stretches)?;
+        let own = f64::from(space.free_blocks) / f64::from(space.logical_blocks.max(1));
+        // A grid that begins at the free space of the whole drive cannot begin earlier.
+        let covers = self.least.1 <= own * (1.0 + MARGIN);
+        let least = (self.least.0, if covers { 0.0 } else { self.least.1 });
+        let applied = Applied { model: self, least };
+        let mut decomposition =
+            Decomposition::new(&applied, space, pieces.ranges, pieces.stretches)?;
         let stretch = u64::from(space.free_blocks) * u64::from(space.pages_per_block);
         let (mut passes, mut written) = (0, 0);
         while written < stretch {
@@ -119,11 +125,18 @@ impl InterpolatedModel {
     }
 }
 
-impl Performance for InterpolatedModel {
+/// A model on a drive.
+struct Applied<'a> {
+    model: &'a InterpolatedModel,
+    /// The mean length and the free space below which a piece of the workload lies beyond the points.
+    least: (f64, f64),
+}
+
+impl Performance for Applied<'_> {
     type Sum = Cost;
 
     fn family(&self) -> Family {
-        self.family
+        self.model.family
     }
 
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
@@ -131,10 +144,10 @@ impl Performance for InterpolatedModel {
         let (len, free) = (uniform.mean_len(), uniform.free_space());
         let count = pages as f64;
         sum.pages += pages;
-        sum.nanos += count * self.nanos.at(len, free);
+        sum.nanos += count * self.model.nanos.at(len, free);
         let beyond = len < self.least.0 || free < self.least.1;
         sum.beyond += if beyond { pages } else { 0 };
-        if let Some((erasures, programs)) = &self.counts {
+        if let Some((erasures, programs)) = &self.model.counts {
             sum.counts.0 += count * erasures.at(len, free);
             sum.counts.1 += count * programs.at(len, free);
         }
