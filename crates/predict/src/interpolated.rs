@@ -108,7 +108,7 @@ impl InterpolatedModel {
         // A grid that begins at the free space of the whole drive cannot begin earlier.
         let covers = self.least.1 <= own * (1.0 + MARGIN);
         let least = (self.least.0, if covers { 0.0 } else { self.least.1 });
-        let applied = Applied { model: self, least };
+        let applied = ModelOnDrive { model: self, least };
         let mut decomposition =
             Decomposition::new(&applied, space, pieces.ranges, pieces.stretches)?;
         let stretch = u64::from(space.free_blocks) * u64::from(space.pages_per_block);
@@ -126,13 +126,13 @@ impl InterpolatedModel {
 }
 
 /// A model on a drive.
-struct Applied<'a> {
+struct ModelOnDrive<'a> {
     model: &'a InterpolatedModel,
     /// The mean length and the free space below which a piece of the workload lies beyond the points.
     least: (f64, f64),
 }
 
-impl Performance for Applied<'_> {
+impl Performance for ModelOnDrive<'_> {
     type Sum = Cost;
 
     fn family(&self) -> Family {
