@@ -85,7 +85,7 @@ pub(crate) fn trial(
     }
     let (begun, stop) = (now(), AtomicBool::new(false));
     let twin = sources.fit(
-        FitOptions { seed, confidence: CONFIDENCE, sample: Bytes::gib(8) },
+        FitOptions { seed, confidence: CONFIDENCE, sample: Bytes::gib(8), queue_depth: None },
         &Resources::new(jobs, &stop),
         progress,
     )?;

@@ -6,8 +6,8 @@ use flashscope_block::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The version of the format of [`Twin`].
-pub const TWIN_VERSION: u32 = 1;
+/// The version of the format of [`Twin`]. Version 2 added the queue depth of the measurements.
+pub const TWIN_VERSION: u32 = 2;
 
 /// A twin: the fitted drive, its sources and its uncertainty.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +38,9 @@ pub struct Twin {
     /// The model that was fitted to a fill sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<FillFit>,
+    /// The queue depth of the measurements; absent in documents of version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_depth: Option<MeasuredDepth>,
     /// Advice on what to measure next, for the fields that the sources do not determine.
     pub measure_next: Vec<String>,
     /// The factors by which intervals are widened beyond the range of the draws: for mean response times, then for 99th
@@ -46,6 +49,19 @@ pub struct Twin {
     pub spread: [f64; 2],
     /// Alternative drives that fit the measurements as well: the fields in which each differs from the profile.
     pub draws: Vec<BTreeMap<String, String>>,
+}
+
+/// The number of IOs that were in flight at once while a drive was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MeasuredDepth {
+    /// The queue depth of most measurements, at which predictions run by default.
+    pub usual: u32,
+    /// The smallest queue depth of a measurement.
+    pub least: u32,
+    /// The largest queue depth of a measurement.
+    pub most: u32,
+    /// True if the sources state the queue depth. If not, it is an assumption.
+    pub stated: bool,
 }
 
 /// A fitted time of a twin.
@@ -94,6 +110,9 @@ pub struct Level {
     pub write_amplification: Option<f64>,
     /// Bytes that the host wrote per second; absent if not measured.
     pub bytes_per_second: Option<f64>,
+    /// IOs in flight at once; absent if not stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_depth: Option<u32>,
 }
 
 /// The closed-form model of a drive.
@@ -222,6 +241,10 @@ pub struct TwinPrediction {
     pub draws: u32,
     /// The number of IOs measured.
     pub ios: u64,
+    /// The maximum number of IOs in flight per stream.
+    pub queue_depth: u32,
+    /// The origin of the queue depth.
+    pub queue_depth_from: DepthSource,
     /// Bytes read and written per second.
     pub bytes_per_second: Range,
     /// Response times, in ns.
@@ -230,6 +253,20 @@ pub struct TwinPrediction {
     pub write_amplification: Option<Range>,
     /// Bytes that the host can write to a new drive before its blocks wear out; absent if nothing was erased.
     pub lifetime_bytes: Option<Range>,
+}
+
+/// The origin of the queue depth of a prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DepthSource {
+    /// The request.
+    Request,
+    /// The workload: it sets its own queue depth, or is an open loop.
+    Workload,
+    /// The measurements that the twin was fitted to.
+    Measurement,
+    /// An assumption, because the measurements do not state their queue depth.
+    Assumption,
 }
 
 /// Predicted response times, in ns.

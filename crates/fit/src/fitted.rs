@@ -40,6 +40,8 @@ pub struct FitOptions {
     /// The maximum number of bytes that the runs used for the structure search read and write, preparation included. The runs
     /// exceed it if no smaller sample exists.
     pub sample: Bytes,
+    /// IOs in flight during a fill sweep, for levels that do not state it.
+    pub queue_depth: Option<u32>,
 }
 
 /// The state of a fit.
@@ -107,6 +109,7 @@ impl Sources {
         resources: &Resources<'_>,
         progress: &mut dyn Progress,
     ) -> Result<Twin, FitError> {
+        let depth = super::depth::measured(&self.measured, &self.levels, options.queue_depth);
         let mut twin = Twin {
             schema_version: TWIN_VERSION,
             flashscope: env!("CARGO_PKG_VERSION").into(),
@@ -120,6 +123,7 @@ impl Sources {
             choices: vec![],
             runs: vec![],
             fill: None,
+            queue_depth: Some(depth),
             measure_next: vec![],
             spread: [1.0; 2],
             draws: vec![],

@@ -3,6 +3,7 @@
 mod check;
 mod checks;
 mod choices;
+mod depth;
 mod files;
 mod fitted;
 mod knobs;

@@ -16,17 +16,21 @@ pub(super) fn spare(model: &FillModel, fullest: Bytes) -> f64 {
 /// The blocks of each package that never hold data of the host: the free blocks kept for cleaning, and the block being written.
 const KEPT: f64 = 3.0;
 
+/// The largest queue depth that the drive of a fill sweep accepts.
+const DEEPEST: u32 = 1024;
+
 /// The maximum time of a page transfer over the serial bus, as a share of the time that a host page takes.
 const BUS: f64 = 0.1;
 
-/// Completes the twin of a fill sweep. Its structure is that of `like`, or else that of a generic drive with eight packages.
+/// Completes the twin of a fill sweep. Its structure is that of `like`, or else that of a generic drive.
 pub(super) fn complete(twin: &mut Twin, fill: &FillFit, like: Option<&Profile>) {
     let fullest = fill.levels.last().map_or(Bytes(0), |level| level.fill);
     let like = like.cloned().unwrap_or_else(|| large(fullest));
-    let drive = drive(&like, fill.best(), fullest);
+    let depth = twin.queue_depth.map_or(1, |depth| depth.usual);
+    let drive = drive(&like, fill.best(), fullest, depth);
     let base = drive.fields();
     let draw = |model: &FillModel| -> BTreeMap<String, String> {
-        let drawn = self::drive(&like, model, fullest).fields().into_iter().zip(&base);
+        let drawn = self::drive(&like, model, fullest, depth).fields().into_iter().zip(&base);
         drawn.filter(|(drawn, base)| drawn != *base).map(|(drawn, _)| drawn).collect()
     };
     twin.draws = fill.draws.iter().map(draw).collect();
@@ -88,38 +92,37 @@ fn text(twin: &Twin, fill: &FillFit, drive: &Profile) -> String {
     )
 }
 
-/// The number of packages of a drive that is known only by its size.
-const PACKAGES: u64 = 8;
-
-/// The page size of such a drive, in bytes.
+/// The page size of a drive that is known only by its size, in bytes.
 const PAGE: u64 = 4096;
 
-/// Returns a generic drive of the size `fullest`. Its blocks have up to 1024 pages, but fewer if a package would have less than a
-/// thousand blocks.
+/// Returns a generic drive of the size `fullest`. It handles one page at a time: at every queue depth, its throughput is the
+/// one that the closed form gives. Its blocks have up to 256 pages, but fewer if the drive would have less than a thousand
+/// blocks.
 #[allow(clippy::cast_precision_loss, reason = "a thousand")]
 fn large(fullest: Bytes) -> Profile {
     const BLOCKS: u64 = 1024;
-    let pages = (fullest.0 / (PACKAGES * PAGE * BLOCKS)).clamp(32, 1024);
+    let pages = (fullest.0 / (PAGE * BLOCKS)).clamp(64, 256);
     let pages = 1 << pages.ilog2();
-    let blocks = fullest.0 / (PACKAGES * PAGE * pages);
-    let blocks = (1.2 * blocks as f64).max(8.0);
+    let blocks = (1.2 * (fullest.0 / (PAGE * pages)) as f64).max(8.0);
     // The drive rounds the threshold up to its minimum of two blocks: one to write to, and one to
     // move pages to.
     let threshold = 1.9 / blocks;
     let spec = format!(
         "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&persistence.map=pages\
-         &flash.packages={PACKAGES}&flash.page_size={PAGE}&flash.pages_per_block={pages}\
-         &flash.blocks_per_plane={blocks:.0}\
-         &flash.metadata_size=0&packages_per_pool={PACKAGES}&active_blocks=package\
-         &cleaning.free_threshold={threshold}&interface.queue_depth=256&flash.block_erase=1us"
+         &flash.packages=1&flash.page_size={PAGE}&flash.pages_per_block={pages}\
+         &flash.blocks_per_plane={blocks:.0}&flash.metadata_size=0\
+         &cleaning.free_threshold={threshold}&interface.queue_depth={DEEPEST}&flash.block_erase=1us"
     );
     setup::parse(&spec).expect("the profile is among those that are built in")
 }
 
 /// Returns a drive with the flash capacity and the throughput of the model. A host page takes a program and a transfer; a moved
-/// page also takes a read and a second transfer.
-fn drive(like: &Profile, model: &FillModel, fullest: Bytes) -> Profile {
+/// page also takes a read and a second transfer. `depth` is the queue depth of the measurement: no more packages than this
+/// worked at once.
+fn drive(like: &Profile, model: &FillModel, fullest: Bytes, depth: u32) -> Profile {
     let mut drive = like.clone();
+    let busy = f64::from(drive.flash.packages.min(depth.max(1)));
+    drive.interface.queue_depth = drive.interface.queue_depth.max(depth);
     let block = drive.flash.page_size.0 * u64::from(drive.flash.pages_per_block);
     #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
     let blocks = model.flash_bytes / (block * u64::from(drive.flash.packages)) as f64;
@@ -131,7 +134,7 @@ fn drive(like: &Profile, model: &FillModel, fullest: Bytes) -> Profile {
         #[allow(clippy::cast_precision_loss, reason = "pages are small")]
         let page = drive.flash.page_size.0 as f64;
         // The time that the flash spends on each page, including the drive's own extra writes.
-        let of_page = 1e9 * page * f64::from(drive.flash.packages) / bare;
+        let of_page = 1e9 * page * busy / bare;
         let more = ((moved - 1.0) * of_page).max(0.0);
         let bus = (BUS * of_page).min(more / 2.0).max(1.0);
         let nanos = |nanos: f64| rounded(nanos.max(1.0));

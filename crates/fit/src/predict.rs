@@ -1,16 +1,19 @@
 //! Predicts how a workload performs on a twin, with intervals from alternative drives that fit the measurements as well.
 
-use flashscope_document::twin::{PredictedLatency, Range, Twin, TwinPrediction};
+use flashscope_document::twin::{
+    DepthSource, MeasuredDepth, PredictedLatency, Range, Twin, TwinPrediction,
+};
 use flashscope_measure::Progress;
 use flashscope_sim::{Drive, Profile};
 
-use super::{FitError, drives_of, side_by_side_with_progress};
+use super::{FitError, depth, drives_of, side_by_side_with_progress};
 use flashscope_simulate::{Resources, Simulation, Simulator, Work};
 
 /// A drive and the result of a simulation on it.
 struct SimulatedDraw {
     blocks: f64,
     lifetime: f64,
+    depth_from: DepthSource,
     simulation: Simulation,
 }
 
@@ -25,10 +28,11 @@ pub fn predict(
     resources: &Resources<'_>,
     progress: &mut dyn Progress,
 ) -> Result<TwinPrediction, FitError> {
+    let measured = depth::of_twin(twin)?;
     let (drive, drawn) = drives_of(twin, draws)?;
     let all: Vec<Profile> = std::iter::once(drive).chain(drawn).collect();
     let ran = side_by_side_with_progress(&all, resources.jobs, progress, |profile| {
-        run(profile, work, resources)
+        run(profile, work, measured, resources)
     });
     let mut ran = ran.into_iter();
     let best = ran.next().ok_or(FitError::NoStart)??;
@@ -50,6 +54,8 @@ pub fn predict(
         confidence: twin.confidence,
         draws: u32::try_from(others.len()).unwrap_or(u32::MAX),
         ios: best.simulation.ios,
+        queue_depth: best.simulation.queue_depth,
+        queue_depth_from: best.depth_from,
         bytes_per_second: always(of_means, &bytes_per_second),
         latency_ns: PredictedLatency {
             mean: always(of_means, &mean),
@@ -65,15 +71,18 @@ pub fn predict(
 fn run(
     profile: &Profile,
     work: &Work,
+    measured: MeasuredDepth,
     resources: &Resources<'_>,
 ) -> Result<SimulatedDraw, FitError> {
     let Resources { memory, stop, .. } = resources.of_thread();
     let drive = Drive::within("sim:twin", profile, &memory)?;
     let geometry = *drive.members()[0].nand().geometry();
     let blocks = f64::from(geometry.blocks()) * f64::from(profile.raid.drives);
-    let simulated = Simulator::on(drive, work, stop, &mut ())?.run(stop, &mut ())?;
+    let workload = depth::opened(work, &drive)?;
+    let (work, depth_from) = depth::at_measured(work, &workload, measured, &drive);
+    let simulated = Simulator::on(drive, &work, stop, &mut ())?.run(stop, &mut ())?;
     let lifetime = f64::from(profile.reliability.block_lifetime);
-    Ok(SimulatedDraw { blocks, lifetime, simulation: simulated.simulation })
+    Ok(SimulatedDraw { blocks, lifetime, depth_from, simulation: simulated.simulation })
 }
 
 fn bytes_per_second(ran: &SimulatedDraw) -> Option<f64> {

@@ -266,6 +266,7 @@ fn drawn(policies: &[PolicyFit], curves: &[Curve], levels: &[Level], seed: u64) 
                 fill: level.fill,
                 write_amplification: level.write_amplification.map(&mut off),
                 bytes_per_second: level.bytes_per_second.map(&mut off),
+                queue_depth: level.queue_depth,
             };
             let levels: Vec<Level> = levels.iter().map(level).collect();
             Some(fitted(curve, &levels, Some(&fit.model)))

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use flashscope_block::Nanos;
-use flashscope_document::twin::{Check, FillFit, Range, Twin, TwinPrediction};
+use flashscope_document::twin::{
+    Check, DepthSource, FillFit, MeasuredDepth, Range, Twin, TwinPrediction,
+};
 
 /// Formats a twin: its times, its choices and its misfit.
 pub(super) fn twin(twin: &Twin) -> String {
@@ -12,6 +14,7 @@ pub(super) fn twin(twin: &Twin) -> String {
     if let Some(fill) = &twin.fill {
         text += &fill_sweep(fill, percent);
     }
+    twin.queue_depth.iter().for_each(|depth| text += &queue_depth(*depth));
     for time in &twin.times {
         let Range { value, low, high } = time.nanos;
         let _ = match time.told {
@@ -44,6 +47,16 @@ pub(super) fn twin(twin: &Twin) -> String {
         twin.measure_next.iter().for_each(|next| text += &format!("  {next}\n"));
     }
     text
+}
+
+fn queue_depth(depth: MeasuredDepth) -> String {
+    let MeasuredDepth { usual, least, most, stated } = depth;
+    let comment = match (stated, least == most) {
+        (false, _) => "assumed: the fill sweep does not state it (--queue-depth)".into(),
+        (true, true) => String::new(),
+        (true, false) => format!("{least} to {most} measured"),
+    };
+    format!("{:<32} {usual:<12} {comment}\n", "queue depth")
 }
 
 fn fill_sweep(fill: &FillFit, percent: f64) -> String {
@@ -145,10 +158,19 @@ pub(super) fn prediction(prediction: &TwinPrediction) -> String {
     if let Some(range) = prediction.lifetime_bytes {
         line("endurance", range, &|bytes| format!("{:.2} TB", bytes / 1e12));
     }
+    let depth = prediction.queue_depth;
+    text += &match prediction.queue_depth_from {
+        DepthSource::Request => format!("\nqueue depth {depth}\n"),
+        DepthSource::Workload => format!("\nqueue depth {depth}, from the workload\n"),
+        DepthSource::Measurement => format!("\nqueue depth {depth}, as in the measurements\n"),
+        DepthSource::Assumption => format!(
+            "\nqueue depth {depth}: assumed, because the measurements do not state theirs (--queue-depth)\n"
+        ),
+    };
     let percent = 100.0 * prediction.confidence;
     let _ = writeln!(
         text,
-        "\nintervals of {percent:.0} % from {} alternative drives that fit equally well, and the errors of the fit",
+        "intervals of {percent:.0} % from {} alternative drives that fit equally well, and the errors of the fit",
         prediction.draws
     );
     text

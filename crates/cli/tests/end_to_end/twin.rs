@@ -114,3 +114,34 @@ fn throughput_alone_is_said_not_to_determine_write_amplification() {
         assert_eq!(profile.contains("Throughput alone does not"), !with_amplification, "{profile}");
     }
 }
+
+#[test]
+fn predictions_run_at_the_depth_of_the_sweep_and_reach_its_throughput() {
+    let place = Scratch::in_memory();
+    let levels = fill_levels(1.0, true);
+    let with_depth: String = levels.lines().map(|line| format!("{line},8\n")).collect();
+    let with_depth = with_depth.replacen("mb_per_s,8", "mb_per_s,queue_depth", 1);
+    fs::write(place.at("levels.csv"), levels).unwrap();
+    fs::write(place.at("with_depth.csv"), with_depth).unwrap();
+    // The measured throughput at the fullest level, in bytes per second.
+    let measured = 400e6 / 4.9;
+    for (table, fit, predict, depth, from) in [
+        ("levels", &[][..], &[][..], 32, "assumption"),
+        ("levels", &["--queue-depth", "1"], &[], 1, "measurement"),
+        ("with_depth", &[], &[], 8, "measurement"),
+        ("with_depth", &[], &["--queue-depth", "4"], 4, "request"),
+        ("with_depth", &[], &["--workload", "uniform?queue_depth=2"], 2, "workload"),
+    ] {
+        let (csv, profile) = (format!("{table}.csv"), format!("{table}-{depth}.toml"));
+        place.run(&[&["twin", "fit", &csv, "-o", &profile], fit].concat()).ok();
+        let command = ["twin", "predict", &profile, "--ios", "100000", "--draws", "0", "--json"];
+        let json = place.run(&[&command[..], predict].concat()).ok().stdout;
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(
+            (&json["queue_depth"], &json["queue_depth_from"]),
+            (&depth.into(), &from.into())
+        );
+        let rate = json["bytes_per_second"]["value"].as_f64().unwrap() / measured;
+        assert!((0.95..1.05).contains(&rate), "{table} {depth}: {rate}");
+    }
+}

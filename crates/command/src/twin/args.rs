@@ -30,7 +30,8 @@ pub enum TwinCommand {
 ///
 /// flashscope simulates the same runs on drives with different structures and times, until the distributions of response
 /// times match. Each time gets an interval, and choices that the results leave open are listed (docs/twin.md). A fill
-/// sweep is a CSV with the columns `fill` and `write_amplification` or `mb_per_s`, of uniform writes at each fill.
+/// sweep is a CSV with the columns `fill` and `write_amplification` or `mb_per_s`, of uniform writes at each fill. A column
+/// `queue_depth` gives the IOs in flight.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("twin")))]
 #[command(after_help = "Examples:
@@ -55,6 +56,10 @@ pub struct FitArgs {
     /// The times are fitted to all runs. A larger sample finds the structure more often, and takes longer.
     #[arg(long, default_value = "8GiB", value_name = "SIZE")]
     pub sample: Bytes,
+
+    /// IOs in flight during a fill sweep, unless its table has a column `queue_depth` [default: unknown; predictions assume 32]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub queue_depth: Option<u32>,
 
     /// The seed of the search and of the bootstrap.
     #[command(flatten)]
@@ -101,12 +106,17 @@ pub struct CheckArgs {
     pub json: JsonArgs,
 }
 
+/// The help of the queue depth of a prediction.
+const MEASURED_DEPTH: &str = "IOs in flight at once, unless the workload sets it [default: as in the measurements that the \
+                              twin was fitted to]";
+
 /// Predict the performance of a workload on a drive, by its twin.
 ///
 /// The workload is simulated on the twin, and on alternative drives that fit the results equally well; the alternatives
-/// give the intervals.
+/// give the intervals. Unless --queue-depth or the workload sets it, the queue depth is that of the measurements.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("twin-prediction")))]
+#[command(mut_arg("queue_depth", |arg| arg.help(MEASURED_DEPTH)))]
 #[command(after_help = "Examples:
   flashscope twin predict drive.toml --trace 'hm_0.csv.gz?remap=fold'
   flashscope twin predict drive.toml --workload 'zipf?exponent=0.9' --ios 100000")]

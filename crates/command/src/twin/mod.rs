@@ -30,6 +30,7 @@ pub fn fit(args: &FitArgs, stop: &AtomicBool, sink: &mut dyn Progress) -> Result
         seed: args.seed.value,
         confidence: args.confidence.level,
         sample: args.sample,
+        queue_depth: args.queue_depth,
     };
     let resources = resources(&args.jobs, &args.memory, stop);
     let twin = sources.fit(options, &resources, sink);

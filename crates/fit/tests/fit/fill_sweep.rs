@@ -77,6 +77,7 @@ fn max() -> Option<Vec<Level>> {
             fill: Bytes((number(&rows[0], "usedfilesize") * GIB) as u64),
             write_amplification: Some(programmed / written),
             bytes_per_second: Some(mean(last, "writesMBs") * MIB),
+            queue_depth: None,
         }
     };
     let runs = runs(&text);
@@ -132,7 +133,12 @@ fn throughput_alone_predicts_the_other_half() {
         for rows in runs(&text).values() {
             let fill = Bytes(number(&rows[0], "filesizeGib") as u64 * (1 << 30));
             let mine = mean(steady(rows), "writeMibs") * MIB;
-            let none = Level { fill, write_amplification: None, bytes_per_second: Some(0.0) };
+            let none = Level {
+                fill,
+                write_amplification: None,
+                bytes_per_second: Some(0.0),
+                queue_depth: None,
+            };
             let level = levels.entry(fill.0).or_insert(none);
             // Each of the two measurements of this level counts half.
             let share = if fill == Bytes::gib(372) { 0.5 } else { 1.0 };

@@ -2,3 +2,4 @@
 
 mod fill_sweep;
 mod parameters;
+mod versions;

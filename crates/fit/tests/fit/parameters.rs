@@ -10,7 +10,7 @@ use flashscope_document::manifest::{
     Calibration, Machine, Manifest, OnError, Options, Run, State, Tool,
 };
 use flashscope_document::methodology::Methodology;
-use flashscope_document::twin::{Check, Twin};
+use flashscope_document::twin::{Check, DepthSource, Twin};
 use flashscope_fit::{
     FitOptions, MeasuredResult, Sources, drives_of, predict, read_twin, write_twin,
 };
@@ -27,7 +27,8 @@ const HIDDEN: &str = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die
     &cleaning.free_threshold=0.03&flash.page_read=42us&flash.page_program=510us\
     &flash.serial_access_per_kib=9us&interface.request_overhead=31us&interface.transfer_per_kib=7us";
 
-const HOW: FitOptions = FitOptions { seed: 1, confidence: 0.9, sample: Bytes::gib(8) };
+const HOW: FitOptions =
+    FitOptions { seed: 1, confidence: 0.9, sample: Bytes::gib(8), queue_depth: None };
 
 /// Runs micro-benchmarks on a drive and returns the path of the result.
 fn measured(place: &TempDir, name: &str, spec: &str, benchmarks: &[&str]) -> PathBuf {
@@ -186,7 +187,10 @@ fn twin_predicts_other_micro_benchmarks() {
         assert_eq!(counts, [1, 2, 3, 4, 5].map(|done| (done, Some(5))));
         predicted
     };
+    assert_eq!(twin.queue_depth.map(|depth| (depth.usual, depth.most)), Some((1, 1)));
     let (predicted, alone) = (predict(2), predict(1));
+    let depth = (predicted.queue_depth, predicted.queue_depth_from);
+    assert_eq!(depth, (1, DepthSource::Measurement));
     assert_eq!(predicted, alone);
     let latency = predicted.latency_ns;
     assert!(latency.mean.low <= latency.mean.value && latency.mean.value <= latency.mean.high);
@@ -238,12 +242,7 @@ fn simulated_twin_reproduces_the_fill_sweep() {
     let as_well = &twin.choices[0].as_well;
     assert!(as_well.iter().all(|policy| policy != "random"), "{as_well:?}");
 
-    let work = Work {
-        workload: "uniform?size=4KiB".into(),
-        ios: Some(200_000),
-        queue_depth: Some(64),
-        ..Work::default()
-    };
+    let work = Work { workload: "uniform?size=4KiB".into(), ios: Some(200_000), ..Work::default() };
     let predicted =
         predict(&twin, &work, 0, &Resources::new(1, &AtomicBool::new(false)), &mut ()).unwrap();
     let wa = predicted.write_amplification.unwrap().value;
