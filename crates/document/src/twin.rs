@@ -151,7 +151,8 @@ pub struct FillFit {
     pub policies: Vec<PolicyFit>,
     /// Bytes of flash that can hold data, with the interval over the policies that fit as well.
     pub flash_bytes: Range,
-    /// kappa, as in [`FillModel`], with its interval.
+    /// kappa, as in [`FillModel`], with its interval. If write amplification was not measured, the value 1 is an assumption, and
+    /// the range holds every kappa with which the model explains the throughput.
     pub kappa: Range,
     /// The throughput in bytes per second if garbage collection moved nothing, with its interval; absent if throughput was not
     /// measured.
@@ -159,8 +160,21 @@ pub struct FillFit {
     /// The cost of moving a page, relative to that of writing a page for the host, with its interval; absent if throughput was
     /// not measured.
     pub moved: Option<Range>,
+    /// The range of write amplification at each level, if it was not measured. Throughput alone does not identify it: each value
+    /// in the range belongs to a cleaning policy and a kappa that fit the throughput as well. Absent if it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unidentified: Option<Vec<AmplificationRange>>,
     /// Alternative models that fit the measurements as well. The intervals are computed from them.
     pub draws: Vec<FillModel>,
+}
+
+/// The range of write amplification that throughput leaves open at a fill level.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AmplificationRange {
+    /// Bytes that held data.
+    pub fill: Bytes,
+    /// The range. Its value assumes that the drive writes nothing besides its data.
+    pub write_amplification: Range,
 }
 
 /// The comparison of a twin with results.
@@ -249,8 +263,11 @@ pub struct TwinPrediction {
     pub bytes_per_second: Range,
     /// Response times, in ns.
     pub latency_ns: PredictedLatency,
-    /// Pages programmed per page that the host wrote; absent if the host wrote no pages.
+    /// Bytes programmed per byte that the host wrote; absent if the host wrote nothing.
     pub write_amplification: Option<Range>,
+    /// False if the measurements do not identify write amplification, because they are throughput alone. It and the lifetime then
+    /// have the range of all models that fit, instead of an interval.
+    pub is_amplification_identified: bool,
     /// Bytes that the host can write to a new drive before its blocks wear out; absent if nothing was erased.
     pub lifetime_bytes: Option<Range>,
 }

@@ -1,5 +1,6 @@
 //! Fits a simulated drive to measurements of a real drive. The fitted drive is the twin of the real drive.
 
+mod amplification;
 mod check;
 mod checks;
 mod choices;

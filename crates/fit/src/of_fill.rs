@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_sim::{Profile, setup};
 
-use flashscope_document::twin::{FillFit, FillModel, StructureChoice, Twin};
+use flashscope_document::twin::{FillFit, FillModel, Range, StructureChoice, Twin};
+
+use super::amplification::without_kappa;
 
 /// Returns the share of the flash that holds no data at the fullest level.
 #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
@@ -49,7 +51,7 @@ pub(super) fn complete(twin: &mut Twin, fill: &FillFit, like: Option<&Profile>) 
     if !fill.knows_write_amplification() {
         twin.measure_next.insert(
             0,
-            "write amplification at each fill level: throughput alone does not determine it".into(),
+            "write amplification at each fill level: throughput alone does not identify it".into(),
         );
     }
     twin.profile = text(twin, fill, &drive);
@@ -79,16 +81,27 @@ fn text(twin: &Twin, fill: &FillFit, drive: &Profile) -> String {
     let besides = match fill.knows_write_amplification() {
         true => format!(
             "# The drive programs {:.4} bytes for each byte of data ({percent:.0} % interval {:.4} to {:.4}), because of its \
-             own writes. There is no field for this factor.",
+             own writes. There is no field for this factor; its time is part of the times below.",
             kappa.value, kappa.low, kappa.high
         ),
-        false => "# Assumed: the drive writes nothing besides its data. Throughput alone does not determine write \
-                  amplification."
-            .into(),
+        false => unidentified(fill),
     };
     let (of, fields) = (&twin.drive, drive.to_toml(comment));
     format!(
         "# The twin of {of}, fitted by `flashscope twin fit` to\n{sources}{besides}\n\n{fields}"
+    )
+}
+
+fn unidentified(fill: &FillFit) -> String {
+    let assumed = "# Assumed: the drive writes nothing besides its data.";
+    let Some(fullest) = fill.unidentified.as_ref().and_then(|ranges| ranges.last()) else {
+        return assumed.into();
+    };
+    let Range { low, high, .. } = fullest.write_amplification;
+    format!(
+        "# Throughput alone does not identify write amplification: between {low:.2} and {high:.2} with {} of data, by \
+         policy and by the drive's own writes.\n{assumed}",
+        fullest.fill
     )
 }
 
@@ -120,6 +133,8 @@ fn large(fullest: Bytes) -> Profile {
 /// page also takes a read and a second transfer. `depth` is the queue depth of the measurement: no more packages than this
 /// worked at once.
 fn drive(like: &Profile, model: &FillModel, fullest: Bytes, depth: u32) -> Profile {
+    // A profile has no field for the drive's own writes. Their time is part of the times of pages instead.
+    let model = &without_kappa(model);
     let mut drive = like.clone();
     let busy = f64::from(drive.flash.packages.min(depth.max(1)));
     drive.interface.queue_depth = drive.interface.queue_depth.max(depth);

@@ -1,12 +1,12 @@
 //! Predicts how a workload performs on a twin, with intervals from alternative drives that fit the measurements as well.
 
 use flashscope_document::twin::{
-    DepthSource, MeasuredDepth, PredictedLatency, Range, Twin, TwinPrediction,
+    DepthSource, FillFit, MeasuredDepth, PredictedLatency, Range, Twin, TwinPrediction,
 };
 use flashscope_measure::Progress;
 use flashscope_sim::{Drive, Profile};
 
-use super::{FitError, depth, drives_of, side_by_side_with_progress};
+use super::{FitError, amplification, depth, drives_of, side_by_side_with_progress};
 use flashscope_simulate::{Resources, Simulation, Simulator, Work};
 
 /// A drive and the result of a simulation on it.
@@ -47,6 +47,12 @@ pub fn predict(
     let always =
         |spread, of: &dyn Fn(&SimulatedDraw) -> Option<f64>| range(spread, of).unwrap_or_default();
     let [of_means, of_tails] = twin.spread;
+    let own_writes = OwnWrites::of(twin);
+    let confidence = if own_writes.is_identified { twin.confidence } else { 1.0 };
+    let counted = |of: &dyn Fn(&SimulatedDraw) -> Option<f64>| {
+        let draws = others.iter().filter_map(of).collect();
+        Some(Range::around(of(&best)?, draws, confidence))
+    };
     let mean = |ran: &SimulatedDraw| Some(ran.simulation.latency_ns.as_ref()?.mean.value);
     Ok(TwinPrediction {
         drive: twin.drive.clone(),
@@ -63,9 +69,55 @@ pub fn predict(
             p99: always(of_tails, &|ran| Some(whole(ran.simulation.latency_ns.as_ref()?.p99))),
             p999: always(of_tails, &|ran| Some(whole(ran.simulation.latency_ns.as_ref()?.p999))),
         },
-        write_amplification: range(1.0, &|ran| ran.simulation.write_amplification),
-        lifetime_bytes: range(1.0, &lifetime),
+        write_amplification: counted(&|ran| ran.simulation.write_amplification)
+            .map(|range| own_writes.multiply(range)),
+        is_amplification_identified: own_writes.is_identified,
+        lifetime_bytes: counted(&lifetime).map(|range| own_writes.divide(range)),
     })
+}
+
+/// The writes of a drive besides data, which a simulated drive does not make.
+struct OwnWrites {
+    /// Bytes programmed per byte of data programmed.
+    kappa: Range,
+    /// False if the measurements do not identify write amplification.
+    is_identified: bool,
+    /// The least and the largest write amplification that fit, relative to the assumed one.
+    open: (f64, f64),
+}
+
+impl OwnWrites {
+    fn of(twin: &Twin) -> OwnWrites {
+        let fill = twin.fill.as_ref();
+        let kappa = fill.map_or(Range { value: 1.0, low: 1.0, high: 1.0 }, amplification::kappa);
+        let is_identified = fill.is_none_or(FillFit::knows_write_amplification);
+        let ranges = fill.and_then(|fill| fill.unidentified.as_ref());
+        let open = ranges.and_then(|ranges| ranges.last()).map_or((1.0, 1.0), |range| {
+            let Range { value, low, high } = range.write_amplification;
+            (low / value, high / value)
+        });
+        OwnWrites { kappa, is_identified, open }
+    }
+
+    fn multiply(&self, Range { value, low, high }: Range) -> Range {
+        let (kappa, open) = (self.kappa, self.open);
+        let (low, high) = (low * kappa.low, high * kappa.high);
+        Range {
+            value: value * kappa.value,
+            low: low.min(value * open.0),
+            high: high.max(value * open.1),
+        }
+    }
+
+    fn divide(&self, Range { value, low, high }: Range) -> Range {
+        let (kappa, open) = (self.kappa, self.open);
+        let (low, high) = (low / kappa.high, high / kappa.low);
+        Range {
+            value: value / kappa.value,
+            low: low.min(value / open.1),
+            high: high.max(value / open.0),
+        }
+    }
 }
 
 fn run(

@@ -8,14 +8,15 @@ use flashscope_block::Bytes;
 use flashscope_document::twin::{FillFit, FillModel, Level, PolicyFit, Range};
 use flashscope_model::{d_choices, fifo, greedy, random};
 
-use super::FitError;
 use super::optimum::least;
+use super::{FitError, amplification};
 
 /// The model of a cleaning policy: write amplification as a function of physical over logical pages.
-struct Policy {
+pub(super) struct Policy {
     /// The name of the policy in a profile, one of [`flashscope_sim::gc::KINDS`].
-    name: &'static str,
-    amplification: fn(f64) -> f64,
+    pub name: &'static str,
+    /// Its write amplification.
+    pub amplification: fn(f64) -> f64,
 }
 
 /// The pages per block of the model. Drives that stripe blocks over all their flash have large blocks.
@@ -40,11 +41,18 @@ const POLICIES: [Policy; 4] = [
 /// The relative error of the closed forms for drives that meet their assumptions (reference results of the formulas).
 const EXACT: f64 = 0.005;
 
+/// The relative error of a measured throughput. The closed forms predict the throughput of real drives to within 1.3 and 2.5 %
+/// (docs/twin.md), so an error of 1 % excludes no policy.
+const STEADY: f64 = 0.01;
+
 /// A policy fits worse than the best policy if its error is larger by more than this factor.
 const AS_WELL: f64 = 2.0;
 
 /// The minimum number of fill levels of a fit. With fewer, no error can be estimated.
 const LEAST_LEVELS: usize = 3;
+
+/// The largest cost of moving a page, relative to that of writing a page for the host.
+const MOST_MOVED: f64 = 1000.0;
 
 /// The number of random draws from which intervals are computed.
 const DRAWS: usize = 200;
@@ -64,7 +72,8 @@ pub fn fit_fill(levels: &[Level], seed: u64, confidence: f64) -> Result<FillFit,
     };
     let mut policies = curves.each_ref().map(fit).to_vec();
     policies.sort_by(|one, other| one.error.total_cmp(&other.error));
-    let most = (AS_WELL * policies[0].error).max(EXACT);
+    let is_identified = levels.iter().any(|level| level.write_amplification.is_some());
+    let most = (AS_WELL * policies[0].error).max(if is_identified { EXACT } else { STEADY });
     policies.iter_mut().for_each(|fit| fit.fits_as_well = fit.error <= most);
     let draws = drawn(&policies, &curves, &levels, seed);
     let range = |of: fn(&FillModel) -> Option<f64>| {
@@ -72,15 +81,20 @@ pub fn fit_fill(levels: &[Level], seed: u64, confidence: f64) -> Result<FillFit,
         Some(Range::around(of(&policies[0].model)?, values, confidence))
     };
     let always = |of| range(of).unwrap_or_default();
-    Ok(FillFit {
+    let unidentified =
+        (!is_identified).then(|| amplification::ranges(&policies, &draws, &levels, most));
+    let mut fit = FillFit {
         flash_bytes: always(|model| Some(model.flash_bytes)),
         kappa: always(|model| Some(model.kappa)),
         bare_bytes_per_second: range(|model| model.bare_bytes_per_second),
         moved: range(|model| model.moved),
         levels,
         policies,
+        unidentified,
         draws,
-    })
+    };
+    fit.kappa = amplification::kappa(&fit);
+    Ok(fit)
 }
 
 /// Sorts the levels and checks that each has plausible values.
@@ -155,7 +169,7 @@ pub fn bytes_per_second(model: &FillModel, fill: Bytes) -> Option<f64> {
 }
 
 /// A table of a policy's write amplification, which a fit evaluates a hundred thousand times.
-struct Curve {
+pub(super) struct Curve {
     policy: &'static str,
     /// ln(amplification - 1), at equal steps of ln(alpha - 1).
     points: Vec<f64>,
@@ -169,7 +183,7 @@ const NOTHING_MOVED: f64 = 1e-12;
 
 impl Curve {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "500 points")]
-    fn of(policy: &Policy) -> Curve {
+    pub(super) fn of(policy: &Policy) -> Curve {
         let (low, high, step) = ENDS;
         let points = 0..=((high - low) / step).round() as u32;
         let point = |nth| {
@@ -180,7 +194,7 @@ impl Curve {
     }
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "500 points")]
-    fn at(&self, alpha: f64) -> f64 {
+    pub(super) fn at(&self, alpha: f64) -> f64 {
         let (low, high, step) = ENDS;
         let place = ((alpha - 1.0).ln().clamp(low, high - step) - low) / step;
         let (from, part) = (place.floor() as usize, place.fract());
@@ -191,7 +205,7 @@ impl Curve {
 
 /// Returns the root mean square of the relative errors of a model.
 #[allow(clippy::cast_precision_loss, reason = "few levels")]
-fn error(model: &FillModel, curve: &Curve, levels: &[Level]) -> f64 {
+pub(super) fn error(model: &FillModel, curve: &Curve, levels: &[Level]) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     for level in levels {
         let amplified = model.amplified(level.fill, |alpha| curve.at(alpha));
@@ -204,12 +218,12 @@ fn error(model: &FillModel, curve: &Curve, levels: &[Level]) -> f64 {
     f64::sqrt(sum / count)
 }
 
-/// Fits the model of a policy: first to the write amplification and then to the throughput, or to throughput alone if the
-/// write amplification is not reported. The search starts at `near`, if given.
+/// Fits the model of a policy: first to the write amplification and then to the throughput. Fits it to both at once if only
+/// some levels have a write amplification, and to throughput alone if none has. The search starts at `near`, if given.
 #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
-fn fitted(curve: &Curve, levels: &[Level], near: Option<&FillModel>) -> FillModel {
+pub(super) fn fitted(curve: &Curve, levels: &[Level], near: Option<&FillModel>) -> FillModel {
     let fullest = levels.last().map_or(1.0, |level| level.fill.0 as f64);
-    let has_amplification = levels.iter().all(|level| level.write_amplification.is_some());
+    let amplified = levels.iter().filter(|level| level.write_amplification.is_some()).count();
     let timed = levels.iter().all(|level| level.bytes_per_second.is_some());
     let model = |x: &[f64]| FillModel {
         policy: curve.policy.into(),
@@ -221,9 +235,10 @@ fn fitted(curve: &Curve, levels: &[Level], near: Option<&FillModel>) -> FillMode
     let start = near.map_or([-1.5, 0.0], |near| {
         [(near.flash_bytes / fullest - 1.0).max(1e-6).ln(), near.kappa.ln()]
     });
-    if !has_amplification {
+    if amplified < levels.len() {
+        let start = if amplified == 0 { &start[..1] } else { &start[..] };
         let cost = |x: &[f64]| error(&with_rates(model(x), curve, levels), curve, levels);
-        return with_rates(model(&least(&start[..1], 0.3, cost)), curve, levels);
+        return with_rates(model(&least(start, 0.3, cost)), curve, levels);
     }
     let best = model(&least(&start, 0.3, |x| error(&model(x), curve, levels)));
     if timed { with_rates(best, curve, levels) } else { best }
@@ -243,8 +258,15 @@ fn with_rates(model: FillModel, curve: &Curve, levels: &[Level]) -> FillModel {
         (x, y) = (x + rate, y + slope);
     }
     let determinant = xx * yy - xy * xy;
-    let intercept = (x * yy - y * xy) / determinant;
-    let slope = (y * xx - x * xy) / determinant;
+    let (mut intercept, mut slope) =
+        ((x * yy - y * xy) / determinant, (y * xx - x * xy) / determinant);
+    // Neither writing nor moving a page takes less than no time.
+    if slope <= 0.0 {
+        (intercept, slope) = (x / xx, 0.0);
+    } else if intercept <= slope / MOST_MOVED {
+        slope = y / yy;
+        intercept = slope / MOST_MOVED;
+    }
     let bare_bytes_per_second = Some(intercept.recip());
     FillModel { bare_bytes_per_second, moved: Some(slope / intercept), ..model }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use flashscope_block::Nanos;
 use flashscope_document::twin::{
-    Check, DepthSource, FillFit, MeasuredDepth, Range, Twin, TwinPrediction,
+    AmplificationRange, Check, DepthSource, FillFit, MeasuredDepth, Range, Twin, TwinPrediction,
 };
 
 /// Formats a twin: its times, its choices and its misfit.
@@ -81,10 +81,24 @@ fn fill_sweep(fill: &FillFit, percent: f64) -> String {
         let (name, error) = (&fit.model.policy, 100.0 * fit.error);
         let _ = writeln!(text, "  {name:<30} off by {error:.2} %, {as_well}");
     }
-    if !fill.knows_write_amplification() {
-        text += "  write amplification is not determined by throughput alone; assumed: no writes besides data\n";
+    if let Some(ranges) = &fill.unidentified {
+        text += &unidentified(ranges, fill.kappa);
     }
     text + "\n"
+}
+
+fn unidentified(ranges: &[AmplificationRange], kappa: Range) -> String {
+    let head =
+        "  write amplification is not identified by throughput alone; all of these values fit\n";
+    let mut text = head.to_owned();
+    for AmplificationRange { fill, write_amplification: Range { low, high, .. } } in ranges {
+        let name = format!("filled with {fill}");
+        text += &format!("    {name:<28} {low:.2} to {high:.2}\n");
+    }
+    text + &format!(
+        "  because the drive may program 1 to {:.1} bytes for each byte of data; the profile assumes 1\n",
+        kappa.high
+    )
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times")]
@@ -157,6 +171,10 @@ pub(super) fn prediction(prediction: &TwinPrediction) -> String {
     }
     if let Some(range) = prediction.lifetime_bytes {
         line("endurance", range, &|bytes| format!("{:.2} TB", bytes / 1e12));
+    }
+    if !prediction.is_amplification_identified {
+        text += "\nwrite amplification and endurance are not identified: the twin was fitted to throughput alone. Their \
+                 ranges hold all values that fit; the first value assumes that the drive writes only data.\n";
     }
     let depth = prediction.queue_depth;
     text += &match prediction.queue_depth_from {

@@ -102,16 +102,27 @@ fn twins_of_fill_sweeps_of_any_capacity_can_be_simulated() {
 }
 
 #[test]
-fn throughput_alone_is_said_not_to_determine_write_amplification() {
+fn throughput_alone_does_not_identify_write_amplification() {
     let place = Scratch::in_memory();
     for (name, with_amplification) in [("both", true), ("alone", false)] {
         let (table, profile) = (format!("{name}.csv"), format!("{name}.toml"));
-        fs::write(place.at(&table), fill_levels(4.0, with_amplification)).unwrap();
+        fs::write(place.at(&table), fill_levels(1.0, with_amplification)).unwrap();
         let shown = place.run(&["twin", "fit", &table, "-o", &profile]).ok().stdout;
-        let profile = fs::read_to_string(place.at(&profile)).unwrap();
-        assert_eq!(shown.contains("not determined by throughput alone"), !with_amplification);
+        let text = fs::read_to_string(place.at(&profile)).unwrap();
+        assert_eq!(shown.contains("not identified by throughput alone"), !with_amplification);
         assert_eq!(shown.contains("written besides data"), with_amplification, "{shown}");
-        assert_eq!(profile.contains("Throughput alone does not"), !with_amplification, "{profile}");
+        assert_eq!(text.contains("does not identify"), !with_amplification, "{text}");
+
+        let command = ["twin", "predict", &profile, "--ios", "50000", "--draws", "2"];
+        let said = place.run(&command).ok().stdout;
+        assert_eq!(said.contains("endurance are not identified"), !with_amplification, "{said}");
+        let json = place.run(&[&command[..], &["--json"]].concat()).ok().stdout;
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["is_amplification_identified"], with_amplification);
+        let end = |name: &str| json["write_amplification"][name].as_f64().unwrap();
+        // The measured value lies in both, and the range is far wider than the interval.
+        assert!(end("low") <= 4.95 && 4.85 <= end("high"), "{json}");
+        assert_eq!(end("high") > 2.0 * end("low"), !with_amplification, "{json}");
     }
 }
 

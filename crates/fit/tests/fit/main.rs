@@ -2,4 +2,5 @@
 
 mod fill_sweep;
 mod parameters;
+mod synthetic;
 mod versions;
