@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use flashscope_block::{Bytes, Device};
 use flashscope_document::twin::{Comparison, Range, Twin};
-use flashscope_fit::{FitOptions, Sources, check, predict};
+use flashscope_fit::{FitOptions, PredictionOptions, Sources, check, predict};
 use flashscope_measure::Progress;
 use flashscope_probe_bench::trial::probe;
 use flashscope_sim::{Drive, setup};
@@ -137,7 +137,9 @@ fn traced(
     let drive = Drive::new("sim:hidden", &setup::parse(spec)?)?;
     let truth = Simulator::on(drive, &work, &stop, &mut ())?.run(&stop, &mut ())?.simulation;
     let truth = truth.latency_ns.ok_or("the trace has no measured IO")?;
-    let predicted = predict(twin, &work, DRAWS, &Resources::new(jobs, &stop), &mut ())?.latency_ns;
+    let options = PredictionOptions { draws: DRAWS, filled: None };
+    let predicted = predict(twin, &work, options, &Resources::new(jobs, &stop), &mut ())?;
+    let predicted = predicted.latency_ns;
     let of = |truth: f64, predicted: Range| Prediction { title: trace.into(), truth, predicted };
     Ok((of(truth.mean.value, predicted.mean), of(truth.p99 as f64, predicted.p99)))
 }

@@ -255,6 +255,11 @@ pub struct TwinPrediction {
     pub draws: u32,
     /// The number of IOs measured.
     pub ios: u64,
+    /// The bytes of the drive that hold data.
+    pub filled: Bytes,
+    /// The factor by which the drive was scaled down for the simulation, at least 1. The simulated drive has the same shares of
+    /// data and spare flash, the same pages and blocks, and as many parallel parts.
+    pub scale: f64,
     /// The maximum number of IOs in flight per stream.
     pub queue_depth: u32,
     /// The origin of the queue depth.

@@ -13,6 +13,7 @@ mod of_fill;
 mod optimum;
 mod predict;
 mod sample;
+mod scale;
 mod search;
 mod sweep;
 mod table;
@@ -23,7 +24,8 @@ pub use files::{drive_of, drives_of, path_beside, read_twin, write_twin};
 pub use fitted::{FitOptions, Sources};
 use measured::NUMBERS;
 pub use measured::{MeasuredResult, MeasuredRun, Numbers, SHARES};
-pub use predict::predict;
+pub use predict::{PredictionOptions, predict};
+pub use scale::scaled_fields;
 pub use search::{SearchResult, search};
 pub use sweep::{bytes_per_second, fit_fill, write_amplification};
 pub use table::read_levels;
@@ -53,6 +55,16 @@ pub enum FitError {
     /// The caller stopped the fit.
     #[error("interrupted")]
     Interrupted,
+    /// A prediction for more data than the flash of the twin holds.
+    #[error(
+        "--filled: {filled} of data leave no spare flash, because the drive has {flash} of flash by its fit; give less"
+    )]
+    TooFull {
+        /// The bytes of data.
+        filled: flashscope_block::Bytes,
+        /// The bytes of flash.
+        flash: flashscope_block::Bytes,
+    },
     /// No drive at which the search starts has the measured capacity and can run the measured workload.
     #[error(
         "no drive from which the search starts has the measured capacity and can run the measured workload"

@@ -16,7 +16,11 @@ pub(super) fn spare(model: &FillModel, fullest: Bytes) -> f64 {
 }
 
 /// The blocks of each package that never hold data of the host: the free blocks kept for cleaning, and the block being written.
-const KEPT: f64 = 3.0;
+pub(super) const KEPT: f64 = 3.0;
+
+/// The number of free blocks below which a package cleans. The drive rounds it up to its minimum of two blocks: one to write to,
+/// and one to move pages to.
+pub(super) const FREE_BLOCKS: f64 = 1.9;
 
 /// The largest queue depth that the drive of a fill sweep accepts.
 const DEEPEST: u32 = 1024;
@@ -117,9 +121,7 @@ fn large(fullest: Bytes) -> Profile {
     let pages = (fullest.0 / (PAGE * BLOCKS)).clamp(64, 256);
     let pages = 1 << pages.ilog2();
     let blocks = (1.2 * (fullest.0 / (PAGE * pages)) as f64).max(8.0);
-    // The drive rounds the threshold up to its minimum of two blocks: one to write to, and one to
-    // move pages to.
-    let threshold = 1.9 / blocks;
+    let threshold = FREE_BLOCKS / blocks;
     let spec = format!(
         "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&persistence.map=pages\
          &flash.packages=1&flash.page_size={PAGE}&flash.pages_per_block={pages}\

@@ -1,11 +1,13 @@
 //! Predicts how a workload performs on a twin, with intervals from alternative drives that fit the measurements as well.
 
+use flashscope_block::Bytes;
 use flashscope_document::twin::{
     DepthSource, FillFit, MeasuredDepth, PredictedLatency, Range, Twin, TwinPrediction,
 };
 use flashscope_measure::Progress;
 use flashscope_sim::{Drive, Profile};
 
+use super::scale::Size;
 use super::{FitError, amplification, depth, drives_of, side_by_side_with_progress};
 use flashscope_simulate::{Resources, Simulation, Simulator, Work};
 
@@ -17,20 +19,33 @@ struct SimulatedDraw {
     simulation: Simulation,
 }
 
-/// Simulates a workload on the twin and on at most `draws` of its draws. Reports each simulation to `progress`.
+/// The options of a prediction.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PredictionOptions {
+    /// The number of draws to simulate.
+    pub draws: usize,
+    /// The bytes of the drive that hold data; by default as many as the profile of the twin has room for.
+    pub filled: Option<Bytes>,
+}
+
+/// Simulates a workload on the twin and on some of its draws. Scales the twin of a large drive down. Reports each simulation to
+/// `progress`.
 ///
 /// # Errors
 /// If the workload is invalid or cannot run on the twin. Draws that cannot run it are left out.
 pub fn predict(
     twin: &Twin,
     work: &Work,
-    draws: usize,
+    options: PredictionOptions,
     resources: &Resources<'_>,
     progress: &mut dyn Progress,
 ) -> Result<TwinPrediction, FitError> {
     let measured = depth::of_twin(twin)?;
-    let (drive, drawn) = drives_of(twin, draws)?;
-    let all: Vec<Profile> = std::iter::once(drive).chain(drawn).collect();
+    let size = Size::of(twin, &work.workload, options.filled)?;
+    let (drive, drawn) = drives_of(twin, options.draws)?;
+    // A draw may have too little flash for the data. It is left out, as a draw that cannot run the workload.
+    let drawn = drawn.iter().filter_map(|profile| size.apply(profile).ok());
+    let all: Vec<Profile> = std::iter::once(size.apply(&drive)?).chain(drawn).collect();
     let ran = side_by_side_with_progress(&all, resources.jobs, progress, |profile| {
         run(profile, work, measured, resources)
     });
@@ -60,6 +75,8 @@ pub fn predict(
         confidence: twin.confidence,
         draws: u32::try_from(others.len()).unwrap_or(u32::MAX),
         ios: best.simulation.ios,
+        filled: size.filled,
+        scale: size.scale,
         queue_depth: best.simulation.queue_depth,
         queue_depth_from: best.depth_from,
         bytes_per_second: always(of_means, &bytes_per_second),
@@ -72,7 +89,8 @@ pub fn predict(
         write_amplification: counted(&|ran| ran.simulation.write_amplification)
             .map(|range| own_writes.multiply(range)),
         is_amplification_identified: own_writes.is_identified,
-        lifetime_bytes: counted(&lifetime).map(|range| own_writes.divide(range)),
+        lifetime_bytes: counted(&|ran| Some(size.scale * lifetime(ran)?))
+            .map(|range| own_writes.divide(range)),
     })
 }
 

@@ -25,9 +25,17 @@ pub(crate) fn twin(args: &TwinArgs) -> Result<(), Failure> {
 
 fn fit(args: &FitArgs) -> Result<(), Failure> {
     let twin = LateBar::new().watch(|stop, bar| twin::fit(args, stop, bar))?;
+    let scaled = twin::scaled(&twin)?;
     Ok(print::document(args.json, &twin, || {
         let (text, path, spec) = (text::twin(&twin), args.output.display(), spec(&args.output));
-        format!("{text}\nprofile: {path}\nrun it: flashscope simulate --drive {spec}\n")
+        let run = match &scaled {
+            None => format!("run it: flashscope simulate --drive {spec}\n"),
+            Some((fields, scale)) => format!(
+                "run it, scaled down {scale:.1} times: flashscope simulate --drive '{spec}?{fields}'\n\
+                 run it whole: flashscope simulate --drive {spec}\n"
+            ),
+        };
+        format!("{text}\nprofile: {path}\n{run}")
     })?)
 }
 

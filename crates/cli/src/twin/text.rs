@@ -176,6 +176,13 @@ pub(super) fn prediction(prediction: &TwinPrediction) -> String {
         text += "\nwrite amplification and endurance are not identified: the twin was fitted to throughput alone. Their \
                  ranges hold all values that fit; the first value assumes that the drive writes only data.\n";
     }
+    if prediction.scale > 1.0 {
+        text += &format!(
+            "\nsimulated on a drive scaled down {:.1} times, with the same shares of data and spare flash, the same pages and \
+             blocks, and as many parallel parts\n",
+            prediction.scale
+        );
+    }
     let depth = prediction.queue_depth;
     text += &match prediction.queue_depth_from {
         DepthSource::Request => format!("\nqueue depth {depth}\n"),

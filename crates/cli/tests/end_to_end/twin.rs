@@ -87,16 +87,35 @@ fn fill_levels(gib: f64, with_amplification: bool) -> String {
 #[test]
 fn twins_of_fill_sweeps_of_any_capacity_can_be_simulated() {
     let place = Scratch::in_memory();
-    for (name, gib, fits) in [("small", 2.0, true), ("middle", 24.0, true), ("large", 960.0, false)]
+    for (name, gib, scale) in [("small", 0.5, 1.0), ("middle", 24.0, 21.6), ("large", 960.0, 864.0)]
     {
         let (table, profile) = (format!("{name}.csv"), format!("{name}.toml"));
         fs::write(place.at(&table), fill_levels(gib, true)).unwrap();
-        place.run(&["twin", "fit", &table, "-o", &profile]).ok();
-        let planned = place.run(&["plan", &format!("sim:{profile}"), "--memory", "256MiB"]);
-        match fits {
-            true => _ = planned.ok(),
+        let shown = place.run(&["twin", "fit", &table, "-o", &profile]).ok().stdout;
+        let within = |drive: &str| place.run(&["plan", drive, "--memory", "256MiB"]);
+        let whole = within(&format!("sim:{profile}"));
+        match name {
             // The memory check runs only for valid drives, so its error shows that the twin is valid.
-            false => assert!(planned.message(2, &place).contains("GiB of memory")),
+            "large" => assert!(whole.message(2, &place).contains("GiB of memory")),
+            _ => _ = whole.ok(),
+        }
+        let scaled = shown.split_once("scaled down ").and_then(|(_, rest)| rest.split('\'').nth(1));
+        assert_eq!(scaled.is_some(), scale > 1.0, "{shown}");
+        scaled.into_iter().for_each(|drive| _ = within(drive).ok());
+
+        let command = ["twin", "predict", &profile, "--ios", "200000", "--draws", "0"];
+        let command = [&command[..], &["--memory", "256MiB"]].concat();
+        let said = place.run(&command).ok().stdout;
+        assert_eq!(said.contains("scaled down"), scale > 1.0, "{said}");
+        let json = place.run(&[&command[..], &["--json"]].concat()).ok().stdout;
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert!((json["scale"].as_f64().unwrap() / scale - 1.0).abs() < 0.01, "{json}");
+        for (value, measured) in [
+            (&json["write_amplification"]["value"], 4.9),
+            (&json["bytes_per_second"]["value"], 400e6 / 4.9),
+        ] {
+            let off = value.as_f64().unwrap() / measured - 1.0;
+            assert!(off.abs() < 0.05, "{name} {measured}: {off}");
         }
     }
 }

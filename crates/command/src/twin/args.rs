@@ -129,6 +129,10 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub load: LoadArgs,
 
+    /// Bytes of the drive that hold data [default: those of its fullest measured level]
+    #[arg(long, value_name = "SIZE")]
+    pub filled: Option<Bytes>,
+
     /// Alternative drives to simulate beside the twin; without any, intervals reflect only the error of its fit
     #[arg(long, default_value_t = 20, value_name = "COUNT")]
     pub draws: usize,

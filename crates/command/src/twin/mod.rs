@@ -8,7 +8,10 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use flashscope_block::Bytes;
 use flashscope_document::twin::{Check, Twin, TwinPrediction};
-use flashscope_fit::{FitError, FitOptions, Sources, path_beside, read_twin, write_twin};
+use flashscope_fit::{
+    FitError, FitOptions, PredictionOptions, Sources, path_beside, read_twin, scaled_fields,
+    write_twin,
+};
 use flashscope_simulate::Resources;
 
 pub use self::args::{CheckArgs, FitArgs, PredictArgs, TwinArgs, TwinCommand};
@@ -77,6 +80,15 @@ pub fn read(path: &Path) -> Result<Twin, Failure> {
     read_twin(path).map_err(failure)
 }
 
+/// Returns the fields after the `?` of a drive that scale a large twin down for a simulation, and the factor. `None` if the whole
+/// drive can be simulated.
+///
+/// # Errors
+/// If the profile is invalid.
+pub fn scaled(twin: &Twin) -> Result<Option<(String, f64)>, Failure> {
+    scaled_fields(twin).map_err(failure)
+}
+
 /// Compares a twin with results that it was not fitted to.
 ///
 /// # Errors
@@ -104,7 +116,8 @@ pub fn predict(
     let twin = read(&args.twin)?;
     let work = args.load.work();
     let resources = resources(&args.jobs, &args.memory, stop);
-    flashscope_fit::predict(&twin, &work, args.draws, &resources, sink).map_err(failure)
+    let options = PredictionOptions { draws: args.draws, filled: args.filled };
+    flashscope_fit::predict(&twin, &work, options, &resources, sink).map_err(failure)
 }
 
 fn resources<'a>(jobs: &JobsArgs, memory: &MemoryArgs, stop: &'a AtomicBool) -> Resources<'a> {

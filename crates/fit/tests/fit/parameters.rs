@@ -12,7 +12,8 @@ use flashscope_document::manifest::{
 use flashscope_document::methodology::Methodology;
 use flashscope_document::twin::{Check, DepthSource, Twin};
 use flashscope_fit::{
-    FitOptions, MeasuredResult, Sources, drives_of, predict, read_twin, write_twin,
+    FitOptions, MeasuredResult, PredictionOptions, Sources, drives_of, predict, read_twin,
+    write_twin,
 };
 use flashscope_measure::{Bench, Progress, Step, plan};
 use flashscope_result::ResultFolder;
@@ -182,7 +183,8 @@ fn twin_predicts_other_micro_benchmarks() {
     let predict = |threads: usize| {
         let (stop, mut steps) = (AtomicBool::new(false), Steps::default());
         let resources = Resources::new(threads, &stop);
-        let predicted = predict(&twin, &work, 4, &resources, &mut steps).unwrap();
+        let options = PredictionOptions { draws: 4, filled: None };
+        let predicted = predict(&twin, &work, options, &resources, &mut steps).unwrap();
         let counts: Vec<_> = steps.0.into_iter().map(|(done, total, _)| (done, total)).collect();
         assert_eq!(counts, [1, 2, 3, 4, 5].map(|done| (done, Some(5))));
         predicted
@@ -245,8 +247,14 @@ fn simulated_twin_reproduces_the_fill_sweep() {
     assert!(as_well.iter().all(|policy| policy != "random"), "{as_well:?}");
 
     let work = Work { workload: "uniform?size=4KiB".into(), ios: Some(200_000), ..Work::default() };
-    let predicted =
-        predict(&twin, &work, 0, &Resources::new(1, &AtomicBool::new(false)), &mut ()).unwrap();
+    let predicted = predict(
+        &twin,
+        &work,
+        PredictionOptions::default(),
+        &Resources::new(1, &AtomicBool::new(false)),
+        &mut (),
+    )
+    .unwrap();
     let wa = predicted.write_amplification.unwrap().value;
     assert!(predicted.is_amplification_identified);
     assert!((wa / (1.3 * 2.3639) - 1.0).abs() < 0.06, "{wa}");

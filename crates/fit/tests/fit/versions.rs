@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use flashscope_document::twin::{DepthSource, TwinPrediction};
-use flashscope_fit::{predict, read_twin};
+use flashscope_fit::{PredictionOptions, predict, read_twin};
 use flashscope_simulate::{Resources, Work};
 
 fn path(name: &str) -> PathBuf {
@@ -16,7 +16,8 @@ fn predicted(name: &str) -> TwinPrediction {
     assert_eq!((twin.schema_version, twin.queue_depth), (1, None));
     let work = Work { ios: Some(1000), ..Work::default() };
     let stop = AtomicBool::new(false);
-    predict(&twin, &work, 2, &Resources::new(2, &stop), &mut ()).unwrap()
+    let options = PredictionOptions { draws: 2, filled: None };
+    predict(&twin, &work, options, &Resources::new(2, &stop), &mut ()).unwrap()
 }
 
 #[test]
