@@ -10,7 +10,10 @@ use super::{Access, Request};
 /// A simulated drive that executes requests one at a time.
 pub struct SimulatedDrive {
     drive: SimDevice,
+    /// Bytes of a page of the requests.
     page_size: u64,
+    /// Logical pages of the drive per page of the requests.
+    logical_pages: f64,
 }
 
 impl SimulatedDrive {
@@ -27,10 +30,24 @@ impl SimulatedDrive {
     /// # Errors
     /// If a field of the profile is invalid, or the budget does not suffice.
     pub fn within(profile: &Profile, memory: &Budget) -> Result<SimulatedDrive, ProfileError> {
-        let page_size = u64::from(profile.layout()?.logical_page_size());
+        let logical_page = u64::from(profile.layout()?.logical_page_size());
+        SimulatedDrive::for_pages(profile, memory, logical_page)
+    }
+
+    /// Does the same as [`SimulatedDrive::within`] for requests in pages of `page_size` bytes, at least 1.
+    ///
+    /// # Errors
+    /// See [`SimulatedDrive::within`].
+    #[allow(clippy::cast_precision_loss, reason = "pages are far below 2^53 bytes")]
+    pub fn for_pages(
+        profile: &Profile,
+        memory: &Budget,
+        page_size: u64,
+    ) -> Result<SimulatedDrive, ProfileError> {
+        let logical_pages = page_size as f64 / f64::from(profile.layout()?.logical_page_size());
         let drive = SimDevice::within("sim:predicted", profile, memory)?;
         let capacity = drive.info().capacity.0;
-        let mut simulated = SimulatedDrive { drive, page_size };
+        let mut simulated = SimulatedDrive { drive, page_size, logical_pages };
         // `FILL`, rounded down to a multiple of the page size.
         let step = (FILL / page_size).max(1) * page_size;
         let mut offset = 0;
@@ -56,16 +73,21 @@ impl SimulatedDrive {
         }
     }
 
-    /// Returns the totals over all requests so far, including the fill, and the simulated time.
+    /// Returns the totals over all requests so far, including the fill, in pages of the requests, and the simulated time.
     #[must_use]
-    #[allow(clippy::cast_precision_loss, reason = "counts are below 2^53")]
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "counts are below 2^53"
+    )]
     pub fn total(&self) -> (Total, Nanos) {
         let counters = self.drive.counters();
         let programs = &counters.flash.programs;
         let total = Total {
-            pages: counters.host_pages_written,
+            pages: (counters.host_pages_written as f64 / self.logical_pages) as u64,
             erasures: counters.flash.erases.total() as f64,
-            copies: programs.total() as f64 - programs.host as f64,
+            copies: (programs.total() as f64 - programs.host as f64) / self.logical_pages,
         };
         (total, self.drive.now())
     }

@@ -77,7 +77,8 @@ export function flashOverTime(over: AmplificationReport, shown: Flash, zoom: Zoo
   const counts = over[shown === 'amplification' ? 'programs' : shown];
   // Older documents lack the pages that the host wrote.
   const page = over.page_bytes ?? 0;
-  const host = page > 0 ? (over.host_bytes ?? []).map((bytes) => bytes / page) : (over.programs.host ?? []);
+  const host =
+    page > 0 ? (over.host_bytes ?? []).map((bytes) => bytes / page) : (over.programs.host ?? []);
   const parts = causesOf(counts).map((cause): StackPart => {
     const values = counts[cause] ?? [];
     // A bucket in which the host wrote nothing has no write amplification.

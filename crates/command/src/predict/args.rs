@@ -45,7 +45,7 @@ pub(super) const CONFIDENCE: f64 = 0.9;
   flashscope predict --trace 'hm_0.csv.gz?remap=fold' --lifetime --worn 1200
   flashscope predict --workload uniform --lifetime --per-day 200GB
   flashscope predict --grid RESULT.flashscope --trace 'hm_0.csv.gz?remap=fold'
-  flashscope predict --grid RESULT.flashscope --workload 'zipf?exponent=0.9' --drive twin.toml --compare
+  flashscope predict --grid RESULT.flashscope --workload 'zipf?exponent=0.9' --compare
   flashscope predict --list")]
 pub struct PredictArgs {
     /// The drive.

@@ -14,7 +14,8 @@ use flashscope_model::Family;
 use flashscope_model::trace::Space;
 use flashscope_predict::validation::{Factors, Stratum};
 use flashscope_predict::{
-    Cost, InterpolatedModel, Point, equivalent_throughput, modelled_ftl, predicted_value,
+    Cost, InterpolatedModel, Point, SimulatedDrive, equivalent_throughput, modelled_ftl,
+    predicted_value,
 };
 use flashscope_result::ResultFolder;
 use flashscope_sim::Profile;
@@ -88,16 +89,12 @@ pub(super) fn predict(
         let drive = named.ok_or_else(|| not_simulated(&grid))?;
         let passes = steady_passes(report.passes, cost.pages, space);
         let mut again = args.request(&spec).load(addressed, (stop, &mut *sink))?;
-        let memory = args.memory.budget();
-        let shown = (stop, sink);
-        report.simulated = Some(super::simulate(
-            &drive.profile,
-            &report,
-            passes,
-            &mut again.requests,
-            &memory,
-            shown,
-        )?);
+        let simulated =
+            SimulatedDrive::for_pages(&drive.profile, &args.memory.budget(), grid.page.0)
+                .map_err(usage)?;
+        let requests = &mut again.requests;
+        let compared = super::simulate(simulated, &report, passes, requests, (stop, sink))?;
+        report.simulated = Some(compared);
     }
     Ok(report)
 }
@@ -132,17 +129,16 @@ fn named_drive(args: &PredictArgs, grid: &Grid) -> Result<Option<NamedDrive>, Fa
     }
     let profile = profile(name)?;
     let layout = profile.layout().map_err(usage)?;
-    let page = Bytes(layout.logical_page_size().into());
-    let capacity = Bytes(u64::from(layout.logical_pages()) * page.0);
-    if (page, capacity) != (grid.page, grid.device.capacity) {
+    let logical_page = u64::from(layout.logical_page_size());
+    let capacity = Bytes(u64::from(layout.logical_pages()) * logical_page);
+    if capacity != grid.device.capacity {
         return Err(usage(anyhow!(
-            "`{name}` has {capacity} in pages of {page}, but the grid was measured on {} in pages of {}: name a drive of \
-             the same size with --drive, or measure its own grid",
-            grid.device.capacity,
-            grid.page
+            "`{name}` has {capacity}, but the grid was measured on {}: name a drive of the same size with --drive, or measure \
+             its own grid",
+            grid.device.capacity
         )));
     }
-    let block = Bytes(u64::from(layout.slots_per_block()) * page.0);
+    let block = Bytes(u64::from(layout.slots_per_block()) * logical_page);
     Ok(Some(NamedDrive { name: name.clone(), profile, block }))
 }
 

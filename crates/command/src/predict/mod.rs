@@ -14,8 +14,6 @@ use flashscope_predict::validation::{self, Case, Stratum};
 use flashscope_predict::{
     PredictError, Requests, SimulatedDrive, simulate_passes, simulated_beside,
 };
-use flashscope_sim::Profile;
-use flashscope_sim::budget::Budget;
 
 pub use self::args::PredictArgs;
 use self::request::AddressSpace;
@@ -45,8 +43,9 @@ pub fn predict(
         let layout = profile.layout().map_err(usage)?;
         let mut again = request.load(AddressSpace::of(&layout), (stop, sink))?;
         let (memory, shown) = (&request.memory, (stop, sink));
+        let drive = SimulatedDrive::within(&profile, memory).map_err(usage)?;
         let passes = report.passes;
-        let simulated = simulate(&profile, &report, passes, &mut again.requests, memory, shown)?;
+        let simulated = simulate(drive, &report, passes, &mut again.requests, shown)?;
         report.simulated = Some(simulated);
     }
     Ok(report)
@@ -77,17 +76,15 @@ fn per_day(
 
 /// Runs these passes on the simulator, and compares them with a prediction.
 fn simulate(
-    profile: &Profile,
+    mut drive: SimulatedDrive,
     report: &PredictionReport,
     passes: Passes,
     requests: &mut Requests,
-    memory: &Budget,
     (stop, sink): (&AtomicBool, &mut dyn Progress),
 ) -> Result<SimulatedReport, Failure> {
     let clock = Clock::new();
     let begun = clock.now();
-    let mut simulated = SimulatedDrive::within(profile, memory).map_err(usage)?;
-    let done = simulate_passes(&passes, &mut simulated, requests, (stop, sink)).map_err(failure)?;
+    let done = simulate_passes(&passes, &mut drive, requests, (stop, sink)).map_err(failure)?;
     Ok(simulated_beside(report, done, clock.now() - begun))
 }
 
