@@ -221,6 +221,8 @@ class TwinFitOptions(TypedDict, total=False):
     """Confidence level of the intervals. The default is lower than that of `bench`: intervals at 95 % need more validation cases than most models have"""
     sample: Size
     """Fit the structure of the drive to a sample of runs that read and write at most this much, preparation included"""
+    queue_depth: int
+    """IOs in flight during a fill sweep, unless its table has a column `queue_depth` [default: unknown; predictions assume 32]"""
     seed: int
     """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     jobs: str | int
@@ -236,16 +238,18 @@ class TwinPredictOptions(TypedDict, total=False):
     """IOs to measure [default: 1000000, or all of a workload that ends]"""
     warmup: str | int
     """Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of times the capacity, as in `10x` [default: steady, or none for a workload that ends]"""
-    queue_depth: int
-    """IOs in flight at once, unless the workload sets it [default: 1, or in an open loop all that the drive accepts]"""
     seed: int
     """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
+    filled: Size
+    """Bytes of the drive that hold data [default: those of its fullest measured level]"""
     draws: int
     """Alternative drives to simulate beside the twin; without any, intervals reflect only the error of its fit"""
     jobs: str | int
     """Simulate this many drives at once [default: all processors]; the outcome does not depend on it"""
     memory: Size
     """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
+    queue_depth: int
+    """IOs in flight at once, unless the workload sets it [default: as in the measurements that the twin was fitted to]"""
 
 
 class WhatIfOptions(TypedDict, total=False):

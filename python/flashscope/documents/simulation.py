@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 ActivityKind: TypeAlias = Literal['cleaning', 'switch merge', 'partial merge', 'full merge', 'mapping read', 'mapping write-back', 'folding', 'wear levelling']
@@ -188,10 +188,58 @@ A duration, or a point in time, in nanoseconds.
 """
 
 
+@dataclass(frozen=True)
+class PhaseSpeed:
+    """
+    The speed of the simulator in one phase.
+    """
+
+    bytes: Bytes
+    """
+    Bytes that the IOs of the phase read, wrote and trimmed.
+    """
+    cpu_ns: Nanos
+    """
+    The processor time of the process in this phase, over all its threads.
+    """
+    wall_ns: Nanos
+    """
+    The wall-clock duration.
+    """
+    ios: int | None = None
+    """
+    Completed IOs; absent for the fill, whose IOs are not counted.
+    """
+    ios_per_cpu_second: float | None = None
+    """
+    Simulated IOs per second of processor time; absent without IOs.
+    """
+
+
 SimulationFill: TypeAlias = Literal['none', 'sequential', 'random']
 """
 The content of the drive before the warm-up.
 """
+
+
+@dataclass(frozen=True)
+class SimulationSpeed:
+    """
+    The speed of the simulator in each phase.
+    """
+
+    fill: PhaseSpeed
+    """
+    The fill.
+    """
+    measurement: PhaseSpeed
+    """
+    The measurement.
+    """
+    warm_up: PhaseSpeed
+    """
+    The warm-up.
+    """
 
 
 SimulationStatus: TypeAlias = Literal['complete', 'interrupted', 'failed']
@@ -331,9 +379,10 @@ class AmplificationReport:
     Flash commands over time, by cause. Each list has a number for each bucket; the sum of the list
     is the counter of the same name. Causes without commands are left out.
 
-    The write amplification of a bucket is the sum of all its programs divided by those for `host`.
-    It is undefined for a bucket without programs for `host`. A command belongs to the bucket in
-    which it starts. A command that starts after the last answer belongs to the last bucket.
+    The write amplification of a bucket is the sum of all its programs, times `page_bytes`, divided by
+    its `host_bytes`. It is undefined for a bucket in which the host wrote nothing. A command belongs
+    to the bucket in which it starts. A command that starts after the last answer belongs to the last
+    bucket.
     """
 
     bucket_ns: Nanos
@@ -355,6 +404,15 @@ class AmplificationReport:
     reads: dict[str, list[int]]
     """
     Flash pages read, by cause (see `flash_reads`).
+    """
+    host_bytes: list[int] | None = field(default_factory=list)
+    """
+    Bytes of the logical pages that the answered writes covered, whole or in part. Empty in older
+    documents.
+    """
+    page_bytes: int | None = 0
+    """
+    Bytes of a flash page; 0 in older documents.
     """
 
 
@@ -950,8 +1008,8 @@ class Simulation:
     """
     wall_ns: Nanos
     """
-    The wall-clock duration on this machine, including fill and warm-up. It is the only field
-    that differs between two runs with the same seed.
+    The wall-clock duration on this machine, including fill and warm-up. This field and `speed`
+    are the only ones that differ between two runs with the same seed.
     """
     warm_up: SimulationWarmUp
     """
@@ -970,6 +1028,11 @@ class Simulation:
     error: str | None = None
     """
     The error that ended the measurement.
+    """
+    host_pages_absorbed: int | None = 0
+    """
+    Logical pages that the host wrote while the write buffer held an older copy, which the new
+    copy replaced. An older copy never reaches the flash; 0 for documents without this field.
     """
     ios_per_second: float | None = None
     """
@@ -991,14 +1054,19 @@ class Simulation:
     """
     The version of this format; 0 for documents without a version.
     """
+    speed: SimulationSpeed | None = None
+    """
+    The speed of the simulator on this machine; absent in older documents.
+    """
     trim_latency_ns: LatencyNs | None = None
     """
     The latency of trims; absent if there were none.
     """
     write_amplification: float | None = None
     """
-    Flash pages programmed per page programmed for the host; absent if none were programmed for
-    the host.
+    Flash pages programmed per flash page's worth of logical pages that the host wrote; absent if
+    it wrote none. A logical page counts whole, even if the host wrote only a part. The value is
+    below 1 if the write buffer absorbs pages.
     """
     write_latency_ns: LatencyNs | None = None
     """

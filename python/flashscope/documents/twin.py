@@ -55,9 +55,37 @@ class Level:
     """
     Bytes that the host wrote per second; absent if not measured.
     """
+    queue_depth: int | None = None
+    """
+    IOs in flight at once; absent if not stated.
+    """
     write_amplification: float | None = None
     """
     Bytes programmed per byte that the host wrote, at least 1; absent if the drive does not report programmed bytes.
+    """
+
+
+@dataclass(frozen=True)
+class MeasuredDepth:
+    """
+    The number of IOs that were in flight at once while a drive was measured.
+    """
+
+    least: int
+    """
+    The smallest queue depth of a measurement.
+    """
+    most: int
+    """
+    The largest queue depth of a measurement.
+    """
+    stated: bool
+    """
+    True if the sources state the queue depth. If not, it is an assumption.
+    """
+    usual: int
+    """
+    The queue depth of most measurements, at which predictions run by default.
     """
 
 
@@ -170,6 +198,22 @@ class Time:
 
 
 @dataclass(frozen=True)
+class AmplificationRange:
+    """
+    The range of write amplification that throughput leaves open at a fill level.
+    """
+
+    fill: Bytes
+    """
+    Bytes that held data.
+    """
+    write_amplification: Range
+    """
+    The range. Its value assumes that the drive writes nothing besides its data.
+    """
+
+
+@dataclass(frozen=True)
 class FillFit:
     """
     The fit of the closed-form model to a fill sweep.
@@ -185,7 +229,8 @@ class FillFit:
     """
     kappa: Range
     """
-    kappa, as in [`FillModel`], with its interval.
+    kappa, as in [`FillModel`], with its interval. If write amplification was not measured, the value 1 is an assumption, and
+    the range holds every kappa with which the model explains the throughput.
     """
     levels: list[Level]
     """
@@ -204,6 +249,11 @@ class FillFit:
     """
     The cost of moving a page, relative to that of writing a page for the host, with its interval; absent if throughput was
     not measured.
+    """
+    unidentified: list[AmplificationRange] | None = None
+    """
+    The range of write amplification at each level, if it was not measured. Throughput alone does not identify it: each value
+    in the range belongs to a cleaning policy and a kappa that fit the throughput as well. Absent if it was measured.
     """
 
 
@@ -275,4 +325,8 @@ class Twin:
     """
     The misfit: the mean over runs of the deviation of the twin from the measurement, in standard errors. 0 is exact; chance
     alone explains 1. Absent if nothing was simulated.
+    """
+    queue_depth: MeasuredDepth | None = None
+    """
+    The queue depth of the measurements; absent in documents of version 1.
     """

@@ -4,6 +4,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Bytes: TypeAlias = int
+"""
+A number of bytes, or an address in bytes.
+"""
+
+
+DepthSource: TypeAlias = Literal['request', 'workload', 'measurement', 'assumption']
+"""
+The origin of the queue depth of a prediction.
+"""
 
 
 @dataclass(frozen=True)
@@ -72,13 +84,35 @@ class TwinPrediction:
     """
     The name of the drive.
     """
+    filled: Bytes
+    """
+    The bytes of the drive that hold data.
+    """
     ios: int
     """
     The number of IOs measured.
     """
+    is_amplification_identified: bool
+    """
+    False if the measurements do not identify write amplification, because they are throughput alone. It and the lifetime then
+    have the range of all models that fit, instead of an interval.
+    """
     latency_ns: PredictedLatency
     """
     Response times, in ns.
+    """
+    queue_depth: int
+    """
+    The maximum number of IOs in flight per stream.
+    """
+    queue_depth_from: DepthSource
+    """
+    The origin of the queue depth.
+    """
+    scale: float
+    """
+    The factor by which the drive was scaled down for the simulation, at least 1. The simulated drive has the same shares of
+    data and spare flash, the same pages and blocks, and as many parallel parts.
     """
     workload: str
     """
@@ -90,5 +124,5 @@ class TwinPrediction:
     """
     write_amplification: Range | None = None
     """
-    Pages programmed per page that the host wrote; absent if the host wrote no pages.
+    Bytes programmed per byte that the host wrote; absent if the host wrote nothing.
     """
