@@ -264,6 +264,8 @@ pub struct TwinPrediction {
     pub queue_depth: u32,
     /// The origin of the queue depth.
     pub queue_depth_from: DepthSource,
+    /// The quantities that are outside the measured range. The intervals are wider for it.
+    pub extrapolated: Vec<Extrapolation>,
     /// Bytes read and written per second.
     pub bytes_per_second: Range,
     /// Response times, in ns.
@@ -275,6 +277,33 @@ pub struct TwinPrediction {
     pub is_amplification_identified: bool,
     /// Bytes that the host can write to a new drive before its blocks wear out; absent if nothing was erased.
     pub lifetime_bytes: Option<Range>,
+}
+
+/// A quantity of a prediction that is outside the measured range.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Extrapolation {
+    /// The quantity.
+    pub quantity: Quantity,
+    /// Its value in the prediction.
+    pub value: f64,
+    /// The smallest measured value.
+    pub least: f64,
+    /// The largest measured value.
+    pub most: f64,
+    /// The distance from the measured range: doublings of the IOs in flight, or halvings and doublings of the spare flash.
+    pub steps: f64,
+    /// The factor by which the ends of the intervals move away from the value.
+    pub widened: f64,
+}
+
+/// A quantity that a prediction may extrapolate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// Bytes of the drive that hold data. It widens all intervals.
+    Fill,
+    /// IOs in flight; the mean of an open loop. It widens the intervals of throughput and of response times.
+    QueueDepth,
 }
 
 /// The origin of the queue depth of a prediction.

@@ -2,13 +2,14 @@
 
 use flashscope_block::Bytes;
 use flashscope_document::twin::{
-    DepthSource, FillFit, MeasuredDepth, PredictedLatency, Range, Twin, TwinPrediction,
+    DepthSource, Extrapolation, FillFit, MeasuredDepth, PredictedLatency, Range, Twin,
+    TwinPrediction,
 };
 use flashscope_measure::Progress;
 use flashscope_sim::{Drive, Profile};
 
 use super::scale::Size;
-use super::{FitError, amplification, depth, drives_of, side_by_side_with_progress};
+use super::{FitError, amplification, depth, drives_of, reach, side_by_side_with_progress};
 use flashscope_simulate::{Resources, Simulation, Simulator, Work};
 
 /// A drive and the result of a simulation on it.
@@ -16,6 +17,7 @@ struct SimulatedDraw {
     blocks: f64,
     lifetime: f64,
     depth_from: DepthSource,
+    in_flight: f64,
     simulation: Simulation,
 }
 
@@ -61,12 +63,16 @@ pub fn predict(
     };
     let always =
         |spread, of: &dyn Fn(&SimulatedDraw) -> Option<f64>| range(spread, of).unwrap_or_default();
-    let [of_means, of_tails] = twin.spread;
+    let (of_fill, of_depth) =
+        (reach::of_fill(twin, &size), reach::of_depth(measured, best.in_flight));
+    let widened = |one: Option<Extrapolation>| one.map_or(1.0, |one| one.widened);
+    let of_counts = widened(of_fill);
+    let [of_means, of_tails] = twin.spread.map(|spread| spread * of_counts * widened(of_depth));
     let own_writes = OwnWrites::of(twin);
     let confidence = if own_writes.is_identified { twin.confidence } else { 1.0 };
     let counted = |of: &dyn Fn(&SimulatedDraw) -> Option<f64>| {
         let draws = others.iter().filter_map(of).collect();
-        Some(Range::around(of(&best)?, draws, confidence))
+        Some(Range::around(of(&best)?, draws, confidence).wider(of_counts))
     };
     let mean = |ran: &SimulatedDraw| Some(ran.simulation.latency_ns.as_ref()?.mean.value);
     Ok(TwinPrediction {
@@ -79,6 +85,7 @@ pub fn predict(
         scale: size.scale,
         queue_depth: best.simulation.queue_depth,
         queue_depth_from: best.depth_from,
+        extrapolated: of_fill.into_iter().chain(of_depth).collect(),
         bytes_per_second: always(of_means, &bytes_per_second),
         latency_ns: PredictedLatency {
             mean: always(of_means, &mean),
@@ -152,7 +159,9 @@ fn run(
     let (work, depth_from) = depth::at_measured(work, &workload, measured, &drive);
     let simulated = Simulator::on(drive, &work, stop, &mut ())?.run(stop, &mut ())?;
     let lifetime = f64::from(profile.reliability.block_lifetime);
-    Ok(SimulatedDraw { blocks, lifetime, depth_from, simulation: simulated.simulation })
+    let simulation = simulated.simulation;
+    let in_flight = reach::in_flight(&workload, &simulation);
+    Ok(SimulatedDraw { blocks, lifetime, depth_from, in_flight, simulation })
 }
 
 fn bytes_per_second(ran: &SimulatedDraw) -> Option<f64> {

@@ -25,6 +25,8 @@ pub(super) struct Size {
     pub filled: Bytes,
     /// The data of the drive divided by the data of its simulation, at least 1.
     pub scale: f64,
+    /// The bytes of flash that can hold data, of the drive that is predicted.
+    pub flash: f64,
     /// The blocks of each package that hold no data, in addition to the spare flash.
     kept: f64,
 }
@@ -42,7 +44,24 @@ impl Size {
         let scales = swept.is_some() && follows_capacity(workload);
         let scale = if scales { scale(&drive, filled) } else { 1.0 };
         let kept = if swept.is_some() { KEPT } else { 0.0 };
-        Ok(Size { profiled: profiled.0 as f64, filled, scale, kept })
+        let mut size = Size { profiled: profiled.0 as f64, filled, scale, flash: 0.0, kept };
+        size.flash = size.flash_of(&drive);
+        Ok(size)
+    }
+
+    /// Returns the bytes of data with which the profile of the twin is full.
+    pub(super) fn profiled(&self) -> Bytes {
+        whole(self.profiled)
+    }
+
+    /// Returns the bytes that hold no data in each package, in addition to the spare flash.
+    fn kept_of(&self, profile: &Profile) -> f64 {
+        self.kept * block(profile) * f64::from(profile.flash.packages)
+    }
+
+    /// Returns the bytes of flash of `profile` that can hold data.
+    fn flash_of(&self, profile: &Profile) -> f64 {
+        self.profiled / (1.0 - profile.over_provisioning) - self.kept_of(profile)
     }
 
     /// Returns the drive of `profile`, which is the twin or one of its draws, at this size. Spare flash, pages, blocks and
@@ -53,8 +72,7 @@ impl Size {
         if self.scale == 1.0 && filled == self.profiled {
             return Ok(profile.clone());
         }
-        let kept = self.kept * block(profile) * f64::from(profile.flash.packages);
-        let flash = self.profiled / (1.0 - profile.over_provisioning) - kept;
+        let (kept, flash) = (self.kept_of(profile), self.flash_of(profile));
         let (flash_now, filled_now) = (flash / self.scale, filled / self.scale);
         if !(filled > 0.0 && filled < flash) {
             return Err(FitError::TooFull { filled: self.filled, flash: whole(flash) });

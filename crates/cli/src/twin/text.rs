@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use flashscope_block::Nanos;
 use flashscope_document::twin::{
-    AmplificationRange, Check, DepthSource, FillFit, MeasuredDepth, Range, Twin, TwinPrediction,
+    AmplificationRange, Check, DepthSource, Extrapolation, FillFit, MeasuredDepth, Quantity, Range,
+    Twin, TwinPrediction,
 };
 
 /// Formats a twin: its times, its choices and its misfit.
@@ -148,6 +149,26 @@ pub(super) fn check(check: &Check) -> String {
     text
 }
 
+fn extrapolation(one: Extrapolation) -> String {
+    let Extrapolation { quantity, value, least, most, steps, widened } = one;
+    let widened = 100.0 * (widened - 1.0);
+    let (name, [value, least, most], of) = match quantity {
+        Quantity::Fill => (
+            "data on the drive",
+            [value, least, most].map(|bytes| format!("{:.2} GB", bytes / 1e9)),
+            "halvings or doublings of the spare flash",
+        ),
+        Quantity::QueueDepth => {
+            let show = |ios: f64| format!("{ios:.1}").trim_end_matches(".0").to_owned();
+            ("IOs in flight", [value, least, most].map(show), "halvings or doublings")
+        }
+    };
+    format!(
+        "\nextrapolated: {name} {value}, measured {least} to {most}; {steps:.1} {of} outside move both ends of the \
+         intervals by {widened:.0} %\n"
+    )
+}
+
 /// Formats the prediction of a twin.
 pub(super) fn prediction(prediction: &TwinPrediction) -> String {
     let mut text = format!("{} on the twin of {}\n\n", prediction.workload, prediction.drive);
@@ -183,6 +204,7 @@ pub(super) fn prediction(prediction: &TwinPrediction) -> String {
             prediction.scale
         );
     }
+    prediction.extrapolated.iter().for_each(|one| text += &extrapolation(*one));
     let depth = prediction.queue_depth;
     text += &match prediction.queue_depth_from {
         DepthSource::Request => format!("\nqueue depth {depth}\n"),

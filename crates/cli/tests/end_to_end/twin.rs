@@ -175,3 +175,42 @@ fn predictions_run_at_the_depth_of_the_sweep_and_reach_its_throughput() {
         assert!((0.95..1.05).contains(&rate), "{table} {depth}: {rate}");
     }
 }
+
+#[test]
+fn intervals_widen_with_the_distance_from_the_measured_range() {
+    let place = Scratch::in_memory();
+    fs::write(place.at("levels.csv"), fill_levels(0.5, true)).unwrap();
+    place.run(&["twin", "fit", "levels.csv", "-o", "drive.toml", "--queue-depth", "8"]).ok();
+    let command = ["twin", "predict", "drive.toml", "--ios", "20000", "--draws", "2"];
+    let predicted = |more: &[&str]| -> serde_json::Value {
+        let json = place.run(&[&command[..], more, &["--json"]].concat()).ok().stdout;
+        serde_json::from_str(&json).unwrap()
+    };
+    let width = |json: &serde_json::Value, name: &str| {
+        json[name]["high"].as_f64().unwrap() / json[name]["low"].as_f64().unwrap()
+    };
+    let inside = predicted(&[]);
+    assert_eq!(inside["extrapolated"], serde_json::json!([]));
+    let mut last = width(&inside, "bytes_per_second");
+    for (depth, steps) in [("4", 1.0), ("32", 2.0)] {
+        let outside = predicted(&["--queue-depth", depth]);
+        let one = &outside["extrapolated"][0];
+        assert_eq!((&one["quantity"], &one["steps"]), (&"queue-depth".into(), &steps.into()));
+        let now = width(&outside, "bytes_per_second");
+        assert!(now > 1.2 * last, "{depth}: {now} after {last}");
+        let (counts, before) =
+            (width(&outside, "write_amplification"), width(&inside, "write_amplification"));
+        assert!((counts / before - 1.0).abs() < 0.02, "{counts} {before}");
+        last = now;
+    }
+    let fuller = predicted(&["--filled", "474MiB"]);
+    let one = &fuller["extrapolated"][0];
+    assert_eq!((&one["quantity"], one["steps"].as_f64() > Some(0.1)), (&"fill".into(), true));
+    assert!(one["widened"].as_f64() > Some(1.02), "{one}");
+    let inside = predicted(&["--filled", "300MiB"]);
+    assert_eq!(inside["extrapolated"], serde_json::json!([]));
+    let said = place.run(&[&command[..], &["--queue-depth", "4"]].concat()).ok().stdout;
+    assert!(said.contains("extrapolated: IOs in flight 4, measured 8 to 8; 1.0"), "{said}");
+    let message = place.run(&[&command[..], &["--filled", "2GiB"]].concat()).message(2, &place);
+    assert!(message.contains("leave no spare flash"), "{message}");
+}
