@@ -18,6 +18,12 @@ The origin of the queue depth of a prediction.
 """
 
 
+Quantity: TypeAlias = Literal['fill', 'queue-depth']
+"""
+A quantity that a prediction may extrapolate.
+"""
+
+
 @dataclass(frozen=True)
 class Range:
     """
@@ -35,6 +41,38 @@ class Range:
     value: float
     """
     The value that fits best.
+    """
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """
+    A quantity of a prediction that is outside the measured range.
+    """
+
+    least: float
+    """
+    The smallest measured value.
+    """
+    most: float
+    """
+    The largest measured value.
+    """
+    quantity: Quantity
+    """
+    The quantity.
+    """
+    steps: float
+    """
+    The distance from the measured range: doublings of the IOs in flight, or halvings and doublings of the spare flash.
+    """
+    value: float
+    """
+    Its value in the prediction.
+    """
+    widened: float
+    """
+    The factor by which the ends of the intervals move away from the value.
     """
 
 
@@ -83,6 +121,10 @@ class TwinPrediction:
     drive: str
     """
     The name of the drive.
+    """
+    extrapolated: list[Extrapolation]
+    """
+    The quantities that are outside the measured range. The intervals are wider for it.
     """
     filled: Bytes
     """
