@@ -41,10 +41,15 @@ const POLICIES: [Policy; 8] = [
 
 /// Returns drives with every policy, and with several kappas and costs of moved pages.
 pub(crate) fn truths() -> Vec<Truth> {
+    drives(&[1.0, 1.4, 2.0], &[0.6, 1.5])
+}
+
+/// Returns drives with every policy, these kappas, and these costs of moved pages.
+fn drives(kappas: &[f64], costs: &[f64]) -> Vec<Truth> {
     let mut truths = Vec::new();
     for (policy, amplification) in POLICIES {
-        for kappa in [1.0, 1.4, 2.0] {
-            for moved in [0.6, 1.5] {
+        for &kappa in kappas {
+            for &moved in costs {
                 truths.push(Truth { policy, amplification, kappa, moved });
             }
         }
@@ -118,16 +123,16 @@ fn one_measured_level_identifies_kappa() {
 }
 
 /// Returns the shares of throughputs that intervals hold at fill levels outside the measured range: intervals as they are, and
-/// widened.
+/// widened. The drives, their errors and levels are others than those from which the factor comes.
 fn coverage() -> (f64, f64) {
     let (mut plain, mut wider, mut all) = (0.0, 0.0, 0.0);
-    for (seed, truth) in truths().iter().enumerate().step_by(5) {
+    for (seed, truth) in drives(&[1.2, 1.7], &[0.9, 2.5]).iter().enumerate() {
         for (known, outside) in [
-            ([0.3, 0.5, 0.6, 0.7], [0.8, 0.87, 0.92]),
-            ([0.8, 0.85, 0.9, 0.93], [0.7, 0.5, 0.3]),
-            ([0.6, 0.7, 0.75, 0.8], [0.87, 0.92, 0.95]),
+            ([0.4, 0.55, 0.65, 0.75], [0.82, 0.88, 0.93]),
+            ([0.75, 0.82, 0.88, 0.91], [0.65, 0.45, 0.25]),
         ] {
-            let fit = fit_fill(&truth.levels(&known, 0.01, seed as u64), 1, CONFIDENCE).unwrap();
+            let fit =
+                fit_fill(&truth.levels(&known, 0.02, 100 + seed as u64), 1, CONFIDENCE).unwrap();
             for share in outside {
                 let edge = if share < known[0] { known[0] } else { known[3] };
                 let steps = f64::log2((1.0 - edge) / (1.0 - share)).abs();
@@ -158,5 +163,5 @@ fn throughput(fit: &FillFit, share: f64) -> Range {
 fn widened_intervals_hold_throughput_outside_the_measured_range() {
     let (plain, wider) = coverage();
     eprintln!("held by the intervals: {plain:.3}, by the widened ones: {wider:.3}");
-    assert!(plain < 0.85 && wider >= CONFIDENCE, "{plain} {wider}");
+    assert!(plain < 0.8 && wider >= CONFIDENCE, "{plain} {wider}");
 }
