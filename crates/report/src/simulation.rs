@@ -83,7 +83,11 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
         line!(out, "FTL events           {}", events.join(", "));
     }
     if let Some(amplification) = simulation.write_amplification {
-        line!(out, "write amplification  {amplification:.3}{}", parts(&simulation.flash_programs));
+        line!(
+            out,
+            "write amplification  {amplification:.3}{}",
+            parts(amplification, &simulation.flash_programs)
+        );
         let meaning = "flash pages programmed per page that the host wrote";
         line!(out, "                     {meaning}");
         if simulation.host_pages_absorbed > 0 {
@@ -118,14 +122,17 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
 }
 
 /// Returns the contribution of each cause to the write amplification as a sum, if there is a cause
-/// besides the host.
-fn parts(programs: &BTreeMap<String, u64>) -> String {
-    let host = programs.get("host").copied().unwrap_or_default();
-    let others = programs.iter().filter(|(cause, count)| *cause != "host" && **count > 0);
+/// besides the host. The host contributes 1, unless a buffer absorbs pages or pages are written in
+/// parts.
+fn parts(amplification: f64, programs: &BTreeMap<String, u64>) -> String {
+    let total: u64 = programs.values().sum();
     #[allow(clippy::cast_precision_loss)] // exact up to 2^53 pages
-    let parts = others.map(|(cause, n)| format!("{:.3} for {cause}", *n as f64 / host as f64));
-    let parts: Vec<_> = parts.collect();
-    if parts.is_empty() { String::new() } else { format!(" = 1 + {}", parts.join(" + ")) }
+    let part = |count: u64| amplification * count as f64 / total as f64;
+    let others = programs.iter().filter(|(cause, count)| *cause != "host" && **count > 0);
+    let parts: Vec<_> = others.map(|(cause, n)| format!("{:.3} for {cause}", part(*n))).collect();
+    let host = format!("{:.3}", part(programs.get("host").copied().unwrap_or_default()));
+    let host = if host == "1.000" { "1" } else { &host };
+    if parts.is_empty() { String::new() } else { format!(" = {host} + {}", parts.join(" + ")) }
 }
 
 fn by_cause(counts: &BTreeMap<String, u64>) -> String {
@@ -217,6 +224,17 @@ pub(crate) fn grouped(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_write_amplification_add_up_to_it() {
+        let programs = |host, cleaning| {
+            BTreeMap::from([("host".to_string(), host), ("cleaning".to_string(), cleaning)])
+        };
+        assert_eq!(parts(2.0, &programs(5, 5)), " = 1 + 1.000 for cleaning");
+        // A buffer absorbed three of four pages.
+        assert_eq!(parts(0.4, &programs(25, 15)), " = 0.250 + 0.150 for cleaning");
+        assert_eq!(parts(1.0, &programs(5, 0)), "");
+    }
 
     #[test]
     fn groups_thousands() {
