@@ -20,7 +20,7 @@ pub use pools::{Pools, space};
 
 pub use report::{Numbers, equivalent_throughput, predicted_value, simulated_beside};
 pub use requests::{Access, Request, Requests};
-pub use run::{CountedPasses, repeat_passes, simulate_passes};
+pub use run::{CountedPasses, repeat_passes, simulate_passes, steady_passes};
 pub use simulated::SimulatedDrive;
 
 /// The reason why a prediction failed.

@@ -6,7 +6,7 @@ use super::{Pools, PredictError, Request, Requests, SimulatedDrive};
 use flashscope_block::Nanos;
 use flashscope_document::prediction::Passes;
 use flashscope_measure::{Progress, Step};
-use flashscope_model::trace::Total;
+use flashscope_model::trace::{Space, Total};
 
 /// The number of times that writes must cycle through the written and free pages, and through the log blocks, before counting
 /// starts.
@@ -63,6 +63,18 @@ impl CountedPasses {
             }
         }
     }
+}
+
+/// Returns passes for a simulation beside `passes`, in which the host writes `pages` pages. Before they count, it has written all
+/// logical and free pages of `space` as often as before a prediction by a model.
+#[must_use]
+pub fn steady_passes(passes: Passes, pages: u64, space: Space) -> Passes {
+    let turn = f64::from(space.logical_blocks) + f64::from(space.free_blocks);
+    let pass = ratio(pages.max(1), u64::from(passes.counted.max(1)));
+    let warm_up = TURNS * turn * f64::from(space.pages_per_block) / pass;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let warm_up = warm_up.ceil() as u32;
+    Passes { warm_up, ..passes }
 }
 
 /// Makes the same passes on other pools and returns the totals of the counted passes.

@@ -118,11 +118,14 @@ impl SimDevice {
         let interface = &profile.interface;
         let costs =
             Costs { request: interface.request_overhead, per_kib: interface.transfer_per_kib };
+        let capacity = u64::from(layout.logical_pages()) * page_size;
+        let groups = Groups::new(&profile.groups, capacity);
+        let has_plain_lane = lane::is_in(interface, &layout, groups.as_ref());
         Ok(SimDevice {
             info: DeviceInfo {
                 name: name.into(),
                 kind: DeviceKind::Sim,
-                capacity: Bytes(u64::from(layout.logical_pages()) * page_size),
+                capacity: Bytes(capacity),
                 logical_block: interface.logical_block,
                 queue_depth: interface.queue_depth,
                 model: Some(profile.model.clone()),
@@ -139,12 +142,12 @@ impl SimDevice {
             distinguishes_zeros: layout.timing.distinguishes_zeros(),
             long: layout.logs.long,
             largest_request: interface.largest_request.0,
-            groups: Groups::new(&profile.groups, u64::from(layout.logical_pages()) * page_size),
+            groups,
             ftl: (layout.ftl.new)(&layout, &mut nand),
             nand,
             trims: layout.ftl.trims(),
             cached: layout.cache.is_some(),
-            has_plain_lane: lane::is_in(profile, &layout),
+            has_plain_lane,
             cache: Cache::new(&layout),
             interface: Interface::new(costs),
             host_pages_read: 0,

@@ -3,11 +3,9 @@ use flashscope_measure::{Phase, Progress};
 
 /// Receives the progress and the measured IOs of a simulation. `()` ignores all of them.
 pub trait Hooks: Progress {
-    /// Called when a phase begins: the fill, the warm-up, the measurement, each also if it is empty.
-    fn phase(&mut self, _phase: Phase) {}
-
-    /// Called when the measurement begins, with the drive's clock.
-    fn begin(&mut self, _now: Nanos) {}
+    /// Called when a phase begins, with the drive's clock: the fill, the warm-up, the measurement, each
+    /// also if it is empty.
+    fn begin(&mut self, _phase: Phase, _now: Nanos) {}
 
     /// True if [`Hooks::each`] is to be called, which takes time.
     fn wants_each(&self) -> bool {

@@ -142,13 +142,12 @@ struct Callbacks<'a> {
 
 impl Callbacks<'_> {
     fn begin(&mut self, phase: Phase, now: Nanos) {
-        self.hooks.phase(phase);
+        self.hooks.begin(phase, now);
         if phase != Phase::Measure {
             return;
         }
         self.glances.iter().for_each(Glances::measure);
         self.watch.restart(now);
-        self.hooks.begin(now);
     }
 
     fn progress(&mut self, phase: Phase, done: u64, total: u64) {

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_block::{Io, Nanos, Op};
 use flashscope_document::SimulationStatus;
-use flashscope_measure::{Progress, Step, WarmUp};
+use flashscope_measure::{Phase, Progress, Step, WarmUp};
 use flashscope_sim::{Drive, Profile};
 
 use super::*;
@@ -62,8 +62,8 @@ impl Progress for EventCounter<'_> {
 }
 
 impl Hooks for EventCounter<'_> {
-    fn begin(&mut self, _now: Nanos) {
-        self.begun += 1;
+    fn begin(&mut self, phase: Phase, _now: Nanos) {
+        self.begun += u32::from(phase == Phase::Measure);
     }
 
     fn wants_each(&self) -> bool {

@@ -15,7 +15,7 @@ use flashscope_model::trace::Space;
 use flashscope_predict::validation::{Factors, Stratum};
 use flashscope_predict::{
     Cost, InterpolatedModel, Point, SimulatedDrive, equivalent_throughput, modelled_ftl,
-    predicted_value,
+    predicted_value, steady_passes,
 };
 use flashscope_result::ResultFolder;
 use flashscope_sim::Profile;
@@ -24,9 +24,6 @@ use super::args::{DRIVE_OF_GRID, LikeArg};
 use super::request::profile;
 use super::{AddressSpace, PredictArgs, cases, failure};
 use crate::{Failure, Progress, usage};
-
-/// The number of times that a simulated host writes all pages before the comparison counts.
-const WARM_UP_TURNS: u64 = 3;
 
 /// The assumed size of an erase block if the drive does not report it.
 const BLOCK: Bytes = Bytes(1 << 20);
@@ -147,16 +144,6 @@ fn not_simulated(grid: &Grid) -> Failure {
         "--compare simulates a drive, but `{}` is none: name its twin or a profile of the same size with --drive",
         grid.device.name
     ))
-}
-
-/// Returns passes for a simulation that is steady: before it counts, the host has written all logical and free pages as often as
-/// before a prediction by a model.
-fn steady_passes(passes: Passes, pages: u64, space: Space) -> Passes {
-    let turn =
-        u64::from(space.logical_blocks + space.free_blocks) * u64::from(space.pages_per_block);
-    let pass = (pages / u64::from(passes.counted.max(1))).max(1);
-    let warm_up = (WARM_UP_TURNS * turn).div_ceil(pass);
-    Passes { warm_up: u32::try_from(warm_up).unwrap_or(u32::MAX), ..passes }
 }
 
 /// Builds the model that interpolates a grid, and returns the name of the assumed FTL with it.

@@ -134,10 +134,6 @@ impl Progress for SimulationHooks<'_, '_> {
 }
 
 impl Hooks for SimulationHooks<'_, '_> {
-    fn phase(&mut self, _phase: Phase) {
-        self.times.mark();
-    }
-
     fn wants_each(&self) -> bool {
         self.each.is_some()
     }
@@ -148,8 +144,9 @@ impl Hooks for SimulationHooks<'_, '_> {
         }
     }
 
-    fn begin(&mut self, now: Nanos) {
-        if let Some(events) = &self.events {
+    fn begin(&mut self, phase: Phase, now: Nanos) {
+        self.times.mark();
+        if let (Phase::Measure, Some(events)) = (phase, &self.events) {
             events.lock().restart(now);
         }
     }

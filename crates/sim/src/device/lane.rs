@@ -8,17 +8,17 @@ use super::SimDevice;
 use super::groups::Groups;
 use crate::ftl::{Ftl, Slice};
 use crate::nand::Lpn;
-use crate::setup::{Layout, Profile};
+use crate::setup::{HostInterface, Layout};
 
 /// Returns true if a drive has a plain lane: it has no buffer, no queues of flash commands and no
 /// groups, and a logical page is one part of a request.
-pub(super) fn is_in(profile: &Profile, layout: &Layout) -> bool {
-    let (interface, geometry) = (&profile.interface, &layout.geometry);
+pub(super) fn is_in(interface: &HostInterface, layout: &Layout, groups: Option<&Groups>) -> bool {
+    let geometry = &layout.geometry;
     let page = u64::from(geometry.logical_page_size);
     let largest = interface.largest_request.0;
     !layout.cache.is_some()
         && layout.queues.is_none()
-        && Groups::new(&profile.groups, u64::MAX).is_none()
+        && groups.is_none()
         && geometry.element_page() <= page
         && page.is_multiple_of(interface.logical_block.0)
         && (largest == 0 || page <= largest)

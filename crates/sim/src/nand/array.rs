@@ -389,25 +389,12 @@ impl Array {
         Ok(done)
     }
 
-    /// Does the same as [`Array::program`] for one logical page of the host, if
-    /// [`Array::is_plain_now`].
+    /// Does the same as [`Array::program`] for one logical page, if [`Array::is_plain_now`].
     ///
     /// # Errors
     /// If the command is illegal.
     #[inline]
-    pub(crate) fn program_host_page(
-        &mut self,
-        place: Place,
-        slot: Slot,
-        entry: Entry,
-        at: Nanos,
-    ) -> Result<Nanos, Illegal> {
-        self.program_plain(place, slot, entry, at, Cause::Host)
-    }
-
-    /// Does the same as [`Array::program`] for an array that [`Array::is_plain`].
-    #[inline]
-    fn program_plain(
+    pub(crate) fn program_plain(
         &mut self,
         place: Place,
         slot: Slot,

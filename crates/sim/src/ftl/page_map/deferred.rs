@@ -7,8 +7,8 @@
 
 use flashscope_block::Nanos;
 
-use super::{MapStorage, NOWHERE, PageMap};
-use crate::gc::VictimPolicy;
+use super::{MapStorage, PageMap};
+use crate::ftl::Ftl;
 use crate::memory::prefetch;
 use crate::nand::{Array, Lpn, Slot};
 
@@ -91,12 +91,7 @@ impl<M: MapStorage> PageMap<M> {
     fn expect_supersede(&mut self, nand: &Array) {
         let write = self.deferred.nth(self.deferred.fetched);
         self.deferred.fetched += 1;
-        let before = self.map[write.lpn.0 as usize];
-        if before != NOWHERE {
-            let slot = Slot(before - 1);
-            nand.expect_supersede(slot);
-            self.policy.expect_supersede(nand.geometry().block(slot));
-        }
+        self.expect_data(nand, write.lpn);
     }
 
     #[inline]

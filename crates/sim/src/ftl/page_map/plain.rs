@@ -4,9 +4,9 @@
 use flashscope_block::{Errno, Nanos};
 
 use super::lane::{Front, Frontier};
-use super::{MapStorage, NOWHERE, PageMap};
+use super::{MapStorage, PageMap};
 use crate::ftl::Slice;
-use crate::nand::{Array, Entry};
+use crate::nand::{Array, Cause, Entry};
 use crate::setup::Layout;
 
 /// Returns true if writes of whole host pages may take the short way on a drive of this layout.
@@ -45,14 +45,10 @@ impl<M: MapStorage> PageMap<M> {
         self.stamp = self.next_stamp(nand);
         let entry = Entry { lpn: slice.lpn, stamp: self.stamp, zero: false };
         let slot = nand.geometry().slot(frontier.block, frontier.next);
-        let done = nand.program_host_page(frontier.place, slot, entry, at)?;
-        self.programmed = self.programmed.max(done);
+        let done = nand.program_plain(frontier.place, slot, entry, at, Cause::Host)?;
         self.advance(nand, front, 1, entry.stamp.into(), done);
         self.prefetch_victim(nand, lane);
-        let before = std::mem::replace(&mut self.map[slice.lpn.0 as usize], slot.0 + 1);
-        if before != NOWHERE {
-            self.supersede(nand, lane, before, done);
-        }
+        self.put(nand, lane, slice.lpn, slot, done);
         Ok(self.completion_time(nand, front, slot, done))
     }
 
