@@ -11,6 +11,7 @@ use std::hint::black_box;
 use flashscope_benches::{cpu_time, verdict};
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_sim::SimDevice;
+use flashscope_sim::observe::{KINDS, Watch};
 use flashscope_stats::Summary;
 
 const PAGE: u64 = 4096;
@@ -49,6 +50,10 @@ const AHEAD: usize = 16;
 /// The arguments of child processes, which give each case its own memory.
 const CASE: &str = "case";
 const SIZE: &str = "size";
+const OBSERVERS: &str = "observers";
+/// The largest time per IO with one observer and with all of them, as a multiple of the time
+/// without.
+const OBSERVER_LIMITS: [f64; 2] = [1.15, 1.5];
 /// The sizes of drives, in GiB of flash.
 const SIZES: [u64; 6] = [1, 4, 16, 64, 256, 1024];
 
@@ -58,6 +63,7 @@ fn main() {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [CASE, index] => return case(&CASES[index.parse::<usize>().expect("an index")]),
         [SIZE, gib] => return size(gib.parse().expect("a size")),
+        [OBSERVERS, name] => return observed(name),
         _ => {}
     }
     let selected =
@@ -71,6 +77,11 @@ fn main() {
         CASES.iter().enumerate().filter(|(_, case)| selected(case.name))
     {
         child(name, &[CASE, &index.to_string()]);
+    }
+    if selected(OBSERVERS) {
+        println!("\nobservers       time of an IO   limit");
+        let names = KINDS.iter().map(|kind| kind.name).filter(|name| *name != "events");
+        names.chain([ALL]).for_each(|name| child(name, &[OBSERVERS, name]));
     }
     if selected("sizes") {
         println!("\nsize     million/s   bare loop  share   B/page   memory GiB");
@@ -255,6 +266,35 @@ fn case(Case { name, fields, op, limit }: &Case) {
         ios / bare,
         ios * flash as f64 / (done.host_pages_written + done.host_pages_read) as f64,
     );
+}
+
+/// The name that stands for all observers.
+const ALL: &str = "all";
+
+/// Prints the time of an IO with an observer as a multiple of the time without. Both are the best of
+/// alternating intervals on one drive.
+fn observed(name: &str) {
+    let mut run = Run::new(16, "persistence.map=nv-ram");
+    let mut watch = Watch::default();
+    match name {
+        ALL => watch.add_all(&mut run.drive),
+        _ => assert!(watch.add(name, &mut run.drive), "no observer {name}"),
+    }
+    let switch = run.drive.observer_switch();
+    switch.set(false);
+    run.fill();
+    run.execute(Op::Write, 2 * run.pages);
+    let mut best = [f64::MAX; 2];
+    for interval in 0..24 {
+        let nth = interval % 2;
+        switch.set(nth == 1);
+        let start = seconds();
+        run.execute(Op::Write, 1_000_000);
+        best[nth] = best[nth].min(seconds() - start);
+    }
+    black_box(watch.report(run.drive.now()));
+    let (ratio, limit) = (best[1] / best[0], OBSERVER_LIMITS[usize::from(name == ALL)]);
+    println!("{name:<15} {ratio:>12.2} x {limit:>7} {}", verdict(ratio <= limit));
 }
 
 fn size(gib: u64) {

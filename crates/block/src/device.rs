@@ -198,7 +198,10 @@ pub trait Device {
     /// Announces the IOs that will probably be submitted next, `near`, and after them `far`. A
     /// simulated drive then fetches their state into the processor's cache. The fetch takes two
     /// steps, so each IO should be announced twice: first far, then near. This changes no answer.
-    fn expect(&self, _near: &[Io], _far: &[Io]) {}
+    ///
+    /// After the last [`Device::round_trip`] of a series, announce that no IO follows: a simulated
+    /// drive reports the events of round trips to its observers only here, many at once.
+    fn expect(&mut self, _near: &[Io], _far: &[Io]) {}
 
     /// Submits an IO that is due, and waits for its answer. No other IO may be in flight. Returns
     /// `None` if the drive does not answer: see [`Device::complete`].
@@ -269,7 +272,7 @@ impl<D: Device + ?Sized> Device for Box<D> {
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
         (**self).complete(until)
     }
-    fn expect(&self, near: &[Io], far: &[Io]) {
+    fn expect(&mut self, near: &[Io], far: &[Io]) {
         (**self).expect(near, far);
     }
     fn round_trip(&mut self, io: &Io) -> Option<Completion> {

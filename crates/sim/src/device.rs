@@ -18,7 +18,7 @@ use crate::counters::Counters;
 use crate::ftl::{AnyFtl, Ftl, Health};
 use crate::interface::{Costs, Interface, Request};
 use crate::nand::{Array, BlockId, Lpn, Page, QueueEvent, Stamp, later};
-use crate::observe::{Observer, ObserverHandle, ObserverSwitch};
+use crate::observe::{Notice, Observer, ObserverHandle, ObserverSwitch};
 use crate::setup::{Profile, ProfileError};
 
 /// A simulated SSD on virtual time, which advances only in [`Device::complete`] and
@@ -236,6 +236,7 @@ impl SimDevice {
     /// Attaches an observer, and returns a handle that gives access to its report.
     pub fn observe<O: Observer + 'static>(&mut self, observer: O) -> ObserverHandle<O> {
         self.heed();
+        self.nand.deliver();
         let observed = ObserverHandle::new(observer);
         self.nand.observe(Box::new(observed.clone()));
         observed
@@ -246,7 +247,7 @@ impl SimDevice {
         self.nand.observer_switch().clone()
     }
 
-    /// Pauses or resumes the observers if their switch has just changed.
+    /// Pauses, resumes or restarts the observers if their switch asks for it.
     #[inline]
     fn heed(&mut self) {
         if self.nand.observers_changed() {
@@ -256,11 +257,17 @@ impl SimDevice {
 
     #[cold]
     fn heed_news(&mut self) {
-        if self.nand.update_observed() {
-            let mut observers = std::mem::take(self.nand.observers());
+        self.nand.deliver();
+        let mut observers = std::mem::take(self.nand.observers());
+        let resumes = self.nand.observer_switch().is_enabled() && !self.nand.is_observed();
+        if resumes {
             observers.iter_mut().for_each(|observer| observer.resume(self));
-            *self.nand.observers() = observers;
         }
+        if let Some(now) = self.nand.observer_switch().take_restart() {
+            observers.iter_mut().for_each(|observer| observer.restart(now));
+        }
+        *self.nand.observers() = observers;
+        self.nand.update_observed();
     }
 
     /// Returns the logical page of the first byte of an IO, which may be beyond the drive.
@@ -366,10 +373,12 @@ impl Device for SimDevice {
         if self.queued {
             self.nand.end_request();
         }
+        self.nand.deliver();
     }
 
     #[inline]
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
+        self.heed();
         // Without a request in flight or a limit, the clock stands still.
         if self.queued && (until != Nanos::MAX || self.interface.in_flight() > 0) {
             self.advance(until);
@@ -388,12 +397,15 @@ impl Device for SimDevice {
             if completion.io.op == Op::Read {
                 self.end_read();
             }
-            self.nand.notify(|observer| observer.request(completion));
+            self.nand.notify(|| Notice::Request(*completion));
         }
+        self.nand.deliver();
         completion
     }
 
-    fn expect(&self, near: &[Io], far: &[Io]) {
+    fn expect(&mut self, near: &[Io], far: &[Io]) {
+        self.heed();
+        self.nand.deliver();
         near.iter().for_each(|io| self.ftl.expect_data(&self.nand, self.first_page(io)));
         far.iter().for_each(|io| self.ftl.expect(self.first_page(io)));
     }

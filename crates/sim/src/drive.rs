@@ -105,7 +105,7 @@ impl Device for Drive {
         }
     }
 
-    fn expect(&self, near: &[Io], far: &[Io]) {
+    fn expect(&mut self, near: &[Io], far: &[Io]) {
         match self {
             Drive::One(drive) => drive.expect(near, far),
             Drive::Raid0(array, _) => array.expect(near, far),

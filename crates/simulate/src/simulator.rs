@@ -105,7 +105,7 @@ impl Simulator {
         let glances = drive.only().map(|device| Glances::new(device.observer_switch()));
         let heat_map = pictures.then(|| HeatMap::new(3, HEAT_MAP_STRETCHES));
         let counts = pictures || hooks.wants_each();
-        let callbacks = RefCell::new(Callbacks { hooks, watch: &watch, glances, heat_map });
+        let callbacks = RefCell::new(Callbacks { hooks, glances, heat_map });
         let session = Session {
             device: &mut drive,
             load,
@@ -135,7 +135,6 @@ impl Simulator {
 /// Fans simulation events out to hooks, observers and the heat map.
 struct Callbacks<'a> {
     hooks: &'a mut dyn Hooks,
-    watch: &'a Watch,
     glances: Option<Glances>,
     heat_map: Option<HeatMap>,
 }
@@ -143,11 +142,9 @@ struct Callbacks<'a> {
 impl Callbacks<'_> {
     fn begin(&mut self, phase: Phase, now: Nanos) {
         self.hooks.begin(phase, now);
-        if phase != Phase::Measure {
-            return;
+        if phase == Phase::Measure {
+            self.glances.iter().for_each(|glances| glances.measure(now));
         }
-        self.glances.iter().for_each(Glances::measure);
-        self.watch.restart(now);
     }
 
     fn progress(&mut self, phase: Phase, done: u64, total: u64) {

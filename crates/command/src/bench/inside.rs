@@ -6,7 +6,7 @@ use flashscope_measure::Observer;
 use flashscope_result::activity::{Activities, Activity};
 use flashscope_result::{Error, ResultFolder};
 use flashscope_sim::Drive;
-use flashscope_sim::observe::{self, Glances, Observer as _, ObserverHandle};
+use flashscope_sim::observe::{self, Glances, ObserverHandle};
 
 use super::ahead::Ahead;
 
@@ -87,8 +87,7 @@ impl Observer for Keeper<'_> {
     ) {
         self.began = now;
         if let Some(inside) = &self.inside {
-            inside.glances.measure();
-            inside.observed.lock().restart(now);
+            inside.glances.measure(now);
         }
         self.ahead.run_started(benchmark, experiment, run, now);
     }

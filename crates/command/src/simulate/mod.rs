@@ -20,7 +20,7 @@ use flashscope_drive::guard::create_output;
 use flashscope_drive::{Clock, OpenError};
 use flashscope_measure::Phase;
 use flashscope_result::SimulationFolder;
-use flashscope_sim::observe::{Events, Observer, ObserverHandle, Window};
+use flashscope_sim::observe::{Events, ObserverHandle, Window};
 use flashscope_simulate::{
     Error, Hooks, Simulation, SimulationRequest, SimulationResult, Simulator, Work,
 };
@@ -144,11 +144,8 @@ impl Hooks for SimulationHooks<'_, '_> {
         }
     }
 
-    fn begin(&mut self, phase: Phase, now: Nanos) {
+    fn begin(&mut self, _phase: Phase, _now: Nanos) {
         self.times.mark();
-        if let (Phase::Measure, Some(events)) = (phase, &self.events) {
-            events.lock().restart(now);
-        }
     }
 }
 

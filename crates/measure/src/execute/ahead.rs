@@ -18,6 +18,17 @@ pub(super) fn execute_alone<D: Device + ?Sized, S: Stream, E>(
     device: &mut D,
     stream: &mut S,
     stop: &AtomicBool,
+    each: impl FnMut(&D, &Completion) -> Result<(), E>,
+) -> Result<RunEnd, E> {
+    let ended = execute_drawn(device, stream, stop, each);
+    device.expect(&[], &[]);
+    ended
+}
+
+fn execute_drawn<D: Device + ?Sized, S: Stream, E>(
+    device: &mut D,
+    stream: &mut S,
+    stop: &AtomicBool,
     mut each: impl FnMut(&D, &Completion) -> Result<(), E>,
 ) -> Result<RunEnd, E> {
     let mut drawn: VecDeque<Io> = VecDeque::with_capacity(2 * STEP);

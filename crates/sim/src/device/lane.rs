@@ -8,6 +8,7 @@ use super::SimDevice;
 use super::groups::Groups;
 use crate::ftl::{Ftl, Slice};
 use crate::nand::Lpn;
+use crate::observe::Notice;
 use crate::setup::{HostInterface, Layout};
 
 /// Returns true if a drive has a plain lane: it has no buffer, no queues of flash commands and no
@@ -74,6 +75,8 @@ impl SimDevice {
             },
         };
         self.now = self.now.max(completed);
-        Completion { io: *io, submitted, completed, result }
+        let completion = Completion { io: *io, submitted, completed, result };
+        self.nand.notify(|| Notice::Request(completion));
+        completion
     }
 }

@@ -60,6 +60,7 @@ impl SimDevice {
         recovery.done = self.nand.resume_queues(recovery.done);
         self.now = recovery.done;
         self.quiet_until = self.now;
+        self.nand.deliver();
         Ok(recovery)
     }
 

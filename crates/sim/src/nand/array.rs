@@ -19,7 +19,7 @@ use super::{
     Timing, Wiring, bad_blocks,
 };
 use crate::footprint::{Size, fixed, grown};
-use crate::observe::{Observer, ObserverSwitch};
+use crate::observe::{CommandKind, Notice, Observer, ObserverSwitch};
 
 pub use gathering::NOWHERE;
 use queued::QueuedArray;
@@ -60,6 +60,9 @@ pub struct Moves {
     pub copy_back: bool,
 }
 
+/// The number of events that are passed to observers at once.
+const NOTICES: usize = 64;
+
 /// The flash of a drive.
 ///
 /// A *unit* carries out one command at a time. It is a package, or, with interleaving, a die or a
@@ -85,6 +88,8 @@ pub struct Array {
     undo: Option<UndoLog>,
     block_lifetime: u32,
     observers: Vec<Box<dyn Observer>>,
+    /// The events that the observers have not received yet.
+    notices: Vec<Notice>,
     switch: ObserverSwitch,
     /// Is true if there were active observers when the request began.
     observed: bool,
@@ -148,6 +153,7 @@ impl Array {
             undo: None,
             block_lifetime: parts.reliability.block_lifetime,
             observers: Vec::new(),
+            notices: Vec::new(),
             switch: ObserverSwitch::new(),
             observed: false,
             plain: false,
@@ -173,10 +179,12 @@ impl Array {
         &self.switch
     }
 
-    /// Returns true if observers were switched on or off since [`Array::update_observed`].
+    /// Returns true if observers were switched on or off since [`Array::update_observed`], or a
+    /// restart is requested.
     #[inline]
     pub(crate) fn observers_changed(&self) -> bool {
-        !self.observers.is_empty() && self.switch.is_enabled() != self.observed
+        !self.observers.is_empty()
+            && (self.switch.is_enabled() != self.observed || self.switch.wants_restart())
     }
 
     /// Applies the state of the observer switch from now on. Returns true if there are active
@@ -190,7 +198,7 @@ impl Array {
     /// Reports the log block that the following merge commands concern.
     #[inline]
     pub(crate) fn notify_merge(&mut self, log: BlockId) {
-        self.notify(|observer| observer.merge(log));
+        self.notify(|| Notice::Merge(log));
     }
 
     /// Returns true if there are active observers.
@@ -199,11 +207,25 @@ impl Array {
         self.observed
     }
 
-    /// Calls `what` on each observer, if they are active.
+    /// Reports an event to the observers, if they are active. They receive it in
+    /// [`Array::deliver`] at the latest.
     #[inline]
-    pub(crate) fn notify(&mut self, what: impl Fn(&mut dyn Observer)) {
+    pub(crate) fn notify(&mut self, notice: impl FnOnce() -> Notice) {
         if self.observed {
-            self.observers.iter_mut().for_each(|observer| what(observer.as_mut()));
+            self.notices.push(notice());
+            if self.notices.len() >= NOTICES {
+                self.deliver();
+            }
+        }
+    }
+
+    /// Passes all events so far to the observers.
+    #[inline]
+    pub(crate) fn deliver(&mut self) {
+        if !self.notices.is_empty() {
+            let notices = &self.notices;
+            self.observers.iter_mut().for_each(|observer| observer.notices(notices));
+            self.notices.clear();
         }
     }
 
@@ -276,7 +298,10 @@ impl Array {
         self.blocks.check_read(page)?;
         self.counters.reads.count(cause, members.end - members.start);
         if self.plain {
-            return Ok(self.schedule.read_plain(self.schedule.place(page.block), at));
+            let place = self.schedule.place(page.block);
+            let span = self.schedule.read_plain(place, at);
+            self.notify_plain(CommandKind::Read, cause, page, at, span);
+            return Ok(span.done);
         }
         if let Some(queued) = &self.queued {
             queued.expect(page.block);
@@ -405,18 +430,19 @@ impl Array {
         let page = Page { block: self.geometry().block(slot), index: self.geometry().index(slot) };
         self.blocks.advance(page, 1)?;
         self.counters.programs.count(cause, 1);
-        let done = self.schedule.program_plain(place, at);
+        let span = self.schedule.program_plain(place, at);
+        self.notify_plain(CommandKind::Program, cause, page, at, span);
         self.blocks.fill(slot, entry);
-        Ok(done)
+        Ok(span.done)
     }
 
     /// Returns true if the fast path is equivalent: each program writes one logical page to one
-    /// page, never fails, and has no observers.
+    /// page and never fails, and no observer needs each command by itself.
     fn is_plain(&self) -> bool {
         self.can_relocate()
             && self.disturb.is_none()
             && self.schedule.is_plain()
-            && !self.observed
+            && !(self.observed && self.observers.iter().any(|one| one.needs_commands()))
             && self.queued.is_none()
             && self.undo.is_none()
             && self.slc.is_empty()

@@ -62,6 +62,13 @@ pub(super) struct Span {
     pub(super) done: Nanos,
 }
 
+impl Span {
+    /// Returns the span of a command that takes no time.
+    const fn point(at: Nanos) -> Span {
+        Span { start: at, done: at }
+    }
+}
+
 /// The parts of the array that commands on a block occupy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
@@ -313,6 +320,13 @@ impl Schedule {
         (unit as usize, bus as usize)
     }
 
+    /// Does the same as [`Schedule::parts`], as numbers for observers.
+    pub(super) fn numbers(&self, place: Place, member: u32) -> (u32, u32) {
+        let (unit, bus) = self.parts(place, member);
+        let number = |index: usize| u32::try_from(index).expect("fewer than blocks");
+        (number(unit), number(bus))
+    }
+
     /// Returns when a command submitted at `at` can start, considering its unit and the shared
     /// control pins of its gang. The command starts together with the gang's current command if
     /// both are of one kind and the current command has not started before `at`.
@@ -395,8 +409,7 @@ impl Schedule {
         mut one: impl FnMut(&mut Self, u32) -> Span,
     ) -> Span {
         if !self.timed {
-            let at = self.pass(at);
-            return Span { start: at, done: at };
+            return Span::point(self.pass(at));
         }
         let mut span = Span { start: Nanos::MAX, done: Nanos(0) };
         for member in members {
@@ -464,9 +477,9 @@ impl Schedule {
 
     /// Does the same as [`Schedule::program`] for a page with its data, if [`Schedule::is_plain`].
     #[inline]
-    pub(super) fn program_plain(&mut self, place: Place, at: Nanos) -> Nanos {
+    pub(super) fn program_plain(&mut self, place: Place, at: Nanos) -> Span {
         if !self.timed {
-            return self.pass(at);
+            return Span::point(self.pass(at));
         }
         let (unit, bus) = (place.unit as usize, place.package as usize);
         let start = at.max(self.units[unit]).max(self.buses[bus]);
@@ -474,14 +487,14 @@ impl Schedule {
         let done = later(in_register, self.timing.page_program);
         self.buses[bus] = in_register;
         self.units[unit] = done;
-        done
+        Span { start, done }
     }
 
     /// Does the same as [`Schedule::read`] for a page with its data, if [`Schedule::is_plain`].
     #[inline]
-    pub(super) fn read_plain(&mut self, place: Place, at: Nanos) -> Nanos {
+    pub(super) fn read_plain(&mut self, place: Place, at: Nanos) -> Span {
         if !self.timed {
-            return self.pass(at);
+            return Span::point(self.pass(at));
         }
         let (unit, bus) = (place.unit as usize, place.package as usize);
         let start = at.max(self.units[unit]);
@@ -489,7 +502,7 @@ impl Schedule {
         let done = later(read, self.timing.page_transfer);
         self.buses[bus] = done;
         self.units[unit] = done;
-        done
+        Span { start, done }
     }
 
     /// Schedules a command that occupies the units of these packages for `duration`, and no bus.
@@ -536,8 +549,8 @@ impl Schedule {
         later(read, program)
     }
 
-    /// Computes in one step the end of `count` reads from one block, each followed by a program to
-    /// another block. Returns `None` unless commands take no time, or both blocks are on one unit
+    /// Schedules in one step `count` reads from one block, each followed by a program to another
+    /// block. Returns the start of the first and the end of the last. Returns `None` unless commands take no time, or both blocks are on one unit
     /// and [`Schedule::is_plain`].
     #[inline]
     pub(super) fn moves_in_unit(
@@ -546,9 +559,9 @@ impl Schedule {
         to: Place,
         count: u32,
         at: Nanos,
-    ) -> Option<Nanos> {
+    ) -> Option<Span> {
         if !self.timed {
-            return Some(self.pass(at));
+            return Some(Span::point(self.pass(at)));
         }
         if from.unit != to.unit || !self.is_plain() {
             return None;
@@ -564,7 +577,7 @@ impl Schedule {
             later(read, Nanos(moved.saturating_add(each.saturating_mul(u64::from(count - 1)))));
         self.buses[bus] = Nanos(done.0.saturating_sub(page_program.0));
         self.units[unit] = done;
-        Some(done)
+        Some(Span { start: started, done })
     }
 
     /// Returns when all units become idle that hold the blocks from place `first` to place `last`.

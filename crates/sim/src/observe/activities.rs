@@ -1,4 +1,5 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use flashscope_block::{Device, Nanos};
 use schemars::JsonSchema;
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::longest::Longest;
 use super::sums::Sums;
-use super::{Command, CommandKind, Kind, Observer};
+use super::{Command, CommandKind, Kind, Observer, Relocation};
 use crate::SimDevice;
 use crate::footprint::{Size, grown};
 use crate::nand::{BlockId, Cause};
@@ -139,13 +140,14 @@ impl Activity {
         Nanos(self.end_ns.0.saturating_sub(self.start_ns.0))
     }
 
-    /// Creates an activity about `block` without any commands yet.
-    fn begun(kind: ActivityKind, block: BlockId, first: &Command) -> Activity {
+    /// Creates an activity about `block` without any commands yet. Its first commands are on `unit`
+    /// for this time.
+    const fn begun(kind: ActivityKind, block: BlockId, unit: u32, time: Range<Nanos>) -> Activity {
         Activity {
-            start_ns: first.start,
-            end_ns: first.done,
+            start_ns: time.start,
+            end_ns: time.end,
             kind,
-            unit: first.unit,
+            unit,
             block: block.0,
             pages_read: 0,
             pages_programmed: 0,
@@ -154,13 +156,18 @@ impl Activity {
     }
 
     fn add(&mut self, command: &Command) {
-        self.start_ns = self.start_ns.min(command.start);
-        self.end_ns = self.end_ns.max(command.done);
+        self.extend(command.start..command.done);
         match command.kind {
             CommandKind::Read => self.pages_read += 1,
             CommandKind::Program | CommandKind::CopyBack => self.pages_programmed += 1,
             CommandKind::Erase => self.blocks_erased += 1,
         }
+    }
+
+    /// Extends the activity to include `time`.
+    fn extend(&mut self, time: Range<Nanos>) {
+        self.start_ns = self.start_ns.min(time.start);
+        self.end_ns = self.end_ns.max(time.end);
     }
 
     /// Returns this activity with times relative to `begin`.
@@ -198,7 +205,7 @@ pub struct ActivitiesReport {
 pub struct Activities {
     from: Nanos,
     /// The blocks that are being emptied.
-    emptied: HashMap<BlockId, Activity>,
+    emptied: BTreeMap<BlockId, Activity>,
     /// The block that was last read, for each kind that empties blocks.
     source: [Option<BlockId>; ActivityKind::ALL.len()],
     /// The merge or map activity in progress, and its last command.
@@ -227,7 +234,7 @@ impl Activities {
     pub fn with_most(drive: &SimDevice, most: usize) -> Self {
         Activities {
             from: drive.now(),
-            emptied: HashMap::new(),
+            emptied: BTreeMap::new(),
             source: Default::default(),
             current: None,
             log: None,
@@ -272,6 +279,18 @@ impl Activities {
         }
     }
 
+    /// Adds the moves of pages out of a block to the activity that empties it.
+    fn move_out(&mut self, kind: ActivityKind, moves: &Relocation) {
+        let Relocation { from, start, unit, count, .. } = *moves;
+        self.source[kind as usize] = Some(from);
+        let begun = || Activity::begun(kind, from, unit, start..moves.done());
+        let piece = self.emptied.entry(from).or_insert_with(begun);
+        piece.kind = kind;
+        piece.extend(start..moves.done());
+        piece.pages_read += count;
+        piece.pages_programmed += count;
+    }
+
     /// Adds a command of an activity that empties a block.
     fn empty(&mut self, kind: ActivityKind, command: &Command) {
         let source = &mut self.source[kind as usize];
@@ -284,7 +303,7 @@ impl Activities {
         if command.kind != CommandKind::Erase {
             *source = Some(block);
         }
-        let begun = || Activity::begun(kind, block, command);
+        let begun = || Activity::begun(kind, block, command.unit, command.start..command.done);
         let piece = self.emptied.entry(block).or_insert_with(begun);
         // A block that was retired without an erase may be emptied again for another reason.
         piece.kind = kind;
@@ -307,7 +326,8 @@ impl Activities {
                 ActivityKind::MappingRead => command.block,
                 _ => self.log.unwrap_or(command.block),
             };
-            self.current = Some((Activity::begun(kind, block, command), *command));
+            let time = command.start..command.done;
+            self.current = Some((Activity::begun(kind, block, command.unit, time), *command));
         }
         if let Some((piece, last)) = &mut self.current {
             piece.add(command);
@@ -336,6 +356,20 @@ fn belongs(kind: ActivityKind, programmed: bool, last: &Command, command: &Comma
 }
 
 impl Observer for Activities {
+    fn needs_commands(&self) -> bool {
+        false
+    }
+
+    fn relocation(&mut self, relocation: &Relocation) {
+        match ActivityKind::of(relocation.cause) {
+            Some(kind) if kind.empties() => {
+                self.close();
+                self.move_out(kind, relocation);
+            }
+            _ => relocation.commands().for_each(|command| self.command(&command)),
+        }
+    }
+
     fn command(&mut self, command: &Command) {
         let Some(kind) = ActivityKind::of(command.cause) else { return self.close() };
         if kind.empties() {

@@ -5,9 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sums::Sums;
-use super::{Command, CommandKind, Kind, Observer};
+use super::{Command, CommandKind, Kind, Observer, Relocation};
 use crate::SimDevice;
-use crate::nand::Cause;
+use crate::arithmetic::Divisor;
+use crate::nand::{Cause, later};
 
 pub(super) const KIND: Kind = Kind {
     name: "amplification",
@@ -59,7 +60,7 @@ pub struct Amplification {
     from: Nanos,
     sums: Sums,
     /// Bytes of a logical page, and of a flash page.
-    pages: (u64, u64),
+    pages: (Divisor, u64),
 }
 
 impl Amplification {
@@ -67,7 +68,7 @@ impl Amplification {
     pub fn new(drive: &SimDevice) -> Self {
         let from = drive.now();
         let geometry = drive.nand().geometry();
-        let pages = (geometry.logical_page_size.into(), geometry.page_size.0);
+        let pages = (Divisor::new(geometry.logical_page_size.into()), geometry.page_size.0);
         Amplification { from, sums: Sums::new(from, HOST_BYTES + 1, BUCKETS), pages }
     }
 
@@ -91,22 +92,38 @@ impl Amplification {
     }
 }
 
+/// Returns the lane of commands of this kind and cause.
+const fn lane(kind: CommandKind, cause: Cause) -> usize {
+    let what = match kind {
+        CommandKind::Program | CommandKind::CopyBack => PROGRAMS,
+        CommandKind::Read => READS,
+        CommandKind::Erase => ERASES,
+    };
+    what * Cause::ALL.len() + cause as usize
+}
+
 impl Observer for Amplification {
+    fn needs_commands(&self) -> bool {
+        false
+    }
+
+    fn relocation(&mut self, relocation: &Relocation) {
+        let Relocation { cause, start, read, count, .. } = *relocation;
+        let (step, programs) = (relocation.step(), later(start, read));
+        self.sums.add_series((start, step, count), lane(CommandKind::Read, cause));
+        self.sums.add_series((programs, step, count), lane(CommandKind::Program, cause));
+    }
+
     fn command(&mut self, command: &Command) {
-        let what = match command.kind {
-            CommandKind::Program | CommandKind::CopyBack => PROGRAMS,
-            CommandKind::Read => READS,
-            CommandKind::Erase => ERASES,
-        };
-        self.sums.add(command.start, what * Cause::ALL.len() + command.cause as usize, 1);
+        self.sums.add(command.start, lane(command.kind, command.cause), 1);
     }
 
     fn request(&mut self, completion: &Completion) {
         let Completion { io, completed, result, .. } = completion;
-        if io.op == Op::Write && result.is_ok() {
+        if io.op == Op::Write && result.is_ok() && io.len.0 > 0 {
             let logical = self.pages.0;
-            let pages = io.end().0.div_ceil(logical) - io.offset.0 / logical;
-            self.sums.add(*completed, HOST_BYTES, pages * logical);
+            let pages = logical.quotient(io.end().0 - 1) + 1 - logical.quotient(io.offset.0);
+            self.sums.add(*completed, HOST_BYTES, pages * logical.value());
         }
     }
 

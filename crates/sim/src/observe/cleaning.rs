@@ -1,10 +1,10 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use flashscope_block::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Command, CommandKind, Kind, Observer, ratio};
+use super::{Command, CommandKind, Kind, Observer, Relocation, ratio};
 use crate::SimDevice;
 use crate::nand::{BlockId, Cause};
 
@@ -63,7 +63,7 @@ struct Victim {
 /// Observes the garbage collection of blocks.
 pub struct Cleaning {
     data_pages: u32,
-    under_way: HashMap<BlockId, Victim>,
+    under_way: BTreeMap<BlockId, Victim>,
     count: u64,
     pages_moved: u64,
     busy: u128,
@@ -79,7 +79,7 @@ impl Cleaning {
         let data_pages = drive.nand().geometry().data_pages();
         Cleaning {
             data_pages,
-            under_way: HashMap::new(),
+            under_way: BTreeMap::new(),
             count: 0,
             pages_moved: 0,
             busy: 0,
@@ -110,11 +110,15 @@ impl Cleaning {
         }
     }
 
-    /// Records that a page of `victim` is moved.
-    fn move_out(&mut self, victim: BlockId, command: &Command) {
+    /// Records that `pages` of `victim` are moved, the first from `begun` on.
+    fn move_out(&mut self, victim: BlockId, pages: u32, begun: Nanos) {
+        self.under_way.entry(victim).or_insert(Victim { pages: 0, begun }).pages += pages;
+    }
+
+    /// Records that a page is moved by a command on `victim`.
+    fn move_page(&mut self, victim: BlockId, command: &Command) {
         if command.member == 0 {
-            let begun = command.start;
-            self.under_way.entry(victim).or_insert(Victim { pages: 0, begun }).pages += 1;
+            self.move_out(victim, 1, command.start);
         }
     }
 
@@ -137,17 +141,30 @@ impl Cleaning {
 }
 
 impl Observer for Cleaning {
+    fn needs_commands(&self) -> bool {
+        false
+    }
+
+    fn relocation(&mut self, relocation: &Relocation) {
+        let Relocation { cause, from, count, start, .. } = *relocation;
+        if cause == Cause::Cleaning {
+            self.busy += u128::from(relocation.step().0) * u128::from(count);
+            self.pages_moved += u64::from(count);
+            self.move_out(from, count, start);
+        }
+    }
+
     fn command(&mut self, command: &Command) {
         if command.cause != Cause::Cleaning {
             return;
         }
         self.busy += u128::from(command.done.0 - command.start.0);
         match (command.kind, command.from) {
-            (CommandKind::Read, _) => self.move_out(command.block, command),
+            (CommandKind::Read, _) => self.move_page(command.block, command),
             (CommandKind::Program, _) => self.pages_moved += 1,
             (CommandKind::CopyBack, from) => {
                 self.pages_moved += 1;
-                self.move_out(from.unwrap_or(command.block), command);
+                self.move_page(from.unwrap_or(command.block), command);
             }
             (CommandKind::Erase, _) => self.erased(command),
         }

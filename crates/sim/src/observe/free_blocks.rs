@@ -2,7 +2,7 @@ use flashscope_block::{Device, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Curve, Kind, Observer};
+use super::{Curve, Kind, Observer, Relocation};
 use crate::SimDevice;
 
 pub(super) const KIND: Kind = Kind {
@@ -64,6 +64,12 @@ fn sum(lanes: &[u32]) -> u64 {
 }
 
 impl Observer for FreeBlocks {
+    fn needs_commands(&self) -> bool {
+        false
+    }
+
+    fn relocation(&mut self, _relocation: &Relocation) {}
+
     fn free_blocks(&mut self, lane: u32, free: u32, at: Nanos) {
         let lane = lane as usize;
         let before = std::mem::replace(&mut self.lanes[lane], free);

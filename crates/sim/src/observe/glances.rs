@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use flashscope_block::Nanos;
+
 use super::ObserverSwitch;
 
 /// The last 1/`PARTS` of the preparation is observed. Work in progress when the measurement begins
@@ -31,10 +33,11 @@ impl Glances {
         self.switch.set(total.saturating_sub(done) <= near);
     }
 
-    /// Switches the observers on for the measurement.
-    pub fn measure(&self) {
+    /// Switches the observers on for the measurement, and restarts them at its start, `now`.
+    pub fn measure(&self, now: Nanos) {
         self.last_done.set(0);
         self.switch.set(true);
+        self.switch.restart(now);
     }
 }
 
@@ -63,12 +66,12 @@ mod tests {
             glances.prepare(total, total);
             assert!(switch.is_enabled() && (total / PARTS..=most).contains(&seen), "{seen}");
             if step % 2 == 0 {
-                glances.measure();
+                glances.measure(Nanos(0));
             }
         }
         glances.prepare(1, total);
         assert!(!switch.is_enabled());
-        glances.measure();
+        glances.measure(Nanos(0));
         assert!(switch.is_enabled());
     }
 }

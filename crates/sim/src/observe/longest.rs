@@ -70,9 +70,9 @@ impl Longest {
         let mut counts = vec![0; stretches];
         self.pieces.iter().for_each(|piece| counts[stretch(piece.start_ns)] += 1);
         let quota = quota(&counts, self.most);
-        self.pieces.sort_unstable_by_key(|piece| {
-            (stretch(piece.start_ns), Reverse(piece.length()), *piece)
-        });
+        // The period takes a division, so it is computed once for each activity.
+        self.pieces
+            .sort_by_cached_key(|piece| (stretch(piece.start_ns), Reverse(piece.length()), *piece));
         let mut left = vec![quota; stretches];
         self.pieces.retain(|piece| {
             let left = &mut left[stretch(piece.start_ns)];

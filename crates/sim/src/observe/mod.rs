@@ -14,6 +14,7 @@ mod events;
 mod free_blocks;
 mod glances;
 mod longest;
+mod notice;
 mod sums;
 mod switch;
 mod utilization;
@@ -40,6 +41,7 @@ pub use erases::{EraseReport, Histogram, LifetimeClasses, erases};
 pub use events::{Events, Window};
 pub use free_blocks::{FreeBlocks, FreeBlocksReport};
 pub use glances::Glances;
+pub use notice::{Notice, Relocation};
 pub use switch::ObserverSwitch;
 pub use utilization::{BusUse, ClassUse, CommandUse, UnitUse, Utilization, UtilizationReport};
 pub use wear_map::{UnitWear, WearMap, WearMapReport};
@@ -159,7 +161,41 @@ pub(crate) fn footprint(layout: &Layout) -> Size {
 ///
 /// An observer receives events from the moment it is attached, none of earlier commands. It also
 /// receives commands that a power cut undoes later.
+///
+/// Events arrive in order, but not at once: at the latest at the end of a `submit` or `complete`,
+/// or at the next `expect` after a `round_trip`: see [`flashscope_block::Device::expect`].
 pub trait Observer: Send {
+    /// Receives the events since the last call, in order.
+    fn notices(&mut self, notices: &[Notice]) {
+        notices.iter().for_each(|notice| self.notice(notice));
+    }
+
+    /// Passes an event to its method.
+    #[inline]
+    fn notice(&mut self, notice: &Notice) {
+        match notice {
+            Notice::Command(command) => self.command(command),
+            Notice::Relocation(relocation) => self.relocation(relocation),
+            Notice::Suspension(command, time) => self.suspension(command, time.clone()),
+            Notice::Request(completion) => self.request(completion),
+            Notice::Merge(log) => self.merge(*log),
+            Notice::FreeBlocks { lane, free, at } => self.free_blocks(*lane, *free, *at),
+        }
+    }
+
+    /// Returns true if the observer needs each command by itself, with its page. The drive then
+    /// executes every command by itself, which takes several times as long. Otherwise the drive may
+    /// report relocations.
+    fn needs_commands(&self) -> bool {
+        true
+    }
+
+    /// Receives the commands of a relocation, if no observer of the drive needs each command by
+    /// itself.
+    fn relocation(&mut self, relocation: &Relocation) {
+        relocation.commands().for_each(|command| self.command(&command));
+    }
+
     /// Receives an issued flash command. Its times may lie in the future of the drive's clock. For
     /// background work that is computed late, they may lie in the past. Commands of one unit
     /// arrive in order of time, except that the two planes of a pair may work at once.
@@ -213,24 +249,12 @@ impl<O> Clone for ObserverHandle<O> {
 }
 
 impl<O: Observer> Observer for ObserverHandle<O> {
-    fn command(&mut self, command: &Command) {
-        self.lock().command(command);
+    fn notices(&mut self, notices: &[Notice]) {
+        self.lock().notices(notices);
     }
 
-    fn suspension(&mut self, command: &Command, time: Range<Nanos>) {
-        self.lock().suspension(command, time);
-    }
-
-    fn request(&mut self, completion: &Completion) {
-        self.lock().request(completion);
-    }
-
-    fn merge(&mut self, log: BlockId) {
-        self.lock().merge(log);
-    }
-
-    fn free_blocks(&mut self, lane: u32, free: u32, at: Nanos) {
-        self.lock().free_blocks(lane, free, at);
+    fn needs_commands(&self) -> bool {
+        self.lock().needs_commands()
     }
 
     fn restart(&mut self, now: Nanos) {
@@ -280,11 +304,6 @@ macro_rules! registry {
             /// Attaches every observer that produces a report.
             pub fn add_all(&mut self, drive: &mut SimDevice) {
                 $(self.add($module::KIND.name, drive);)+
-            }
-
-            /// Restarts all observers: see [`Observer::restart`].
-            pub fn restart(&self, now: Nanos) {
-                $(if let Some(observed) = &self.$module { observed.lock().restart(now); })+
             }
 
             /// Returns the reports up to `until`, which must not be before the last answer.

@@ -15,6 +15,9 @@ pub(super) struct Sums {
     most: usize,
     /// The buckets, each a row of all lanes.
     values: Vec<u64>,
+    /// The bucket of the last amount, as times after `from`, and the index of its row. It spares
+    /// most amounts a division.
+    near: (Range<u64>, usize),
 }
 
 impl Sums {
@@ -27,7 +30,14 @@ impl Sums {
     /// least 2).
     pub(super) fn new(from: Nanos, lanes: usize, most: usize) -> Self {
         let lanes = lanes.max(1);
-        Sums { from, bucket: Nanos(1), lanes, most: most.max(2), values: vec![0; lanes] }
+        Sums {
+            from,
+            bucket: Nanos(1),
+            lanes,
+            most: most.max(2),
+            values: vec![0; lanes],
+            near: (0..1, 0),
+        }
     }
 
     /// Resets all sums, to begin at `from`.
@@ -42,8 +52,21 @@ impl Sums {
 
     /// Adds to a lane in the bucket of `at`. Earlier amounts go to the first bucket.
     pub(super) fn add(&mut self, at: Nanos, lane: usize, amount: u64) {
-        let nth = self.nth(at.0.saturating_sub(self.from.0));
-        self.values[nth * self.lanes + lane] += amount;
+        let row = self.row(at.0.saturating_sub(self.from.0));
+        self.values[row + lane] += amount;
+    }
+
+    /// Adds 1 to a lane at the time `first` and, after each `step`, again: `count` times in all.
+    pub(super) fn add_series(&mut self, series: (Nanos, Nanos, u32), lane: usize) {
+        let (first, step, count) = series;
+        let at = |nth: u32| first.0.saturating_add(step.0.saturating_mul(nth.into()));
+        let last = at(count.saturating_sub(1)).saturating_sub(self.from.0);
+        let row = self.row(first.0.saturating_sub(self.from.0));
+        if self.near.0.contains(&last) {
+            self.values[row + lane] += u64::from(count);
+        } else {
+            (0..count).for_each(|nth| self.add(Nanos(at(nth)), lane, 1));
+        }
     }
 
     /// Adds the duration of a span to a lane, divided over its buckets.
@@ -54,11 +77,11 @@ impl Sums {
             return;
         }
         // Creating the last bucket first fixes the bucket length.
-        self.nth(end - 1);
+        self.row(end - 1);
         while at < end {
-            let nth = self.nth(at);
-            let next = (at / self.bucket.0 + 1).saturating_mul(self.bucket.0).min(end);
-            self.values[nth * self.lanes + lane] += next - at;
+            let row = self.row(at);
+            let next = self.near.0.end.min(end);
+            self.values[row + lane] += next - at;
             at = next;
         }
     }
@@ -68,18 +91,29 @@ impl Sums {
         self.values.chunks(self.lanes).map(|row| row[lane]).collect()
     }
 
-    /// Returns the index of the bucket at the time `after` past the first, and creates it if
-    /// needed.
-    fn nth(&mut self, after: u64) -> usize {
+    /// Returns the index of the first value of the bucket at the time `after` past the first, and
+    /// creates the bucket if needed.
+    #[inline]
+    fn row(&mut self, after: u64) -> usize {
+        if self.near.0.contains(&after) {
+            return self.near.1;
+        }
+        self.find_row(after)
+    }
+
+    fn find_row(&mut self, after: u64) -> usize {
         while after / self.bucket.0 >= self.most as u64 {
             self.halve();
         }
         // The index is below `most`, which is a usize.
         let nth = usize::try_from(after / self.bucket.0).unwrap_or(usize::MAX);
-        if self.values.len() <= nth * self.lanes {
-            self.values.resize((nth + 1) * self.lanes, 0);
+        let row = nth * self.lanes;
+        if self.values.len() <= row {
+            self.values.resize(row + self.lanes, 0);
         }
-        nth
+        let start = after / self.bucket.0 * self.bucket.0;
+        self.near = (start..start.saturating_add(self.bucket.0), row);
+        row
     }
 
     fn halve(&mut self) {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sums::Sums;
-use super::{Command, CommandKind, Kind, Observer, ratio};
+use super::{Command, CommandKind, Kind, Notice, Observer, Relocation, class, ratio};
 use crate::SimDevice;
 use crate::footprint::{Size, fixed, grown};
 use crate::nand::Cause;
@@ -149,6 +149,14 @@ impl Waits {
         }
     }
 
+    /// Adds commands that started in the interval, of which the last waited longest.
+    fn add_started(&mut self, count: u32, waited: u128, longest: Nanos) {
+        self.started += u64::from(count);
+        self.waiting += waited;
+        self.waited += waited;
+        self.longest = self.longest.max(longest);
+    }
+
     fn mean(&self) -> Option<f64> {
         (self.started > 0).then(|| ratio(self.waited, self.started.into()))
     }
@@ -162,7 +170,7 @@ struct ClassTotals {
 }
 
 /// A part of a command: from its start or resumption to its end or suspension.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Piece {
     command: Command,
     begin: Nanos,
@@ -234,6 +242,36 @@ impl Totals {
         class.waits.add(command, interval);
         tally.count += u64::from(interval.holds(command.start));
     }
+
+    /// Adds the commands of a relocation that lies within the interval.
+    fn add_relocation(&mut self, moves: &Relocation) {
+        let Relocation { cause, unit: lane, bus, count, at, start, .. } = *moves;
+        let times = u128::from(count);
+        // The reads entered the queue together, and a program follows its read at once.
+        let first = u128::from(start.0.saturating_sub(at.0));
+        let waited = first * times + u128::from(moves.step().0) * (times * (times - 1) / 2);
+        let longest = Nanos(moves.start_of(count - 1).0.saturating_sub(at.0));
+        let unit = &mut self.units[lane as usize];
+        let kinds = [
+            (CommandKind::Read, moves.read, waited, longest),
+            (CommandKind::Program, moves.program, 0, Nanos(0)),
+        ];
+        for (kind, time, waited, longest) in kinds {
+            let busy = u128::from(time.0) * times;
+            let tally = &mut unit.commands[kind as usize][cause as usize];
+            tally.time += busy;
+            tally.count += u64::from(count);
+            let class = &mut self.classes[class(kind, cause) as usize];
+            class.busy += busy;
+            class.waits.add_started(count, waited, longest);
+            unit.waits.add_started(count, waited, longest);
+        }
+        let begins = start.max(unit.end);
+        unit.end = unit.end.max(moves.done());
+        unit.busy += u128::from(unit.end.0.saturating_sub(begins.0));
+        self.buses[bus as usize] += 2 * u128::from(moves.transfer.0) * times;
+        self.over_time.spread(begins..unit.end, lane as usize);
+    }
 }
 
 /// Adds up the busy time of units and buses. Unfinished commands are kept separately until the
@@ -283,7 +321,10 @@ impl Utilization {
     pub fn report(&self, until: Nanos) -> UtilizationReport {
         let interval = Interval { from: self.from, until: until.max(self.clock) };
         let mut totals = self.totals.clone();
-        self.pending.iter().flatten().for_each(|piece| totals.add(piece, interval));
+        for piece in self.pending.iter().flatten() {
+            let is_over = piece.end <= self.clock;
+            totals.add(piece, if is_over { self.open_interval() } else { interval });
+        }
         let length = u128::from(interval.until.0 - interval.from.0);
         let units =
             totals.units.iter().zip(&self.packages).enumerate().map(|(nth, (unit, package))| {
@@ -349,25 +390,63 @@ impl Utilization {
         resumed.filter(|at| *at > command.start).unwrap_or(command.start)
     }
 
+    /// Returns the interval so far, with an end that is not known yet.
+    fn open_interval(&self) -> Interval {
+        Interval { from: self.from, until: Nanos::MAX }
+    }
+
     fn keep(&mut self, piece: Piece) {
-        let interval = Interval { from: self.from, until: Nanos::MAX };
-        let pending = &mut self.pending[piece.command.unit as usize];
-        pending.push_back(piece);
-        while let Some(done) = pending.front().filter(|piece| piece.end <= self.clock) {
-            self.totals.add(done, interval);
-            pending.pop_front();
+        let unit = piece.command.unit as usize;
+        if self.pending[unit].is_empty() && piece.end <= self.clock {
+            return self.totals.add(&piece, self.open_interval());
+        }
+        self.pending[unit].push_back(piece);
+        self.settle(unit);
+    }
+
+    /// Adds up the commands of a unit that the clock has passed.
+    fn settle(&mut self, unit: usize) {
+        let interval = self.open_interval();
+        while let Some(piece) = self.pending[unit].front().filter(|piece| piece.end <= self.clock) {
+            self.totals.add(piece, interval);
+            self.pending[unit].pop_front();
         }
     }
 }
 
 impl Observer for Utilization {
+    fn notices(&mut self, notices: &[Notice]) {
+        // Commands that are done by the last of these answers need not be kept.
+        let answers = notices.iter().filter_map(|notice| match notice {
+            Notice::Request(completion) => Some(completion.completed),
+            _ => None,
+        });
+        self.clock = answers.fold(self.clock, Nanos::max);
+        notices.iter().for_each(|notice| self.notice(notice));
+    }
+
+    fn needs_commands(&self) -> bool {
+        false
+    }
+
+    fn relocation(&mut self, relocation: &Relocation) {
+        let is_known = self.pending[relocation.unit as usize].is_empty()
+            && self.from <= relocation.at
+            && relocation.done() <= self.clock;
+        if is_known {
+            self.totals.add_relocation(relocation);
+        } else {
+            relocation.commands().for_each(|command| self.command(&command));
+        }
+    }
+
     fn command(&mut self, command: &Command) {
         let begin = self.begin_of(command);
         self.keep(Piece { command: *command, begin, end: command.done, is_last: true });
     }
 
     fn suspension(&mut self, command: &Command, time: Range<Nanos>) {
-        let interval = Interval { from: self.from, until: Nanos::MAX };
+        let interval = self.open_interval();
         let class = &mut self.totals.classes[command.class() as usize];
         class.suspended += interval.part(time.start, time.end);
         let begin = self.begin_of(command);
@@ -380,6 +459,7 @@ impl Observer for Utilization {
     }
 
     fn restart(&mut self, now: Nanos) {
+        (0..self.pending.len()).for_each(|unit| self.settle(unit));
         (self.from, self.clock) = (now, self.clock.max(now));
         let fresh =
             |unit: &mut UnitTotals| *unit = UnitTotals { end: unit.end, ..Default::default() };

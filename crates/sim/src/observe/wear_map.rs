@@ -2,7 +2,7 @@ use flashscope_block::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Command, CommandKind, Kind, Observer};
+use super::{Command, CommandKind, Kind, Observer, Relocation};
 use crate::SimDevice;
 use crate::nand::BlockId;
 
@@ -117,6 +117,12 @@ fn number(blocks: usize) -> u32 {
 }
 
 impl Observer for WearMap {
+    fn needs_commands(&self) -> bool {
+        false
+    }
+
+    fn relocation(&mut self, _relocation: &Relocation) {}
+
     fn command(&mut self, command: &Command) {
         if command.kind == CommandKind::Erase && command.member == 0 {
             self.measured[command.block.0 as usize] += 1;

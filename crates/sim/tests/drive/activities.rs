@@ -327,8 +327,7 @@ fn observers_resumed_in_time_miss_nothing() {
                 drive.submit(&request(Op::Write, page * PAGE, 40 * PAGE, drive.now()));
             }
             let begins = drive.now() + Nanos::millis(2);
-            watch.restart(begins);
-            activities.lock().restart(begins);
+            drive.observer_switch().restart(begins);
             drain(&mut drive);
             work(&mut drive, 99);
             let now = drive.now();

@@ -2,7 +2,7 @@
 
 use flashscope_block::{Completion, Device, Io, Nanos, Op};
 use flashscope_sim::nand::BlockId;
-use flashscope_sim::observe::Amplification;
+use flashscope_sim::observe::{Observations, Observer, Relocation, Watch};
 use flashscope_sim::{Profile, SimDevice};
 use proptest::prelude::*;
 
@@ -98,15 +98,89 @@ fn a_drive_may_change_between_the_lane_and_the_general_path_at_any_time() {
     assert_eq!(state(&mut mixed), state(&mut oracle));
 }
 
+/// An observer that needs each command by itself, which keeps a drive from the lane.
+struct Single;
+
+impl Observer for Single {}
+
+/// A drive with every observer.
+struct Observed {
+    drive: SimDevice,
+    watch: Watch,
+}
+
+impl Observed {
+    fn new(profile: &Profile) -> Option<Observed> {
+        let mut drive = SimDevice::new("sim:observed", profile).ok()?;
+        let mut watch = Watch::default();
+        watch.add_all(&mut drive);
+        Some(Observed { drive, watch })
+    }
+
+    /// Executes the steps, restarts the observers after every 50, and returns the reports.
+    fn reports(&mut self, steps: &[Step]) -> Vec<Observations> {
+        let reports = steps.chunks(50).map(|batch| {
+            for step in batch {
+                let io = io(*step, &self.drive);
+                self.drive.round_trip(&io);
+            }
+            self.drive.expect(&[], &[]);
+            let report = self.watch.report(self.drive.now());
+            self.drive.observer_switch().restart(self.drive.now());
+            report
+        });
+        reports.collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #[test]
+    fn observers_report_the_same_of_the_lane_and_of_single_commands(
+        profile in (profiles(), any::<bool>(), 0u8..4)
+            .prop_map(|(profile, timed, kind)| {
+                let profile = if kind > 0 { plain(profile) } else { profile };
+                Profile { timed, ..profile }
+            }),
+        steps in prop::collection::vec((0u8..16, any::<u16>(), any::<u16>()), 1..800),
+    ) {
+        let Some(mut by_lane) = Observed::new(&profile) else { return Ok(()) };
+        let Some(mut oracle) = Observed::new(&profile) else { return Ok(()) };
+        oracle.drive.observe(Single);
+        prop_assert_eq!(by_lane.reports(&steps), oracle.reports(&steps));
+    }
+}
+
 #[test]
-fn observers_see_every_command_of_an_io_that_could_take_the_lane() {
+fn relocations_reach_observers_as_one_event() {
     let mut drive = drive(&one_pool(32));
-    let watched = drive.observe(Amplification::new(&drive));
-    for nth in 0..100 {
-        let io = request(Op::Write, nth * 4096, 4096, drive.now());
+    let counted = drive.observe(Relocations::default());
+    let mut random = fastrand::Rng::with_seed(32);
+    let pages = drive.info().capacity.0 / 4096;
+    for _ in 0..20 * pages {
+        let io = request(Op::Write, random.u64(..pages) * 4096, 4096, drive.now());
         drive.round_trip(&io).expect("it is answered");
     }
-    let report = watched.lock().report(drive.now());
-    assert_eq!(report.programs["host"].iter().sum::<u64>(), 100);
-    assert_eq!(report.host_bytes.iter().sum::<u64>(), 100 * 4096);
+    drive.expect(&[], &[]);
+    let Relocations { events, pages } = *counted.lock();
+    assert!(events > 0 && pages > 5 * events, "{pages} pages in {events} events");
+    assert_eq!(pages, drive.counters().flash.reads.cleaning);
+}
+
+/// Counts relocations and their pages.
+#[derive(Default)]
+struct Relocations {
+    events: u64,
+    pages: u64,
+}
+
+impl Observer for Relocations {
+    fn needs_commands(&self) -> bool {
+        false
+    }
+
+    fn relocation(&mut self, relocation: &Relocation) {
+        self.events += 1;
+        self.pages += u64::from(relocation.count);
+    }
 }

@@ -12,6 +12,7 @@ use crate::arithmetic::Divisor;
 use crate::footprint::{Size, fixed, grown};
 use crate::ftl::Health;
 use crate::nand::{Array, BlockId, Cause, Entry, Event, Fault, Lpn, NOWHERE, Page, Slot, Stamp};
+use crate::observe::Notice;
 use crate::setup::Layout;
 
 /// The blocks of an allocation pool.
@@ -225,7 +226,7 @@ impl Core {
     fn announce_free(&self, nand: &mut Array, pool: u32, at: Nanos) {
         if nand.is_observed() {
             let (free, at) = (self.free_in(pool), nand.known(at));
-            nand.notify(|observer| observer.free_blocks(pool, free, at));
+            nand.notify(|| Notice::FreeBlocks { lane: pool, free, at });
         }
     }
 

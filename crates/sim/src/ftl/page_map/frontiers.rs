@@ -7,6 +7,7 @@ use super::lane::{Front, Frontier, Role};
 use super::map_storage::MapStorage;
 use crate::gc::VictimPolicy;
 use crate::nand::{Array, BlockId, Cause, Entry, Fault, Slot, Stamp};
+use crate::observe::Notice;
 
 impl<M: MapStorage> PageMap<M> {
     /// Programs logical pages at the frontier `front`, opening a block if the frontier has none.
@@ -107,7 +108,7 @@ impl<M: MapStorage> PageMap<M> {
         if nand.is_observed() {
             let free = self.lanes[lane as usize].free_blocks();
             let at = nand.known(at);
-            nand.notify(|observer| observer.free_blocks(lane, free, at));
+            nand.notify(|| Notice::FreeBlocks { lane, free, at });
         }
     }
 

@@ -56,8 +56,8 @@ impl Array {
         Ok(done)
     }
 
-    /// Times and counts all copies at once. Returns `None` unless [`Array::is_plain`] and all
-    /// blocks are on one unit.
+    /// Times and counts all copies at once. Returns `None` unless [`Array::is_plain`], nothing is
+    /// observed, and all blocks are on one unit.
     fn gather_in_unit(
         &mut self,
         from: &[u32],
@@ -65,7 +65,7 @@ impl Array {
         at: Nanos,
         cause: Cause,
     ) -> Option<Nanos> {
-        if !self.plain {
+        if !self.plain || self.is_observed() {
             return None;
         }
         let place = self.schedule.place(target);
@@ -78,7 +78,7 @@ impl Array {
             known = block;
             count += 1;
         }
-        let done = self.schedule.moves_in_unit(place, place, count, at)?;
+        let done = self.schedule.moves_in_unit(place, place, count, at)?.done;
         self.counters.reads.count(cause, count);
         self.counters.programs.count(cause, count);
         Some(done)
@@ -89,7 +89,7 @@ impl Array {
     /// that need the general path.
     #[inline]
     pub(crate) fn can_rewrite(&self, first: Place, last: Place) -> bool {
-        self.plain && first.unit == last.unit
+        self.plain && !self.is_observed() && first.unit == last.unit
     }
 
     /// Reads the logical pages at these slots, programs them with new contents to slot `to` and the

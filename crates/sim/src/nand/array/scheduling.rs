@@ -10,7 +10,7 @@ use super::queued::{Event, FlashRequest, ObserverReport, QueuedArray};
 use crate::nand::due::awaited;
 use crate::nand::schedule::{Schedule, Span};
 use crate::nand::{BlockId, Cause, Page, Place, later};
-use crate::observe::{Command, CommandKind};
+use crate::observe::{Command, CommandKind, Notice, Relocation};
 use crate::sched::Op;
 
 /// The description of a command for observers, without its times.
@@ -80,7 +80,50 @@ impl Array {
         span: Span,
     ) {
         let command = self.command_of(job, place, members, at, span);
-        self.notify(|observer| observer.command(&command));
+        self.notify(|| Notice::Command(command));
+    }
+
+    /// Reports a command of the fast path to observers, if there are any: see
+    /// [`Array::is_plain_now`].
+    #[inline]
+    pub(super) fn notify_plain(
+        &mut self,
+        kind: CommandKind,
+        cause: Cause,
+        page: Page,
+        at: Nanos,
+        span: Span,
+    ) {
+        if self.is_observed() {
+            let job = Job::over_bus(kind, cause, page, self.schedule.timing().page_transfer);
+            self.notify_command(&job, self.schedule.place(page.block), 0..1, at, span);
+        }
+    }
+
+    /// Reports `count` moves to observers, if there are any.
+    #[inline]
+    fn notify_relocation(
+        &mut self,
+        moves: (BlockId, Page, u32),
+        at: Nanos,
+        span: Span,
+        cause: Cause,
+    ) {
+        if !self.is_observed() {
+            return;
+        }
+        let (from, to, count) = moves;
+        let (unit, bus) = self.schedule.numbers(self.schedule.place(to.block), 0);
+        let timing = self.schedule.timing();
+        let times = match self.schedule.timed() {
+            true => [timing.page_read, timing.page_program, timing.page_transfer],
+            false => [Nanos(0); 3],
+        };
+        let [read, program, transfer] = times;
+        let (read, program, start) = (later(read, transfer), later(program, transfer), span.start);
+        let moved =
+            Relocation { cause, unit, bus, from, to, count, at, start, read, program, transfer };
+        self.notify(|| Notice::Relocation(moved));
     }
 
     /// Returns the part of a command on the first package of `members`, as observers receive it.
@@ -92,13 +135,12 @@ impl Array {
         at: Nanos,
         span: Span,
     ) -> Command {
-        let (unit, bus) = self.schedule.parts(place, members.start);
-        let number = |index: usize| u32::try_from(index).expect("fewer than blocks");
+        let (unit, bus) = self.schedule.numbers(place, members.start);
         Command {
             kind: job.kind,
             cause: job.cause,
-            unit: number(unit),
-            bus: number(bus),
+            unit,
+            bus,
             block: job.page.block,
             index: job.page.index,
             from: job.from,
@@ -297,10 +339,10 @@ impl Array {
             match queued.advance(until)? {
                 Ok(event) => return Some((event, queued.scheduler.now())),
                 Err(ObserverReport::Command(command)) => {
-                    self.notify(|observer| observer.command(&command));
+                    self.notify(|| Notice::Command(command));
                 }
                 Err(ObserverReport::Suspension(command, time)) => {
-                    self.notify(|observer| observer.suspension(&command, time.clone()));
+                    self.notify(|| Notice::Suspension(command, time));
                 }
             }
         }
@@ -435,10 +477,14 @@ impl Array {
         cause: Cause,
     ) -> Nanos {
         let (source, place) = (self.schedule.place(from), self.schedule.place(target.block));
+        // A relocation is reported as work of one unit.
+        let together = source.unit == place.unit || !self.is_observed();
         if self.plain
-            && let Some(done) = self.schedule.moves_in_unit(source, place, count, at)
+            && together
+            && let Some(span) = self.schedule.moves_in_unit(source, place, count, at)
         {
-            return done;
+            self.notify_relocation((from, target, count), at, span, cause);
+            return span.done;
         }
         let (transfer, span) = (self.schedule.timing().page_transfer, self.geometry().span);
         let (mut done, mut next) = (at, 0);
