@@ -31,6 +31,19 @@ fn profile_and_its_name_give_the_same_simulation() {
 }
 
 #[test]
+fn a_drive_that_keeps_buckets_and_regions_of_a_cache_apart_moves_fewer_pages() {
+    let drive = format!("{SMALL}&cleaning.frontiers=hot-and-cold");
+    let [mixed, apart] = [false, true].map(|streams| {
+        let workload =
+            format!("object-cache?region=512KiB&lookups=0&object=16KiB&streams={streams}");
+        let work = Work { workload, ios: Some(50_000), ..Work::default() };
+        let done = simulate(&request(&drive, work), &false.into(), &mut ()).unwrap();
+        done.simulation.write_amplification.unwrap()
+    });
+    assert!(apart < 0.9 * mixed, "{apart} and {mixed}");
+}
+
+#[test]
 fn requests_survive_serialization() {
     let work = Work { warm_up: Some(WarmUp::Capacities(2.5)), pictures: true, ..Work::default() };
     for one in [request("demo", Work::default()), request(SMALL, work)] {

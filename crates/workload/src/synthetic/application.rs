@@ -1,6 +1,6 @@
 //! Common parts of the application models.
 
-use flashscope_block::{Bytes, Data, Io, Nanos, Op};
+use flashscope_block::{Bytes, Data, Io, Nanos, Op, StreamId};
 use rand::rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -17,6 +17,10 @@ pub(super) const BLOCK: Bytes = Bytes::kib(4);
 pub(super) const REQUEST: Field =
     field("request", Some("256KiB"), "bytes in the largest IO; larger requests are split");
 
+/// The streams of short-lived and of long-lived data, for drives that keep streams apart.
+pub(super) const HOT_STREAM: StreamId = 1;
+pub(super) const COLD_STREAM: StreamId = 2;
+
 /// The largest valid value of [`REQUEST`].
 pub(super) const MOST_REQUEST: Bytes = Bytes::mib(16);
 
@@ -26,9 +30,16 @@ pub(super) struct Access {
     pub(super) op: Op,
     pub(super) offset: u64,
     pub(super) len: u64,
+    /// The stream, for drives that keep streams apart.
+    pub(super) stream: StreamId,
 }
 
 impl Access {
+    /// Creates a request of stream 0.
+    pub(super) const fn new(op: Op, offset: u64, len: u64) -> Access {
+        Access { op, offset, len, stream: 0 }
+    }
+
     /// Splits off a request of at most `most` bytes; `None` at the end. Trims are not split.
     #[inline]
     pub(super) fn cut(&mut self, most: u64) -> Option<Access> {
@@ -128,10 +139,10 @@ impl Stream for Application {
             None => previous,
             Some(arrivals) => arrivals.next(previous, &mut self.arrivals_rng),
         };
-        let Access { op, offset, len } = self.model.next(&mut self.rng);
+        let Access { op, offset, len, stream } = self.model.next(&mut self.rng);
         Some(Io {
             op,
-            stream: 0,
+            stream,
             offset: Bytes(self.offset.0 + offset),
             len: Bytes(len),
             at,

@@ -227,7 +227,7 @@ impl BTree {
     }
 
     fn access(&self, op: Op, page: u32) -> Access {
-        Access { op, offset: u64::from(page) * self.page, len: self.page }
+        Access::new(op, u64::from(page) * self.page, self.page)
     }
 }
 
@@ -279,7 +279,7 @@ impl Log {
             let first = self.written * self.entry / self.block * self.block;
             let end = (self.entries * self.entry).next_multiple_of(self.block);
             let offset = self.offset + first;
-            due.push_back(Access { op: Op::Write, offset, len: end - first });
+            due.push_back(Access::new(Op::Write, offset, end - first));
             self.written = self.entries;
         }
         if full {

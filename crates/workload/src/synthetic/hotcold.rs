@@ -3,12 +3,9 @@ use rand::Rng;
 use rand::distr::{Distribution, Uniform};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::application::{COLD_STREAM, HOT_STREAM};
 use super::generator::threshold;
 use super::{COMMON, Generator, Kind, Place, Places, field};
-
-/// The streams of hot and of cold data, for drives that keep streams apart.
-const HOT_STREAM: StreamId = 1;
-const COLD_STREAM: StreamId = 2;
 
 /// A small part of the space takes most of the IOs; each part is uniform in itself.
 ///

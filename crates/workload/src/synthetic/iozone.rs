@@ -104,7 +104,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         done: 0,
         stride: (0, 0),
         order: Permutation::new(1, 0),
-        rest: Access { op: Op::Write, offset: 0, len: 0 },
+        rest: Access::new(Op::Write, 0, 0),
     };
     model.start_file();
     Ok(Models::IoZone(model))
@@ -163,7 +163,7 @@ impl IoZone {
         };
         self.done += 1;
         let offset = piece * self.piece;
-        self.rest = Access { op, offset, len: self.piece.min(self.file - offset) };
+        self.rest = Access::new(op, offset, self.piece.min(self.file - offset));
     }
 
     fn next_strided(&mut self) -> u64 {

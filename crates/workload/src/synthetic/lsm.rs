@@ -206,7 +206,7 @@ impl Lsm {
                 let offset = lookup * self.lookup;
                 if offset + self.lookup <= self.bytes(table.filled, level.ratio) {
                     let offset = self.offset(table.place) + offset;
-                    return Access { op: Op::Read, offset, len: self.lookup };
+                    return Access::new(Op::Read, offset, self.lookup);
                 }
                 break;
             }
@@ -216,7 +216,7 @@ impl Lsm {
     /// Writes a part of the memtable. Before the first part, writes the log.
     fn flush(&mut self) {
         if self.part == 0 && self.log > 0 {
-            self.due.push_back(Access { op: Op::Write, offset: 0, len: self.log });
+            self.due.push_back(Access::new(Op::Write, 0, self.log));
         }
         let place = self.write(self.table);
         self.full = Some((0, self.part, place));
@@ -263,7 +263,7 @@ impl Lsm {
     }
 
     fn request(&mut self, op: Op, offset: u64, len: u64) {
-        self.due.push_back(Access { op, offset, len });
+        self.due.push_back(Access::new(op, offset, len));
     }
 
     /// Returns the bytes of a table that is filled to `filled` parts of `ratio`.

@@ -18,8 +18,10 @@ mod exchange;
 mod generator;
 mod hotcold;
 mod iozone;
+mod kv_cache;
 mod live;
 mod lsm;
+mod object_cache;
 mod postmark;
 mod sequential;
 mod size;
@@ -109,7 +111,8 @@ macro_rules! registry {
 
 registry![
     uniform::Uniform, sequential::Sequential, hotcold::HotCold, zipf::Zipf, tpcc::TpcC;
-    iozone::IoZone, postmark::PostMark, btree::BTree, lsm::Lsm;
+    iozone::IoZone, postmark::PostMark, btree::BTree, lsm::Lsm, kv_cache::KvCache,
+    object_cache::ObjectCache;
     exchange, uflip, trace
 ];
 

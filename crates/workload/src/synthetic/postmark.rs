@@ -73,7 +73,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         blocks: Blocks::new(blocks),
         second_half: false,
         walk: Walk { op: Op::Write, next: 0, left: 0 },
-        rest: Access { op: Op::Write, offset: 0, len: 0 },
+        rest: Access::new(Op::Write, 0, 0),
     }))
 }
 
@@ -146,7 +146,7 @@ impl PostMark {
             let block = *first;
             (*first, *left, count) = (self.blocks.next[block as usize], *left - 1, count + 1);
             if *left == 0 || *first != block + 1 {
-                return Access { op, offset, len: count * self.block };
+                return Access::new(op, offset, count * self.block);
             }
         }
     }

@@ -77,6 +77,17 @@ fn every_field_of_an_application_matters() {
             "length=80MiB memtable=8MiB table=1MiB ratio=4 lookups=0 lookup=8KiB log=false trims=true \
              request=128KiB",
         ),
+        (
+            "kv-cache",
+            "",
+            "length=80MiB block=1MiB prompt=3 answer=5 resumed=0.2 trims=true request=128KiB",
+        ),
+        (
+            "object-cache",
+            "region=256KiB&small=0.1&length=20MiB",
+            "length=80MiB bucket=8KiB region=512KiB small_space=0.3 small=0.5 object=64KiB lookups=0.2 trims=true \
+             streams=true request=128KiB",
+        ),
     ] {
         // The drive has room for a second warehouse.
         let target = Target { capacity: Bytes::mib(150), ..LARGE };

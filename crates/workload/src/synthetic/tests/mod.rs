@@ -139,6 +139,8 @@ fn golden_vectors_of_applications() {
         ("postmark", ["files=5&trims=true", "files=5&reads=false&largest=100000&offset=1MiB"]),
         ("btree", ["fanout=10&cache=0.01", "log=64KiB&lookups=0&cache=0.001&length=60MiB"]),
         ("lsm", ["request=2MiB&length=20MiB&trims=true", "lookups=0.5&log=false"]),
+        ("kv-cache", ["prompt=3", "block=100KiB&request=64KiB&trims=true&length=2MiB"]),
+        ("object-cache", ["lookups=0.3&small=0.5", "region=64KiB&small=0&trims=true&length=1MiB"]),
     ] {
         let mut text = String::new();
         for fields in fields {
