@@ -8,17 +8,21 @@ BIN := target/release/flashscope
 help:              ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-all tested test-rust test-properties test-web test-fuzz test-readers test-registry test-python test-wheel test-release test-attach test-trust test-nvme test-baselines test-guards test-sanitizers check-elsewhere audit release check guide pictures bench bench-models bench-intervals bench-probe bench-twin fuzz soak tools clean
+.PHONY: help demo build web playground test test-all tested test-rust test-properties test-web test-fuzz test-readers test-registry test-python test-wheel test-release test-attach test-trust test-nvme test-baselines test-guards test-sanitizers check-elsewhere audit release check guide pictures bench bench-models bench-intervals bench-probe bench-twin fuzz soak tools clean
 
 # Builds only the parts that measure a simulated drive, with a profile that compiles fast: [profile.demo] in Cargo.toml.
 demo: web          ## measure a simulated drive and write the report: target/demo/flashscope
 	$(CARGO) build --profile demo --no-default-features --package flashscope
 	target/demo/flashscope demo
 
-build: web         ## build the program: target/release/flashscope
+build: web playground ## build the program: target/release/flashscope
 	$(CARGO) build --release --package flashscope
 
 web: web/dist/report.html
+
+# `make demo` leaves the playground out unless it is built already, because it takes as long to compile as the rest.
+playground:        ## build the simulator for the page, which `make build` embeds: web/dist/playground.txt
+	scripts/build-playground
 
 WEB_SOURCES := $(shell find web docs/schemas -type f -not -path '*/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
 
@@ -39,7 +43,7 @@ test: tools        ## run everything that CI checks
 # Some tests need a virtual machine, root, or an hour.
 test-all: test test-wheel test-attach test-trust test-nvme test-baselines test-guards test-sanitizers check-elsewhere ## run all tests
 
-test-web: web      ## test the page: types, units, and in a real browser
+test-web: web playground ## test the page: types, units, and in a real browser
 	cd web && npm run --silent verify
 
 check: web         ## check formatting, lints, architecture, prose, licenses and generated files

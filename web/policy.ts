@@ -24,7 +24,9 @@ function hashes(html: string, name: string): string {
 export function policyOf(html: string): string {
   return [
     "default-src 'none'",
-    `script-src ${hashes(html, 'script')}`,
+    // The simulator is WebAssembly in a worker, whose script is a part of the page.
+    `script-src ${hashes(html, 'script')} 'wasm-unsafe-eval'`,
+    'worker-src blob:',
     // Charts use style attributes, which hashes cannot allow.
     "style-src 'unsafe-inline'",
     `style-src-elem ${hashes(html, 'style')}`,

@@ -42,6 +42,8 @@ export default defineConfig({
     // The one input is the one output: dist/report.html.
     rolldownOptions: { input: 'report.html' },
     modulePreload: false,
+    // `make playground` writes another file there.
+    emptyOutDir: false,
   },
   // A browser on a busy machine is slow.
   test: {

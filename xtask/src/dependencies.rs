@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Each crate with the workspace crates that it may use. A crate without a rule fails the check.
-const RULES: [(&str, &[&str]); 29] = [
+const RULES: [(&str, &[&str]); 30] = [
     ("block", &[]),
     ("stats", &[]),
     ("model", &[]),
@@ -23,6 +23,8 @@ const RULES: [(&str, &[&str]); 29] = [
     ("probe", &["block", "document", "measure", "workload"]),
     ("probe-bench", &["block", "document", "probe", "sim"]),
     ("simulate", &["block", "document", "measure", "result", "sim", "stats", "trace", "workload"]),
+    // Its tests compare it with `simulate`.
+    ("playground", &["block", "measure", "model", "sim", "simulate", "stats", "workload"]),
     ("predict", &["block", "document", "measure", "model", "sim", "workload"]),
     (
         "fit",
@@ -96,7 +98,7 @@ const EVERYTHING: &[&str] = &[
 ];
 
 /// The crates that compile to WebAssembly: they have no files, no threads and no clock.
-const PURE: [&str; 6] = ["block", "stats", "model", "workload", "document", "sim"];
+const PURE: [&str; 7] = ["block", "stats", "model", "workload", "document", "sim", "playground"];
 
 /// Compiles the pure crates for WebAssembly.
 pub(crate) fn check_pure() -> Result<()> {

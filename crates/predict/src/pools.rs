@@ -102,13 +102,7 @@ pub fn space(layout: &Layout) -> Space {
     let logical = layout.logical_pages_per_pool.div_ceil(block);
     let free = match layout.ftl.family {
         Family::LogBlock(_) => layout.logs.options.blocks,
-        Family::PageMapped { .. } => {
-            let lanes = layout.lanes_per_pool;
-            let in_use = layout
-                .blocks_per_lane()
-                .saturating_sub(layout.slc_blocks_per_lane + layout.clean_below);
-            (lanes * in_use).saturating_sub(logical)
-        }
+        Family::PageMapped { .. } => layout.data_blocks_per_pool().saturating_sub(logical),
     };
     Space { pages_per_block: block, logical_blocks: logical, free_blocks: free }
 }

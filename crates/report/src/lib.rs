@@ -50,6 +50,12 @@ pub use what_if::{
 /// The page, built from `web/`, with [`MARKER`] in place of the report.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.html"));
 
+/// The simulator for the page: WebAssembly, compressed by gzip, in base64. Empty if it was not built.
+const PLAYGROUND: &str = include_str!(concat!(env!("OUT_DIR"), "/playground.txt"));
+
+/// The placeholder for the simulator in the page.
+const PLAYGROUND_MARKER: &str = "/*PLAYGROUND*/";
+
 /// The placeholder for `report.json` in the page.
 const MARKER: &str = "/*REPORT*/";
 
@@ -84,7 +90,7 @@ pub struct Summary {
 /// # Errors
 /// If records cannot be read, or the report cannot be written as JSON.
 pub fn html(exhibits: &Exhibits, mut progress: impl FnMut(u64, u64)) -> Result<String, PageError> {
-    page::html(PAGE, exhibits, &mut progress)
+    page::html(&whole_page(), exhibits, &mut progress)
 }
 
 /// Renders the characteristics of a trace as one HTML file.
@@ -104,10 +110,15 @@ pub fn papers_html(reproductions: &impl Serialize) -> Result<String, serde_json:
     filled(reproductions)
 }
 
+/// Returns the page with the simulator, and with [`MARKER`] in place of the report.
+fn whole_page() -> String {
+    PAGE.replacen(PLAYGROUND_MARKER, PLAYGROUND, 1)
+}
+
 /// Returns the page of a server, which loads its data from the server. The server sends the content security policy as a
 /// header.
 pub fn served_html() -> String {
-    without_policy(PAGE).replacen(MARKER, r#"{"served":true}"#, 1)
+    without_policy(&whole_page()).replacen(MARKER, r#"{"served":true}"#, 1)
 }
 
 /// Returns the page of an attached drive, which loads its data from the server. The server sends the content security
@@ -173,7 +184,13 @@ mod tests {
         for (directive, name) in [("script-src", "script"), ("style-src-elem", "style")] {
             let hashes = hashes(&page, name);
             assert!(!hashes.is_empty());
-            assert_eq!(sources(policy, directive), hashes, "{name}");
+            let allowed = sources(policy, directive);
+            let wasm: &[&str] = if name == "script" { &["'wasm-unsafe-eval'"] } else { &[] };
+            assert_eq!(
+                allowed,
+                [hashes, wasm.iter().map(ToString::to_string).collect()].concat(),
+                "{name}"
+            );
         }
         for directive in ["default-src", "connect-src", "base-uri", "form-action"] {
             assert_eq!(sources(policy, directive), ["'none'"], "{directive}");
@@ -195,5 +212,6 @@ mod tests {
     #[test]
     fn the_page_has_a_place_for_the_report() {
         assert_eq!(PAGE.matches(MARKER).count(), 1);
+        assert_eq!(PAGE.matches(PLAYGROUND_MARKER).count(), 1);
     }
 }

@@ -30,9 +30,9 @@ impl Page {
         let hashes: String = scripts(&html)
             .map(|script| format!(" 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script))))
             .collect();
-        // Charts use style attributes, which a policy cannot allow by hash.
+        // The simulator is WebAssembly in a worker, whose script is a part of the page. Charts use style attributes, which a policy cannot allow by hash.
         let policy = format!(
-            "default-src 'none'; script-src{hashes}; style-src 'unsafe-inline'; \
+            "default-src 'none'; script-src{hashes} 'wasm-unsafe-eval'; worker-src blob:; style-src 'unsafe-inline'; \
              img-src data: blob:; font-src data:; connect-src 'self'; base-uri 'none'; \
              form-action 'none'; frame-ancestors 'none'"
         );
@@ -93,7 +93,10 @@ mod tests {
         let hash = BASE64_STANDARD.encode(Sha256::digest("alert(1)"));
         let policy = Page::new(html.into()).policy;
         let policy = policy.to_str().unwrap();
-        assert!(policy.contains(&format!("script-src 'sha256-{hash}';")), "{policy}");
+        assert!(
+            policy.contains(&format!("script-src 'sha256-{hash}' 'wasm-unsafe-eval';")),
+            "{policy}"
+        );
         assert!(!policy.contains("script-src 'unsafe"), "{policy}");
     }
 

@@ -1,4 +1,6 @@
-//! Fast division by constants of a drive.
+//! Fast division by constants of a drive, and random indices.
+
+use std::ops::Range;
 
 /// A divisor. Most divisors are powers of two, where a shift takes a tenth of the time of a
 /// division.
@@ -44,6 +46,14 @@ impl Divisor {
             None => number / self.value,
         }
     }
+}
+
+/// Draws an index. Machines with words of 32 bits draw the same one as machines with 64, unlike
+/// [`fastrand::Rng::usize`].
+#[inline]
+#[allow(clippy::cast_possible_truncation)] // at most the end of the range, which is a usize
+pub(crate) fn draw_index(random: &mut fastrand::Rng, range: Range<usize>) -> usize {
+    random.u64(range.start as u64..range.end as u64) as usize
 }
 
 #[cfg(test)]

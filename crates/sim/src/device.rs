@@ -218,6 +218,12 @@ impl SimDevice {
         Some(entry.stamp)
     }
 
+    /// Keeps the stamps of all pages written from now on for [`SimDevice::stamp`] and [`Array::entry`],
+    /// even if no part of the drive uses stamps. This does not change what the drive does.
+    pub fn keep_stamps(&mut self) {
+        self.nand.keep_stamps();
+    }
+
     /// Returns true if pages can be trimmed.
     pub fn trims(&self) -> bool {
         self.trims

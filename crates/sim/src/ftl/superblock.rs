@@ -7,6 +7,7 @@ use super::log_block::grouping::Grouping;
 use super::log_block::log::{HostPage, Log};
 use super::log_block::{LogBlock, Role, Room, Scheme};
 use super::{AnyFtl, Family, Kind, LogSharing, LogUse};
+use crate::arithmetic::draw_index;
 use crate::footprint::{Size, fixed, grown};
 use crate::nand::{Array, BlockId, Cause, Event};
 use crate::setup::{self, Eviction, Layout, Merge, Profile};
@@ -126,7 +127,7 @@ impl Groups {
         let extended = &self.pools[pool as usize].extended;
         match self.logs.eviction {
             Eviction::Random if !extended.is_empty() => {
-                Some(extended[self.random.usize(..extended.len())])
+                Some(extended[draw_index(&mut self.random, 0..extended.len())])
             }
             _ => extended.first().copied(),
         }

@@ -2,6 +2,7 @@ use std::ops::Range;
 
 use fastrand::Rng;
 
+use crate::arithmetic::draw_index;
 use crate::footprint::{Size, fixed, grown};
 use crate::nand::BlockId;
 use crate::setup::Layout;
@@ -82,7 +83,8 @@ impl Sample {
     /// Calls with 0, 1, 2, ... draw every block once.
     #[inline]
     pub(super) fn draw(&mut self, lane: u32, drawn: usize) -> BlockId {
-        let at = self.random.usize(drawn..self.len(lane));
+        let range = drawn..self.len(lane);
+        let at = draw_index(&mut self.random, range);
         self.lanes[lane as usize].swap(drawn, at);
         self.index(lane, at..at + 1);
         self.index(lane, drawn..drawn + 1);

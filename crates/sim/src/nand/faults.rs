@@ -1,6 +1,7 @@
 use flashscope_block::Nanos;
 
 use super::{Illegal, ReadDisturb};
+use crate::arithmetic::draw_index;
 
 /// The settings for factory bad blocks, failing commands, read disturb and block lifetime.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +70,9 @@ impl Faults {
     /// Draws `count` factory bad blocks of a plane and returns their numbers in the plane.
     pub(super) fn draw_bad_blocks(&mut self, count: u32, blocks_per_plane: u32) -> Vec<u32> {
         let mut blocks: Vec<u32> = (0..blocks_per_plane).collect();
-        self.random.shuffle(&mut blocks);
+        for place in 1..blocks.len() {
+            blocks.swap(place, draw_index(&mut self.random, 0..place + 1));
+        }
         blocks.truncate(count as usize);
         blocks
     }

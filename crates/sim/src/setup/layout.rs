@@ -204,6 +204,13 @@ impl Layout {
         self.geometry.blocks() / self.lanes()
     }
 
+    /// Returns the number of blocks of a pool that can hold valid data at the same time: all but
+    /// those used as SLC, and those that are always free or open.
+    pub const fn data_blocks_per_pool(&self) -> u32 {
+        let taken = self.slc_blocks_per_lane + self.clean_below;
+        self.lanes_per_pool * self.blocks_per_lane().saturating_sub(taken)
+    }
+
     /// Returns the first block of a lane.
     ///
     /// Consecutive pools are on different elements. Consecutive lanes of a pool are on different

@@ -185,6 +185,11 @@ impl Array {
         self.blocks.is_torn(page)
     }
 
+    /// Keeps the stamp of every slot that is programmed from now on, even if no part of the drive uses stamps.
+    pub(crate) fn keep_stamps(&mut self) {
+        self.blocks.keep_stamps();
+    }
+
     /// Starts recording what a power cut would undo.
     pub fn expect_power_cuts(&mut self) {
         self.blocks.keep_stamps();

@@ -1,0 +1,84 @@
+//! The closed form for a drive and its workload.
+
+use flashscope_model::{Mix, Model, Uniform, trim, zipf};
+use flashscope_sim::ftl::{Family, LogSharing};
+use flashscope_sim::setup::{Eviction, Frontiers, Layout, Merge};
+
+use crate::workload::{HOT_SPACE, Pattern, Workload};
+
+/// Returns the write amplification in the steady state, or `None` if no closed form covers the drive
+/// and its workload.
+pub(crate) fn write_amplification(layout: &Layout, workload: &Workload) -> Option<f64> {
+    if workload.reads >= 1.0 {
+        return None;
+    }
+    match layout.ftl.family {
+        Family::PageMapped { map_on_flash: false } => page_map(layout, workload),
+        Family::PageMapped { map_on_flash: true } => None,
+        Family::LogBlock(uses) => {
+            let logs = &layout.logs.options;
+            let modelled = uses.any_order && logs.eviction == Eviction::Fifo && logs.switch;
+            let name = match uses.sharing {
+                LogSharing::One if modelled && logs.merge == Merge::Eager => "bast-eager",
+                LogSharing::One if modelled => "bast-lazy",
+                LogSharing::All => "fast",
+                _ => return None,
+            };
+            let free = f64::from(layout.logs.options.blocks) / logical_blocks(layout);
+            match workload.pattern {
+                Pattern::Uniform => uniform(layout, name, free),
+                _ => None,
+            }
+        }
+    }
+}
+
+/// Returns the logical blocks of a pool.
+fn logical_blocks(layout: &Layout) -> f64 {
+    f64::from(layout.logical_pages_per_pool) / f64::from(layout.slots_per_block())
+}
+
+fn page_map(layout: &Layout, workload: &Workload) -> Option<f64> {
+    let one_stream = layout.frontiers == Frontiers::One && layout.slc_blocks_per_lane == 0;
+    if !one_stream || layout.background_below > 0 || layout.cache.pages > 0 {
+        return None;
+    }
+    let alpha = f64::from(layout.data_blocks_per_pool()) / logical_blocks(layout);
+    let trims = workload.trims_of_changes();
+    let alpha = trim::effective_alpha(alpha, trims).ok()?;
+    let block = f64::from(layout.slots_per_block());
+    let policy = layout.policy.name;
+    let mix = match workload.pattern {
+        Pattern::Uniform => return uniform(layout, model_of(policy)?, alpha - 1.0),
+        // Every block holds only superseded pages when its turn comes.
+        Pattern::Sequential => {
+            return (trims == 0.0 && matches!(policy, "greedy" | "fifo")).then_some(1.0);
+        }
+        _ if trims > 0.0 => return None,
+        Pattern::HotCold(writes) => Mix::hot_cold(writes, HOT_SPACE).ok()?,
+        Pattern::Zipf(exponent) => zipf::classes(layout.logical_pages().into(), exponent).ok()?,
+    };
+    match policy {
+        "greedy" => Some(mix.greedy(alpha, block)),
+        "fifo" => Some(mix.fifo(alpha)),
+        _ => None,
+    }
+}
+
+/// Returns the model of uniform writes under a policy. The model of random cleaning is left out: it cleans
+/// blocks without superseded pages too, which the drive does not.
+fn model_of(policy: &str) -> Option<&'static str> {
+    let models = [
+        ("greedy", "greedy"),
+        ("fifo", "fifo"),
+        ("d-choices", "best-of-ten"),
+        ("cost-benefit", "cost-benefit"),
+    ];
+    models.into_iter().find(|(name, _)| *name == policy).map(|(_, model)| model)
+}
+
+fn uniform(layout: &Layout, model: &str, free: f64) -> Option<f64> {
+    let block = f64::from(layout.slots_per_block());
+    let uniform = Uniform::new(block, logical_blocks(layout), free, 1.0).ok()?;
+    Some((Model::named(model)?.predict)(&uniform).write_amplification())
+}
