@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { chromium } from 'playwright-core';
 import { chromiumPath } from '../fixtures/chromium.mjs';
 import { makeLongRun, serveLongRun } from './long-run.mjs';
+import { rates } from './rates.mjs';
 
 const IOS = 10_000_000;
 /** The minimum of frames per second. */
@@ -50,18 +51,6 @@ function exercise(duration) {
     };
     requestAnimationFrame(frame);
   });
-}
-
-/** @param {number[]} frames */
-function rates(frames) {
-  const gaps = frames.slice(1).map((at, i) => at - (frames[i] ?? at));
-  const sorted = gaps.toSorted((a, b) => a - b);
-  const total = gaps.reduce((sum, gap) => sum + gap, 0);
-  return {
-    fps: (1000 * gaps.length) / total,
-    p95: sorted[Math.floor(0.95 * sorted.length)] ?? 0,
-    worst: sorted.at(-1) ?? 0,
-  };
 }
 
 const [url, result = 'long', runId = '1', benchmark = 'granularity', experiment = 'RW'] =

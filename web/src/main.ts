@@ -5,6 +5,7 @@ import App from './App.svelte';
 import AttachedApp from './AttachedApp.svelte';
 import { loadPage, NoReport } from './data/load';
 import PapersApp from './PapersApp.svelte';
+import PlaygroundApp from './PlaygroundApp.svelte';
 import TraceApp from './TraceApp.svelte';
 
 const target = document.getElementById('app');
@@ -14,6 +15,7 @@ try {
   const content = loadPage(document);
   if ('trace' in content) mount(TraceApp, { target, props: { trace: content.trace } });
   else if ('papers' in content) mount(PapersApp, { target, props: content });
+  else if ('playground' in content) mount(PlaygroundApp, { target });
   else if ('attached' in content) mount(AttachedApp, { target, props: content });
   else mount(App, { target, props: { source: content.source } });
 } catch (error) {

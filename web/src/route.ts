@@ -45,6 +45,7 @@ export type Route =
   | { page: 'sweep'; id: string }
   | { page: 'what-if'; query: string }
   | { page: 'kept-what-if'; id: string }
+  | { page: 'playground'; query: string }
   | { page: 'unknown'; hash: string };
 
 /** Decodes a part of an address; returns it unchanged if its escapes are broken. */
@@ -106,6 +107,7 @@ export function parseRoute(hash: string, only?: OnlyItem): Route {
   if (kind === 'w' && id !== '' && rest.length === 0) return { page: 'sweep', id };
   if (kind === 'what-if' && parts.length === 1) return { page: 'what-if', query: search };
   if (kind === 'what-if' && rest.length === 0) return { page: 'kept-what-if', id };
+  if (kind === 'play' && parts.length === 1) return { page: 'playground', query: search };
   if (kind === 'compare') return compareScreen(path.split('/')[1] ?? '', rest) ?? unknown;
   if (only?.kind === 'measurement' && parts.length === 2 && (kind === 'b' || kind === 'r')) {
     return deviceScreen(only.id, parts, query) ?? unknown;
@@ -233,6 +235,9 @@ export const whatIfHref = (query = '') => (query === '' ? '#/what-if' : `#/what-
 
 /** The address of a saved what-if. */
 export const keptWhatIfHref = (id: string) => address('what-if', id);
+
+/** The address of the playground, with its settings. */
+export const playgroundHref = (query = '') => (query === '' ? '#/play' : `#/play?${query}`);
 
 /** The address of a probe. */
 export const probeHref = (id: string) => address('p', id);

@@ -66,7 +66,7 @@ export class Bench {
     page.on('request', (request) => {
       const url = request.url();
       const own = address.startsWith('http') && url.startsWith(new URL(address).origin);
-      if (!own && !/^(file|data):/.test(url)) complaints.push(`request of ${url}`);
+      if (!own && !/^(file|data|blob):/.test(url)) complaints.push(`request of ${url}`);
     });
     await page.goto(address);
     await page.locator('#app > *, #app.empty').first().waitFor();

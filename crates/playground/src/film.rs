@@ -138,7 +138,7 @@ impl Film {
             in_flight: Vec::new(),
             commands: 0,
             counts: Counts::default(),
-            curve: Curve::new(u64::from(logical_pages / 32).max(32)),
+            curve: curve(logical_pages),
             last: None,
             source: None,
             now: Nanos(0),
@@ -148,7 +148,7 @@ impl Film {
     /// Forgets the counts and the touches so far, but keeps the flash.
     pub(crate) fn restart(&mut self, now: Nanos) {
         self.counts = Counts::default();
-        self.curve = Curve::new(u64::from(self.logical_pages / 32).max(32));
+        self.curve = curve(self.logical_pages);
         (self.last, self.now) = (None, now);
         self.forget_touches();
     }
@@ -344,6 +344,11 @@ impl Film {
     pub(crate) fn now(&self) -> Nanos {
         self.now
     }
+}
+
+/// Returns a curve for a drive: its windows are long enough for a steady value.
+fn curve(logical_pages: u32) -> Curve {
+    Curve::new(u64::from(logical_pages / 12).max(32))
 }
 
 fn touch(command: &FlashCommand) -> Touch {

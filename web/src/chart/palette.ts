@@ -1,6 +1,7 @@
 // The colours of charts, after Okabe and Ito: reads are blue, writes are orange. Random patterns have
 // saturated, solid lines; sequential patterns have lighter, dashed ones.
 
+import type { PageState, Touch } from '../playground/module';
 import { sharesOf } from '../words';
 
 /** The style of a line. The line of a mix alternates between the colours of its parts. */
@@ -21,6 +22,16 @@ export type Cause =
   | 'mapping'
   | 'folding'
   | 'wear';
+
+/** The colours of the flash in the playground. */
+export interface FlashColors {
+  /** The background of a die, and the frame of a block that is being emptied. */
+  die: string;
+  frame: string;
+  states: Record<PageState, string>;
+  /** The colours in which commands flash up; absent for commands that show only the new state. */
+  touches: Partial<Record<Touch, string>>;
+}
 
 /** The colours of one theme. */
 export interface Palette {
@@ -48,6 +59,7 @@ export interface Palette {
   onActivity: string;
   /** The colour scale of heat maps, from low to high. */
   heat: readonly string[];
+  flash: FlashColors;
 }
 
 const DASH: [number, number] = [6, 4];
@@ -94,6 +106,27 @@ const LIGHT: Palette = {
   },
   onActivity: '#000000',
   heat: ['#dcebf7', '#9bcae9', '#4a9bd1', '#0f66a8', '#083a6b'],
+  flash: {
+    die: '#ffffff',
+    frame: '#191d21',
+    states: {
+      free: '#e8ecf0',
+      written: '#2b86c5',
+      moved: '#f0932b',
+      mapping: '#7b6fd0',
+      superseded: '#a7afb7',
+    },
+    touches: {
+      'host read': '#b5e3ff',
+      'move read': '#ffe08a',
+      'host program': '#003e6b',
+      'move program': '#a34700',
+      'map read': '#d9d3ff',
+      'map program': '#3d2f9e',
+      erase: '#ff6b81',
+      suspended: '#e6007e',
+    },
+  },
 };
 
 const DARK: Palette = {
@@ -128,6 +161,27 @@ const DARK: Palette = {
   },
   onActivity: '#000000',
   heat: ['#17334a', '#1d5c8f', '#3a9be0', '#9ad0f5', '#f2f9ff'],
+  flash: {
+    die: '#101417',
+    frame: '#ffffff',
+    states: {
+      free: '#232a30',
+      written: '#3f9adb',
+      moved: '#ef8e2c',
+      mapping: '#9d92ea',
+      superseded: '#59626b',
+    },
+    touches: {
+      'host read': '#d8f1ff',
+      'move read': '#fff2bf',
+      'host program': '#d5ecff',
+      'move program': '#ffe3c2',
+      'map read': '#ece8ff',
+      'map program': '#ece8ff',
+      erase: '#ff5c72',
+      suspended: '#ff5cc0',
+    },
+  },
 };
 
 /** The palette of a theme. */

@@ -15,7 +15,8 @@ export type PageContent =
   | { trace: Trace }
   | { papers: Reproductions }
   | { source: Source }
-  | { attached: Attached };
+  | { attached: Attached }
+  | { playground: true };
 
 /**
  * Reads the content of a page.
@@ -37,6 +38,7 @@ export function loadPage(page: Document): PageContent {
       `The data in this page is damaged: ${String(error)}. Create the report again.`,
     );
   }
+  if ('playground' in data) return { playground: true };
   if ('attached' in data) return { attached: new Attached() };
   if ('served' in data) return { source: new Served() };
   if ('inputs' in data) return { trace: data as Trace };

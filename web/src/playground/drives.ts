@@ -25,7 +25,7 @@ const SMALL = {
 /** Blocks of the drive with log blocks. */
 const LOG_DRIVE_BLOCKS = 256;
 
-const specOf = (profile: string, fields: Record<string, string | number>) =>
+const specOf = (profile: string, fields: Record<string, string | number | boolean>) =>
   `${profile}?${Object.entries(fields)
     .map(([name, value]) => `${name}=${value}`)
     .join('&')}`;

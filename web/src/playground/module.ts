@@ -9,6 +9,9 @@ export type Pattern = (typeof PATTERNS)[number];
 /** The states of a page, in the order of their numbers. */
 export const PAGE_STATES = ['free', 'written', 'moved', 'mapping', 'superseded'] as const;
 
+/** The state of a page. */
+export type PageState = (typeof PAGE_STATES)[number];
+
 /** The last command on a page, in the order of their numbers. */
 export const TOUCHES = [
   'none',
