@@ -107,9 +107,10 @@ release: web       ## build programs, packages and wheels for x86_64 and aarch64
 test-release:      ## install and run the release in clean systems (needs root; not part of `test`)
 	scripts/test-release
 
-guide:             ## build the documentation as a book: target/guide/index.html
+guide: web playground ## build the documentation as a book with the playground: target/guide/index.html
 	command -v mdbook >/dev/null || $(CARGO) install --locked --quiet mdbook@0.5.4 --no-default-features --features search
 	mdbook build docs
+	node web/scripts/make-playground-page.mjs target/guide/play.html
 
 pictures: build    ## take the pictures of the README in Chromium
 	scripts/make-pictures

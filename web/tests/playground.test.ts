@@ -83,7 +83,9 @@ describe('the playground', () => {
         await play(page, 'Next').click();
         await page.getByRole('heading', { name: title }).first().waitFor();
       }
-      await page.waitForFunction(() => document.querySelector('.corner b')?.textContent !== '–');
+      await page.waitForFunction(() =>
+        /^×[3-5]/.test(document.querySelector('.corner b')?.textContent ?? ''),
+      );
       await play(page, 'Next').click();
       expect(await slider(page, 'Spare space').inputValue()).toBe('0.3');
       // The curve of the step before stays beside the new one.
@@ -165,6 +167,14 @@ describe('the playground', () => {
       { colorScheme },
     ),
   );
+});
+
+describe('the size', () => {
+  it('stays within the budget of a page', async () => {
+    // A page of a full demo has 10 MB; its results need most of them.
+    expect(playground().length).toBeLessThan(600_000);
+    expect((await template()).length).toBeLessThan(700_000);
+  });
 });
 
 describe('the entry', () => {

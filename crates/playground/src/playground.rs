@@ -269,15 +269,15 @@ impl Playground {
         self.failure.as_ref()
     }
 
-    /// Returns the options of `flashscope simulate` for the same drive and workload.
+    /// Returns the command for the same drive and workload. With `--ios`, it stops after as many IOs.
     #[must_use]
     pub fn command_line(&self) -> String {
         let Setup { drive, workload, queue_depth, filled, seed } = &self.setup;
         let workload = workload.spec(self.layout.logical_page_size());
         let fill = if *filled { "sequential" } else { "none" };
         format!(
-            "flashscope simulate 'sim:{drive}' --workload '{workload}' --fill {fill} \
-             --queue-depth {queue_depth} --seed {seed}"
+            "flashscope simulate --drive '{drive}' --workload '{workload}' --fill {fill} \
+             --warmup none --queue-depth {queue_depth} --seed {seed}"
         )
     }
 

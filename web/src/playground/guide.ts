@@ -53,7 +53,7 @@ export const GUIDE: [GuideStep, ...GuideStep[]] = [
   {
     title: 'Write amplification',
     text: 'For one blue page, the flash writes several orange ones. The ratio of all pages written on the flash to the pages that the host wrote is the write amplification. It costs speed, and it wears out the flash. The curve below rises until it meets the theory, a dashed line.',
-    action: 'Compare the two large numbers below: simulation and theory.',
+    action: 'Compare the two numbers above the flash: simulation and theory.',
     settings: DEFAULTS,
     ahead: 0,
     speed: 5,
