@@ -98,7 +98,7 @@ pub fn html(exhibits: &Exhibits, mut progress: impl FnMut(u64, u64)) -> Result<S
 /// # Errors
 /// If the characteristics cannot be written as JSON.
 pub fn trace_html(trace: &Trace) -> Result<String, serde_json::Error> {
-    filled(trace)
+    filled(PAGE, trace)
 }
 
 /// Renders reproductions of papers as one HTML file. `reproductions` is the output of `flashscope reproduce --json`
@@ -107,7 +107,7 @@ pub fn trace_html(trace: &Trace) -> Result<String, serde_json::Error> {
 /// # Errors
 /// If `reproductions` cannot be written as JSON.
 pub fn papers_html(reproductions: &impl Serialize) -> Result<String, serde_json::Error> {
-    filled(reproductions)
+    filled(PAGE, reproductions)
 }
 
 /// Returns the page with the simulator, and with [`MARKER`] in place of the report.
@@ -134,11 +134,11 @@ fn without_policy(page: &str) -> String {
     format!("{before}{after}")
 }
 
-/// Inserts a report into the page.
-fn filled(report: &impl Serialize) -> Result<String, serde_json::Error> {
+/// Inserts a report into a page.
+fn filled(page: &str, report: &impl Serialize) -> Result<String, serde_json::Error> {
     // Escaping `<` keeps texts of a result from ending the script element.
     let json = serde_json::to_string(report)?.replace('<', "\\u003c");
-    Ok(PAGE.replacen(MARKER, &json, 1))
+    Ok(page.replacen(MARKER, &json, 1))
 }
 
 #[cfg(test)]
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_page_carries_the_hashes_of_its_script_and_style() {
         let hostile = "</script><script>alert(1)</script><meta http-equiv=\"x\">";
-        let page = filled(&serde_json::json!({ "measurements": [hostile] })).unwrap();
+        let page = filled(PAGE, &serde_json::json!({ "measurements": [hostile] })).unwrap();
         let policy = policy(&page);
         for (directive, name) in [("script-src", "script"), ("style-src-elem", "style")] {
             let hashes = hashes(&page, name);
@@ -207,6 +207,18 @@ mod tests {
             assert!(page.contains("<meta charset=\"utf-8\" />") && page.contains("<title>"));
         }
         assert_eq!(without_policy("<a><meta http-equiv=\"x\">"), "<a><meta http-equiv=\"x\">");
+    }
+
+    #[test]
+    fn pages_of_results_contain_the_simulator_if_it_was_built() {
+        let empty =
+            Exhibits { measurements: vec![], simulations: vec![], probes: vec![], sweeps: vec![] };
+        let element = format!(
+            "<script id=\"playground\" type=\"application/json\">\"{PLAYGROUND}\"</script>"
+        );
+        for page in [html(&empty, |_, _| ()).unwrap(), served_html()] {
+            assert!(page.contains(&element) && !page.contains(PLAYGROUND_MARKER));
+        }
     }
 
     #[test]

@@ -168,7 +168,7 @@ pub(crate) fn html(
     for (shown, paged) in measurements.iter().zip(&mut page.measurements) {
         fill(paged, shown.viewer, room, &mut steps)?;
     }
-    Ok(crate::filled(&page)?)
+    Ok(crate::filled(template, &page)?)
 }
 
 /// Compares the measurements, with each as the baseline in turn, until the comparisons exceed their size limit: their size
