@@ -101,7 +101,7 @@ audit:             ## check licences, sources and known vulnerabilities of depen
 	command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny@0.20.2
 	$(CARGO) deny check
 
-release: web       ## build programs, packages and wheels for x86_64 and aarch64: target/dist
+release: web playground       ## build programs, packages and wheels for x86_64 and aarch64: target/dist
 	scripts/release
 
 test-release:      ## install and run the release in clean systems (needs root; not part of `test`)

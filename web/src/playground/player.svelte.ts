@@ -14,6 +14,9 @@ const BUDGET = 10;
 /** The time between two updates of the numbers, in ms. */
 const NUMBERS_EVERY = 150;
 
+/** The points of a curve that say something. */
+const LEAST_POINTS = 2;
+
 /** The most commands that one frame catches up with, in seconds of play. */
 const MOST_BEHIND = 0.1;
 
@@ -83,7 +86,8 @@ export class Player {
     this.settings = settings;
     this.problem = '';
     if (opens) {
-      this.before = fresh ? undefined : curveOf(this.#latest);
+      // While a slider moves, drives come and go before they have a curve.
+      this.before = fresh ? undefined : (curveOf(this.#latest) ?? this.before);
       this.#replace({ kind: 'open', setup: setupOf(settings), ios });
     } else {
       // A drive that is still to be opened gets the new workload at once.
@@ -184,7 +188,7 @@ export class Player {
 
 /** The curve of a picture. */
 export function curveOf(picture: Picture | undefined): CurveOf | undefined {
-  if (picture === undefined || picture.curve.length === 0) return undefined;
+  if (picture === undefined || picture.curve.length < 2 * LEAST_POINTS) return undefined;
   const at = (from: number) => Array.from(picture.curve).filter((_, i) => i % 2 === from);
   return { host: at(0), ratio: at(1) };
 }
