@@ -142,7 +142,7 @@ describe('the playground', () => {
       alone,
       async (page) => {
         await play(page, 'Play').waitFor();
-        await page.getByText(/^The host wrote 780 pages, read/).waitFor();
+        await page.getByText(/^The host wrote 130 pages, read/).waitFor();
         const wrote = () => page.getByText(/^The host wrote .* pages, read/).innerText();
         const before = await wrote();
         await page.waitForTimeout(600);
@@ -167,6 +167,25 @@ describe('the playground', () => {
       { colorScheme },
     ),
   );
+});
+
+describe('in a frame of the book', () => {
+  it('has neither a title nor a navigation, and opens the step of its address', async () => {
+    const book = await bench.write('book');
+    const frame = `<iframe src="${alone}#/play?step=3" title="A cleaning" width="760" height="900"></iframe>`;
+    const page = `<!doctype html><html lang="en"><title>Book</title><div id="app">${frame}</div></html>`;
+    await writeFile(fileURLToPath(book), page);
+    await bench.visit(book, async (page) => {
+      const inner = page.frameLocator('iframe');
+      await inner.getByRole('heading', { name: 'Cleaning makes free blocks' }).waitFor();
+      await inner
+        .locator('.narration')
+        .filter({ hasText: /^The host writes|^Cleaning/ })
+        .waitFor();
+      expect(await inner.getByRole('banner').count()).toBe(0);
+      expect((await inner.locator('h1').boundingBox())?.height).toBeLessThanOrEqual(1);
+    });
+  });
 });
 
 describe('the size', () => {

@@ -27,7 +27,7 @@ export const GUIDE: [GuideStep, ...GuideStep[]] = [
     text: 'Each square is a page of 4 KiB, and 32 pages form a block. The host writes random pages, which turn blue. A written page cannot be written again. When the host changes the same data, the new copy goes to a free page, and the old copy turns grey: it is superseded.',
     action: 'Watch for the first grey page. Point at a page to read its state.',
     settings: EMPTY,
-    ahead: 0.12,
+    ahead: 0.02,
     speed: 2,
     playing: true,
   },
