@@ -116,7 +116,7 @@ function withBlocks(
     blockX[block] = x + gap + (within % across) * blockWidth;
     blockY[block] = y + label + gap + Math.floor(within / across) * blockHeight;
   }
-  return { ...layout, cell: pitch > 4 ? pitch - 1 : pitch, blockX, blockY };
+  return { ...layout, cell: pitch > 3 ? pitch - 1 : pitch, blockX, blockY };
 }
 
 /** The block and the page at a place of the picture, if there is one. */
