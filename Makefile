@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web playground test test-all tested test-rust test-properties test-web test-fuzz test-readers test-registry test-python test-wheel test-release test-attach test-trust test-nvme test-baselines test-guards test-sanitizers check-elsewhere audit release check guide pictures bench bench-models bench-intervals bench-probe bench-twin fuzz soak tools clean
+.PHONY: help demo build web playground test test-all tested test-rust test-properties test-web test-fuzz test-readers test-registry test-python test-wheel test-release test-attach test-trust test-nvme test-baselines test-guards test-sanitizers check-elsewhere audit release check guide pictures bench bench-models bench-intervals bench-long-run bench-probe bench-twin fuzz soak tools clean
 
 # Builds only the parts that measure a simulated drive, with a profile that compiles fast: [profile.demo] in Cargo.toml.
 demo: web          ## measure a simulated drive and write the report: target/demo/flashscope
@@ -131,6 +131,9 @@ bench-twin:        ## measure the predictions of twins of 100 random drives
 
 bench-models:      ## compare the models with the simulator on real and generated traces: docs/models-accuracy.md
 	$(CARGO) run --release --package flashscope-models-bench
+
+bench-long-run:    ## score the computed long run of workloads on random drives: docs/long-run.md
+	$(CARGO) run --release --package flashscope-models-bench -- --long-run 420 --write
 
 bench-intervals:   ## score the intervals of predictions on random drives, which takes minutes: docs/intervals.md
 	$(CARGO) run --release --package flashscope-models-bench -- --population --write

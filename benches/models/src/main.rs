@@ -14,6 +14,10 @@
 //! on half as many drives and workloads of other kinds, and prints the table by stratum. With
 //! `--write` it stores the cases for intervals (crates/predict/src/validation.csv) and the table
 //! (docs/intervals.md).
+//!
+//! `--long-run COUNT` compares the computed long run of random workloads with simulations to the steady state on COUNT random
+//! drives, and scores its intervals on half as many drives of other geometries. With `--write` it stores the errors
+//! (crates/predict/src/long_run.csv) and the table (docs/long-run.md).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks and its arguments")]
@@ -22,6 +26,7 @@
 mod book;
 mod cases;
 mod interpolation;
+mod long_run;
 mod population;
 mod requests;
 mod score;
@@ -58,6 +63,11 @@ fn main() {
         |name: &str| names.is_empty() || names.iter().any(|part| name.contains(part.as_str()));
     if has("--speed") {
         speed::print(selected);
+        return;
+    }
+    if has("--long-run") {
+        let count = names.first().and_then(|count| count.parse().ok()).unwrap_or(DRIVES);
+        score_long_run(count, has("--write"));
         return;
     }
     if has("--population") {
@@ -118,6 +128,25 @@ fn score_population(count: usize, write: bool) {
     }
 }
 
+/// Compares the models of the long run with the simulator on random drives, and scores their intervals on other random drives.
+fn score_long_run(count: usize, write: bool) {
+    let calibration = long_run::run(Part::Calibration, count);
+    let held_out = long_run::run(Part::HeldOut, count / 2);
+    long_run::print(&calibration);
+    println!("held out:");
+    long_run::print(&held_out);
+    let table = long_run::table(&calibration, &held_out);
+    println!("{table}");
+    if write {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let write = |path: &str, text: &str| {
+            std::fs::write(root.join(path), text).expect("the project can be written to");
+        };
+        write("crates/predict/src/long_run.csv", &long_run::csv(&calibration));
+        write("docs/long-run.md", &include_str!("long_run.md").replace("TABLE\n", &table));
+    }
+}
+
 /// Returns the selected traces by name and spec.
 fn traces(selected: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let named = requests::traces().into_iter().map(|path| {
@@ -159,7 +188,8 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
                     &mut requests,
                     (&AtomicBool::new(false), &mut ()),
                 );
-                let CountedPasses { passes: first, total } = counted.expect("the workload writes");
+                let CountedPasses { passes: first, total, .. } =
+                    counted.expect("the workload writes");
                 passes = Some(first);
                 total
             }

@@ -100,7 +100,7 @@ fn score(pair: &Pair) -> Vec<ScoredPrediction> {
                 repeat_passes(&passes, &mut pools, &mut again)
             }
             None => CountedPasses::find(&mut pools, &mut requests, (&never, &mut ())).map(
-                |CountedPasses { passes: found, total }| {
+                |CountedPasses { passes: found, total, .. }| {
                     passes = Some(found);
                     total
                 },

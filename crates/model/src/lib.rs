@@ -37,8 +37,8 @@ pub use lifetime::Lifetime;
 pub use log_block::{bast, bast_refined, fast, fast_refined};
 pub use nand::Nand;
 pub use page_map::{
-    Class, Mix, Translation, cost_benefit, d_choices, desnoyers, fifo, greedy, pools, random, trim,
-    windowed, zipf,
+    Class, Mix, Translation, cost_benefit, d_choices, desnoyers, equivalent, fifo, greedy, pools,
+    random, trim, windowed, zipf,
 };
 pub use prediction::{Merges, Prediction};
 pub use registry::{Family, MODELS, Model};

@@ -27,6 +27,8 @@ pub struct InterpolatedModel {
     counts: Option<(Surface, Surface)>,
     /// The least mean length and the least free space of a point.
     least: (f64, f64),
+    /// The free spaces of the points, ascending.
+    frees: Vec<f64>,
 }
 
 /// The predicted cost of a workload.
@@ -84,13 +86,19 @@ impl InterpolatedModel {
             false => None,
         };
         let least = |axis: &[f64]| axis.first().copied().unwrap_or(0.0) / (1.0 + MARGIN);
-        Ok(InterpolatedModel { family, nanos, counts, least: (least(&lens), least(&frees)) })
+        let least = (least(&lens), least(&frees));
+        Ok(InterpolatedModel { family, nanos, counts, least, frees })
     }
 
     /// True if the drive reported erases and programs.
     #[must_use]
     pub const fn counts(&self) -> bool {
         self.counts.is_some()
+    }
+
+    /// Returns the costs of uniform writes of `mean_len` pages.
+    pub(crate) fn at_length(&self, mean_len: f64) -> AtLength<'_> {
+        AtLength { model: self, mean_len }
     }
 
     /// Predicts a workload on a drive over as many passes as it takes to write all free space once. Returns the number of
@@ -124,6 +132,41 @@ impl InterpolatedModel {
         Ok((passes, decomposition.total()))
     }
 }
+
+/// The costs of uniform writes at one mean length, as a function of free space.
+pub(crate) struct AtLength<'m> {
+    model: &'m InterpolatedModel,
+    mean_len: f64,
+}
+
+impl AtLength<'_> {
+    /// Returns the measured nanoseconds per page.
+    pub(crate) fn nanos(&self, free_space: f64) -> f64 {
+        self.model.nanos.at(self.mean_len, free_space)
+    }
+
+    /// Returns the measured erases and programs per page; `None` if the drive does not report them.
+    pub(crate) fn counts(&self, free_space: f64) -> Option<(f64, f64)> {
+        let (erasures, programs) = self.model.counts.as_ref()?;
+        Some((erasures.at(self.mean_len, free_space), programs.at(self.mean_len, free_space)))
+    }
+
+    /// Returns the measured free space that is nearest to `free_space`, but differs from it.
+    pub(crate) fn neighbour(&self, free_space: f64) -> Option<f64> {
+        let differs = |other: &&f64| (*other / free_space).ln().abs() > APART;
+        let distance = |other: &f64| (other / free_space).ln().abs();
+        let others = self.model.frees.iter().filter(differs);
+        others.min_by(|one, two| distance(one).total_cmp(&distance(two))).copied()
+    }
+
+    /// True if writes of this length and free space are within the measured points, but for their margin.
+    pub(crate) fn covers(&self, free_space: f64) -> bool {
+        self.mean_len >= self.model.least.0 && free_space >= self.model.least.1
+    }
+}
+
+/// The logarithm of the least ratio of two free spaces that count as different.
+const APART: f64 = 0.1;
 
 /// A model on a drive.
 struct ModelOnDrive<'a> {

@@ -1,7 +1,9 @@
 //! Predicts how a workload performs on a drive, without simulating it.
 
 pub mod drawn;
+mod grid_law;
 mod interpolated;
+pub mod long_run;
 mod method;
 mod pools;
 mod report;
@@ -14,13 +16,16 @@ use flashscope_model::{Nand, OutOfRange};
 use flashscope_sim::ftl::Family;
 use flashscope_sim::setup::{Eviction, Frontiers, Layout, Transfer};
 
+pub use grid_law::LawCost;
 pub use interpolated::{Cost, InterpolatedModel, Point};
 pub use method::{METHODS, Method, Pieces, SelectedModel, model_family, modelled_ftl};
-pub use pools::{Pools, space};
+pub use pools::{Pools, free_pages, space};
 
 pub use report::{Numbers, equivalent_throughput, predicted_value, simulated_beside};
 pub use requests::{Access, Request, Requests};
-pub use run::{CountedPasses, repeat_passes, simulate_passes, steady_passes};
+pub use run::{
+    Countable, CountedPasses, LONG_RUN_TURNS, repeat_passes, simulate_passes, steady_passes,
+};
 pub use simulated::SimulatedDrive;
 
 /// The reason why a prediction failed.
@@ -50,6 +55,15 @@ pub enum PredictError {
         /// The FTL of the drive.
         ftl: &'static str,
     },
+    /// The long run of the workload cannot be computed by that model.
+    #[error(
+        "the model `{name}` computes the long run of uniform, hot/cold and Zipf writes of one size, on a page-mapped drive with its \
+         cleaning policy and one active block: leave the model out to predict this workload from a sample"
+    )]
+    NotComputed {
+        /// The model.
+        name: String,
+    },
     /// The workload only reads.
     #[error("the workload writes nothing, so nothing is erased: there is nothing to predict")]
     NothingWritten,
@@ -75,17 +89,31 @@ pub fn nand(layout: &Layout) -> Nand {
     }
 }
 
-/// Lists, in words, the features of a drive that the models ignore.
+/// Lists, in words, the features of a drive that all models ignore.
+#[must_use]
+pub fn never_modelled(layout: &Layout) -> Vec<String> {
+    let left_out = [
+        (layout.cache.pages > 0, "the write buffer, which absorbs repeated writes of a page"),
+        (layout.slc_blocks_per_lane > 0, "the blocks used as SLC"),
+        (layout.wear.name != "none", "wear levelling"),
+        (
+            !matches!(layout.ftl.family, Family::LogBlock(_)) && layout.lanes_per_pool > 1,
+            "active_blocks: the models assume that cleaning chooses among all blocks of a pool",
+        ),
+    ];
+    left_out.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what.to_owned()).collect()
+}
+
+/// Lists, in words, the features of a drive that the models of requests ignore.
 #[must_use]
 pub fn not_modelled(layout: &Layout) -> Vec<String> {
     let logs = matches!(layout.ftl.family, Family::LogBlock(_));
-    let mut left_out = Vec::new();
+    let mut left_out = never_modelled(layout);
     let mut add = |is_so: bool, what: &str| {
         if is_so {
             left_out.push(what.to_owned());
         }
     };
-    add(layout.cache.pages > 0, "the write buffer, which absorbs repeated writes of a page");
     add(
         layout.background_below > 0,
         "background cleaning, which cleans blocks before it has to, and so moves more",
@@ -94,12 +122,6 @@ pub fn not_modelled(layout: &Layout) -> Vec<String> {
         layout.map_cache.entries_per_page > 0 && !layout.map_cache.batch,
         "map_cache.batch = false: the models assume that entries of a translation page are written back together",
     );
-    add(layout.slc_blocks_per_lane > 0, "the blocks used as SLC");
-    add(
-        !logs && layout.lanes_per_pool > 1,
-        "active_blocks: the models assume that cleaning chooses among all blocks of a pool",
-    );
-    add(layout.wear.name != "none", "wear levelling");
     add(
         logs && layout.logs.options.eviction != Eviction::Fifo,
         "log.eviction: the models assume that the oldest log block is reclaimed first",

@@ -10,6 +10,7 @@ use flashscope_model::{self as model, MODELS, OutOfRange, Table};
 use flashscope_sim::ftl::{self, Family, LogSharing, LogUse};
 use flashscope_sim::setup::{Layout, Merge};
 
+use super::long_run::LONG_RUN_MODELS;
 use super::{PredictError, space};
 
 /// A model that processes every request of a workload.
@@ -194,6 +195,7 @@ impl SelectedModel {
                 .iter()
                 .map(|one| one.name)
                 .chain(MODELS.iter().map(|one| one.name))
+                .chain(LONG_RUN_MODELS.iter().map(|one| one.name))
                 .collect(),
         })?;
         let ftl = layout.ftl.name;

@@ -30,13 +30,10 @@ impl Pools {
         chosen: SelectedModel,
         pieces: Pieces,
     ) -> Result<Pools, OutOfRange> {
-        let Space { free_blocks, pages_per_block, .. } = space(layout);
         Ok(Pools {
             stripe: layout.stripe as usize,
             pools: chosen.predictors(layout, pieces)?,
-            free_pages: u64::from(layout.pools)
-                * u64::from(free_blocks)
-                * u64::from(pages_per_block),
+            free_pages: free_pages(layout),
             summary_pages: layout.geometry.summary_pages.into(),
         })
     }
@@ -74,6 +71,13 @@ impl Pools {
     pub fn turns(&self) -> f64 {
         self.pools.iter().map(|pool| pool.rounds()).fold(f64::INFINITY, f64::min)
     }
+}
+
+/// Returns the number of pages in the free blocks of all pools of a drive.
+#[must_use]
+pub fn free_pages(layout: &Layout) -> u64 {
+    let Space { free_blocks, pages_per_block, .. } = space(layout);
+    u64::from(layout.pools) * u64::from(free_blocks) * u64::from(pages_per_block)
 }
 
 /// Passes the part of a request that lies on `pages` of a pool.

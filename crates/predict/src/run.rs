@@ -12,6 +12,9 @@ use flashscope_model::trace::{Space, Total};
 /// starts.
 const TURNS: f64 = 3.0;
 
+/// The same for a simulation that is compared with a computed long run: trims take ten cycles until the live pages are steady.
+pub const LONG_RUN_TURNS: f64 = 10.0;
+
 /// The number of cycles through the written and free pages after which the warm-up ends without convergence.
 const MOST_TURNS: f64 = 60.0;
 
@@ -25,41 +28,99 @@ pub struct CountedPasses {
     pub passes: Passes,
     /// The totals over the counted passes.
     pub total: Total,
+    /// Their simulated time; 0 for a model.
+    pub took: Nanos,
+}
+
+/// A drive, or a model of one, whose work can be counted.
+pub trait Countable {
+    /// Executes the next request of the host.
+    fn request(&mut self, request: Request);
+
+    /// Returns the totals over all requests so far, and the simulated time.
+    fn read(&mut self) -> (Total, Nanos);
+
+    /// Returns the number of cycles that the writes made through the log blocks; infinite without log blocks.
+    fn turns(&self) -> f64 {
+        f64::INFINITY
+    }
+}
+
+impl Countable for Pools {
+    fn request(&mut self, request: Request) {
+        Pools::request(self, request);
+    }
+
+    fn read(&mut self) -> (Total, Nanos) {
+        (self.total(), Nanos(0))
+    }
+
+    fn turns(&self) -> f64 {
+        Pools::turns(self)
+    }
+}
+
+impl Countable for SimulatedDrive {
+    fn request(&mut self, request: Request) {
+        SimulatedDrive::request(self, request);
+    }
+
+    fn read(&mut self) -> (Total, Nanos) {
+        self.total()
+    }
 }
 
 impl CountedPasses {
-    /// Repeats the workload until `pools` have converged, then counts. The repetition is the paper's method (Boboila and
-    /// Desnoyers, section III.C). The counted passes have two halves, each a third as long as the warm-up. If the write
-    /// amplifications of the halves differ, these passes become a part of the warm-up, and further passes are counted. Reports
-    /// the completed share of the shortest possible warm-up. Setting `stop` ends the repetition.
+    /// Repeats the workload until the predicted `pools` have converged, then counts. See [`CountedPasses::until_steady`].
     ///
     /// # Errors
     /// If nothing is written, or `stop` was set.
     pub fn find(
         pools: &mut Pools,
         requests: &mut Requests,
+        watched: (&AtomicBool, &mut dyn Progress),
+    ) -> Result<CountedPasses, PredictError> {
+        let free_pages = pools.free_pages();
+        let turns = (TURNS, free_pages);
+        CountedPasses::until_steady(pools, turns, requests, "predicting", watched)
+    }
+
+    /// Repeats the workload on a drive with `free_pages` pages in free blocks until it has converged, then counts. The warm-up has
+    /// at least `turns` cycles through the written and free pages. The repetition is the paper's method (Boboila and
+    /// Desnoyers, section III.C). The counted passes have two halves, each a third as long as the warm-up. If the write
+    /// amplifications of the halves differ, these passes become a part of the warm-up, and further passes are counted. Reports
+    /// the completed share of the shortest possible warm-up. Setting `stop` ends the repetition.
+    ///
+    /// # Errors
+    /// If nothing is written, or `stop` was set.
+    pub fn until_steady(
+        drive: &mut impl Countable,
+        (turns, free_pages): (f64, u64),
+        requests: &mut Requests,
+        phase: &str,
         (stop, progress): (&AtomicBool, &mut dyn Progress),
     ) -> Result<CountedPasses, PredictError> {
         let mut show = |share| {
-            progress.show(&Step::share("predicting", share));
+            progress.show(&Step::share(phase, share));
             !stop.load(Ordering::Relaxed)
         };
-        let mut made = MadePasses { free_pages: pools.free_pages(), ..MadePasses::default() };
-        while made.least_turns() < TURNS && made.turns() < MOST_TURNS {
-            made.pass(pools, requests, &mut show)?;
+        let mut made = MadePasses { least: turns, free_pages, ..MadePasses::default() };
+        while made.least_turns() < turns && made.turns() < MOST_TURNS {
+            made.pass(drive, requests, &mut show)?;
         }
         loop {
-            let (warm_up, start) = (made.count, pools.total());
+            let (warm_up, (start, begun)) = (made.count, drive.read());
             let half = warm_up.div_ceil(3);
-            (0..half).try_for_each(|_| made.pass(pools, requests, &mut show))?;
-            let middle = pools.total();
-            (0..half).try_for_each(|_| made.pass(pools, requests, &mut show))?;
-            let end = pools.total();
+            (0..half).try_for_each(|_| made.pass(drive, requests, &mut show))?;
+            let (middle, _) = drive.read();
+            (0..half).try_for_each(|_| made.pass(drive, requests, &mut show))?;
+            let (end, ended) = drive.read();
             let is_steady = changes_little(&middle.since(&start), &end.since(&middle));
-            let converged = is_steady && made.least_turns() >= TURNS;
+            let converged = is_steady && made.least_turns() >= turns;
             if converged || made.turns() >= MOST_TURNS {
                 let passes = Passes { warm_up, counted: 2 * half, converged };
-                return Ok(CountedPasses { passes, total: end.since(&start) });
+                let took = ended - begun;
+                return Ok(CountedPasses { passes, total: end.since(&start), took });
             }
         }
     }
@@ -136,6 +197,8 @@ fn put<D, T>(
 /// The passes made so far.
 #[derive(Default)]
 struct MadePasses {
+    /// The least number of cycles.
+    least: f64,
     free_pages: u64,
     count: u32,
     touched: TouchedPages,
@@ -148,11 +211,11 @@ impl MadePasses {
     /// Makes a pass. Reports the completed share of the shortest possible warm-up to `show`, which returns false to stop.
     fn pass(
         &mut self,
-        pools: &mut Pools,
+        drive: &mut impl Countable,
         requests: &mut Requests,
         show: &mut dyn FnMut(f64) -> bool,
     ) -> Result<(), PredictError> {
-        let share = (self.least_turns() / TURNS).max(self.turns() / MOST_TURNS).min(1.0);
+        let share = (self.least_turns() / self.least).max(self.turns() / MOST_TURNS).min(1.0);
         // Each pass of a trace writes the same pages.
         let touches = self.count == 0 || matches!(requests, Requests::Endless { .. });
         let touched = &mut self.touched;
@@ -160,10 +223,10 @@ impl MadePasses {
             if touches && request.is_write() {
                 touched.add(request);
             }
-            pools.request(request);
+            drive.request(request);
         })?;
         self.count += 1;
-        self.log_turns = pools.turns();
+        self.log_turns = drive.turns();
         if show(share) { Ok(()) } else { Err(PredictError::Interrupted) }
     }
 

@@ -96,7 +96,7 @@ fn case(line: &'static str) -> Option<Case<'static>> {
 }
 
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn factor(mut errors: Vec<f64>, level: f64) -> Option<f64> {
+pub(crate) fn factor(mut errors: Vec<f64>, level: f64) -> Option<f64> {
     errors.iter_mut().for_each(|error| *error = error.abs());
     errors.sort_unstable_by(f64::total_cmp);
     let rank = ((errors.len() as f64 + 1.0) * level).ceil() as usize;
@@ -110,6 +110,8 @@ pub struct Factors {
     pub erases: f64,
     /// The factor for the write amplification.
     pub write_amplification: f64,
+    /// A further factor by which both may be lower: 1, unless the work of GC depends on the idle time of the drive.
+    pub lower: f64,
 }
 
 impl Factors {
@@ -120,6 +122,7 @@ impl Factors {
         Some(Factors {
             erases: of(|case| case.erases)?,
             write_amplification: of(|case| case.write_amplification)?,
+            lower: 1.0,
         })
     }
 }

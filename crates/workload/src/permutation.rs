@@ -15,6 +15,7 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 ///
 /// The network divides a number into two parts, which differ by one bit if the number of bits is
 /// odd. Each round adds a function of one part to the other part.
+#[derive(Clone)]
 pub(crate) struct Permutation {
     count: u64,
     low_bits: u32,

@@ -8,6 +8,7 @@ use flashscope_document::prediction::{
 };
 use flashscope_model::MODELS;
 use flashscope_predict::METHODS;
+use flashscope_predict::long_run::{LONG_RUN_MODELS, LongRunModel};
 
 /// Lists the models.
 pub(super) fn list() -> String {
@@ -24,6 +25,11 @@ pub(super) fn list() -> String {
             "",
             method.source
         );
+    }
+    text += "\nmodels of the long run of synthetic workloads on page-mapped drives (the default for these):\n";
+    for model in LONG_RUN_MODELS {
+        let LongRunModel { name, summary, source, .. } = model;
+        let _ = writeln!(text, "  {name:<24} {summary}\n{:27}{source}", "");
     }
     text += "\nmodels of uniform writes, applied to intervals of time and ranges of addresses:\n";
     for model in MODELS {
@@ -74,7 +80,12 @@ pub(super) fn text(report: &PredictionReport) -> String {
         true => "counted, in two halves that agree",
         false => "counted, although the prediction still changes",
     };
-    let _ = writeln!(text, "passes: {} to warm up, {} {counted}", passes.warm_up, passes.counted);
+    if LongRunModel::named(&report.model).is_some() {
+        text += "computed for the long run; the counts are those of one pass (--ios) in it\n";
+    } else {
+        let _ =
+            writeln!(text, "passes: {} to warm up, {} {counted}", passes.warm_up, passes.counted);
+    }
     let level = report.validation.level * 100.0;
     let interval = report.erases.and_then(|erases| erases.interval);
     let _ = match interval {

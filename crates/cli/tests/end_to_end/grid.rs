@@ -221,3 +221,79 @@ fn invalid_grids_are_refused_with_advice() {
       --grid
     ");
 }
+
+/// Page-mapped drives with a few spare blocks, unlike each other in blocks, spare space and policy.
+const PAGE_MAPPED: [&str; 2] = [
+    "sim:agrawal-2008?flash.packages=2&flash.dies_per_package=1&flash.planes_per_die=1&flash.blocks_per_plane=200\
+     &flash.pages_per_block=32&over_provisioning=0.15&cleaning.free_threshold=0.02",
+    "sim:demo?flash.packages=3&flash.dies_per_package=1&flash.planes_per_die=1&flash.blocks_per_plane=180\
+     &over_provisioning=0.25&cleaning.policy=fifo&background_cleaning=false",
+];
+
+// The steady state that a grid of uniform writes implies is that of a simulation, within the stated error.
+#[test]
+fn grid_of_a_page_mapped_drive_predicts_distributions() {
+    let place = Scratch::in_memory();
+    for (nth, drive) in PAGE_MAPPED.iter().enumerate() {
+        let name = format!("r{nth}");
+        let measure = ["bench", drive, "--output", &name, "--grid", "--grid-lengths", "1,2"];
+        place.run(&measure).ok();
+        for workload in
+            ["uniform", "hotcold", "hotcold?hot_space=0.1&hot_writes=0.9", "zipf?reads=0.2"]
+        {
+            let command = [
+                "predict",
+                "--grid",
+                &name,
+                "--workload",
+                workload,
+                "--compare",
+                "--ios",
+                "50000",
+                "--json",
+            ];
+            let found = place.run(&command).ok().stdout;
+            let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+            let number = |at: &str| found.pointer(at).unwrap().as_f64().unwrap();
+            assert_eq!(found["ftl"], "page-map");
+            let error = number("/simulated/write_amplification_error");
+            println!("{drive} {workload}: {} {error:+.3}", number("/write_amplification/value"));
+            assert!(error.abs() < 0.06, "{found}");
+            let simulated = number("/simulated/write_amplification");
+            let [low, high] =
+                ["low", "high"].map(|end| number(&format!("/write_amplification/interval/{end}")));
+            assert!(low < simulated && simulated < high && low < high, "{found}");
+            // A grid of uniform writes cannot tell a drive that separates hot data, whose write amplification is lower.
+            let says =
+                found["not_modelled"].to_string().contains("separation of hot and cold data");
+            assert_eq!(says, workload != "uniform", "{found}");
+            let time =
+                number("/ns_per_page/value") / number("/simulated/simulated_ns_per_page") - 1.0;
+            println!("time {time:+.3}");
+        }
+    }
+}
+
+#[test]
+fn grid_of_a_page_mapped_drive_refuses_other_workloads() {
+    let place = Scratch::in_memory();
+    let measure = [
+        "bench",
+        PAGE_MAPPED[0],
+        "--output",
+        "r",
+        "--grid",
+        "--grid-lengths",
+        "1,2",
+        "--grid-spaces",
+        "0.5,2",
+    ];
+    place.run(&measure).ok();
+    for workload in ["postmark", "uniform?size=geometric:16KiB"] {
+        let message =
+            place.run(&["predict", "--grid", "r", "--workload", workload]).message(2, &place);
+        assert!(message.contains("no other workload: fit a twin"), "{message}");
+    }
+    // A log-block likeness remains possible.
+    place.run(&["predict", "--grid", "r", "--workload", "postmark", "--like", "fast"]).ok();
+}

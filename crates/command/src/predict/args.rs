@@ -73,9 +73,12 @@ pub struct PredictArgs {
     #[arg(long, value_name = "RESULT", conflicts_with_all = ["model", "lifetime"])]
     pub grid: Option<PathBuf>,
 
-    /// Use of log blocks in the drive of --grid: each serves one data block, or all serve any data block
-    #[arg(long, default_value = "fast", value_name = "FTL", requires = "grid")]
-    pub like: LikeArg,
+    /// FTL of the drive of --grid: log blocks that each serve one data block, log blocks for any data block, or a page map
+    /// [default: that of a simulated drive, otherwise fast]
+    ///
+    /// For a page map, the workload must be uniform, hotcold or zipf, with writes of one size.
+    #[arg(long, value_name = "FTL", requires = "grid")]
+    pub like: Option<LikeArg>,
 
     /// Size of an erase block of the drive of --grid [default: as the drive reported it, or 1 MiB]
     #[arg(long, value_name = "SIZE", requires = "grid")]
@@ -128,13 +131,15 @@ pub struct PredictArgs {
     pub list: ListArgs,
 }
 
-/// The ways in which an FTL divides free space among data blocks.
+/// The ways in which an FTL uses free space.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LikeArg {
     /// Each log block serves one data block
     Bast,
     /// Log blocks fill one after the other with writes to any data block
     Fast,
+    /// All blocks hold pages of any address
+    PageMap,
 }
 
 /// The rules for the space of a range.

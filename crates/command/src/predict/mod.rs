@@ -10,9 +10,11 @@ use anyhow::anyhow;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_document::prediction::{Passes, PredictionReport, SimulatedReport};
 use flashscope_drive::Clock;
+use flashscope_predict::long_run::LongRunModel;
 use flashscope_predict::validation::{self, Case, Stratum};
 use flashscope_predict::{
-    PredictError, Requests, SimulatedDrive, simulate_passes, simulated_beside,
+    CountedPasses, LONG_RUN_TURNS, PredictError, Requests, SimulatedDrive, free_pages,
+    simulate_passes, simulated_beside,
 };
 
 pub use self::args::PredictArgs;
@@ -44,8 +46,11 @@ pub fn predict(
         let mut again = request.load(AddressSpace::of(&layout), (stop, sink))?;
         let (memory, shown) = (&request.memory, (stop, sink));
         let drive = SimulatedDrive::within(&profile, memory).map_err(usage)?;
-        let passes = report.passes;
-        let simulated = simulate(drive, &report, passes, &mut again.requests, shown)?;
+        let requests = &mut again.requests;
+        let simulated = match LongRunModel::named(&report.model) {
+            Some(_) => simulate_long_run(drive, &report, free_pages(&layout), requests, shown)?,
+            None => simulate(drive, &report, report.passes, requests, shown)?,
+        };
         report.simulated = Some(simulated);
     }
     Ok(report)
@@ -86,6 +91,30 @@ fn simulate(
     let begun = clock.now();
     let done = simulate_passes(&passes, &mut drive, requests, (stop, sink)).map_err(failure)?;
     Ok(simulated_beside(report, done, clock.now() - begun))
+}
+
+/// Simulates requests until the drive is in the steady state, and compares the counts of one pass in that state with a computed
+/// prediction.
+fn simulate_long_run(
+    mut drive: SimulatedDrive,
+    report: &PredictionReport,
+    free_pages: u64,
+    requests: &mut Requests,
+    (stop, sink): (&AtomicBool, &mut dyn Progress),
+) -> Result<SimulatedReport, Failure> {
+    let clock = Clock::new();
+    let begun = clock.now();
+    let (watched, turns) = ((stop, sink), (LONG_RUN_TURNS, free_pages));
+    let CountedPasses { passes, total, took } =
+        CountedPasses::until_steady(&mut drive, turns, requests, "simulating", watched)
+            .map_err(failure)?;
+    let mut simulated = simulated_beside(report, (total, took), clock.now() - begun);
+    simulated.erases /= f64::from(passes.counted);
+    simulated.erases_error = simulated
+        .erases_error
+        .and(report.erases)
+        .map(|predicted| predicted.value / simulated.erases - 1.0);
+    Ok(simulated)
 }
 
 fn failure(error: PredictError) -> Failure {

@@ -4,17 +4,20 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_document::prediction::{PREDICTION_VERSION, PredictionReport, Validation};
+use flashscope_document::prediction::{PREDICTION_VERSION, Passes, PredictionReport, Validation};
 use flashscope_drive::Clock;
+use flashscope_model::trace::Total;
+use flashscope_predict::long_run::{self, LongRun, LongRunModel};
 use flashscope_predict::validation::{Factors, Stratum};
 use flashscope_predict::{
-    CountedPasses, Numbers, Pieces, Pools, Request, Requests, SelectedModel, not_modelled,
+    CountedPasses, Numbers, Pieces, Pools, PredictError, Request, Requests, SelectedModel,
+    never_modelled, not_modelled,
 };
 use flashscope_sim::budget::Budget;
 use flashscope_sim::setup::Layout;
 use flashscope_sim::{Profile, setup};
 use flashscope_simulate::profile_name;
-use flashscope_workload::synthetic::{Ios, Target};
+use flashscope_workload::synthetic::{Ios, Law, Target};
 
 use super::args::{CONFIDENCE, PASS_IOS};
 use super::{cases, failure};
@@ -88,25 +91,12 @@ impl PredictionRequest<'_> {
         let layout = profile.layout().map_err(usage)?;
         // A model keeps no more state per page than the simulated drive does.
         let _memory = profile.reserve(self.drive, &self.memory).map_err(usage)?;
-        let chosen = match self.model {
-            Some(name) => SelectedModel::named(name, &layout),
-            None => SelectedModel::for_drive(&layout),
-        }
-        .map_err(usage)?;
-        let mut loaded = self.load(AddressSpace::of(&layout), (stop, sink))?;
-        let mut pools = Pools::new(&layout, chosen, self.pieces).map_err(usage)?;
-        let CountedPasses { passes, total } =
-            CountedPasses::find(&mut pools, &mut loaded.requests, (stop, sink)).map_err(failure)?;
-        let stratum = Stratum::of(total.write_amplification(), loaded.has_trims());
-        let cases = cases(chosen.name(), layout.ftl.name, stratum);
-        let mut not_modelled = not_modelled(&layout);
-        if !chosen.follows_trims() {
-            not_modelled.extend(loaded.ignored_trims());
-        }
-        // In all validation cases the model converged, and modelled every feature of the drive and the workload.
-        // Intervals from them hold only for such predictions.
-        let is_like_them = not_modelled.is_empty() && passes.converged;
-        let factors = Factors::of(&cases, self.confidence).filter(|_| is_like_them);
+        let mut loaded = self.load(AddressSpace::of(&layout), (stop, &mut *sink))?;
+        let ModelResult { model, passes, total, factors, cases, not_modelled } =
+            match self.long_run(&layout, &loaded)? {
+                Some(run) => self.computed(&run, &layout),
+                None => self.sampled(&layout, &mut loaded, (stop, sink))?,
+            };
         let numbers = Numbers::new(&layout, total, factors);
         let wall_ns = (clock.now() - begun).0;
         let report = PredictionReport {
@@ -115,7 +105,7 @@ impl PredictionRequest<'_> {
             ftl: layout.ftl.name.into(),
             workload: self.workload.into(),
             seed: loaded.seed,
-            model: chosen.name().into(),
+            model: model.into(),
             passes,
             host_pages_written: total.pages,
             bytes_written: Bytes(total.pages * u64::from(layout.logical_page_size())),
@@ -124,13 +114,83 @@ impl PredictionRequest<'_> {
             equivalent_throughput: numbers.equivalent_throughput(),
             ns_per_page: numbers.ns_per_page(),
             bytes_per_second: numbers.bytes_per_second(),
-            validation: Validation { level: self.confidence, cases: cases.len() as u64 },
+            validation: Validation { level: self.confidence, cases: cases as u64 },
             not_modelled,
             lifetime: None,
             simulated: None,
             wall_ns,
         };
         Ok(Prediction { profile, report, numbers, span: loaded.span })
+    }
+
+    /// Returns the long run of the workload if it is computed: by default if a model covers workload and drive, or by the model
+    /// that the request names.
+    fn long_run(
+        &self,
+        layout: &Layout,
+        loaded: &LoadedWorkload,
+    ) -> Result<Option<LongRun>, Failure> {
+        let named = self.model.map(LongRunModel::named);
+        if named.is_some_and(|model| model.is_none()) {
+            return Ok(None);
+        }
+        let run = loaded.law.as_ref().and_then(|law| LongRun::of(law, layout));
+        let Some(name) = self.model else { return Ok(run) };
+        match run {
+            Some(run) if run.model.name == name => Ok(Some(run)),
+            _ => Err(usage(PredictError::NotComputed { name: name.into() })),
+        }
+    }
+
+    /// Predicts the computed long run of a workload.
+    fn computed(&self, run: &LongRun, layout: &Layout) -> ModelResult {
+        let mut not_modelled = never_modelled(layout);
+        let (factors, cases) = long_run::factors(run, self.confidence);
+        let factors = factors.filter(|_| not_modelled.is_empty());
+        if run.amplification > run.without_idle_time {
+            not_modelled.push(
+                "the idle time of packages, in which background cleaning moves more: the value assumes enough of it, and intervals \
+                 extend to none"
+                    .into(),
+            );
+        }
+        ModelResult {
+            model: run.model.name,
+            passes: Passes { warm_up: 0, counted: 1, converged: true },
+            total: run.total(self.ios, layout),
+            factors,
+            cases,
+            not_modelled,
+        }
+    }
+
+    /// Predicts a workload from its requests, until the prediction has converged.
+    fn sampled(
+        &self,
+        layout: &Layout,
+        loaded: &mut LoadedWorkload,
+        watched: (&AtomicBool, &mut dyn Progress),
+    ) -> Result<ModelResult, Failure> {
+        let chosen = match self.model {
+            Some(name) => SelectedModel::named(name, layout),
+            None => SelectedModel::for_drive(layout),
+        }
+        .map_err(usage)?;
+        let mut pools = Pools::new(layout, chosen, self.pieces).map_err(usage)?;
+        let CountedPasses { passes, total, .. } =
+            CountedPasses::find(&mut pools, &mut loaded.requests, watched).map_err(failure)?;
+        let stratum = Stratum::of(total.write_amplification(), loaded.has_trims());
+        let cases = cases(chosen.name(), layout.ftl.name, stratum);
+        let mut not_modelled = not_modelled(layout);
+        if !chosen.follows_trims() {
+            not_modelled.extend(loaded.ignored_trims());
+        }
+        // In all validation cases the model converged, and modelled every feature of the drive and the workload.
+        // Intervals from them hold only for such predictions.
+        let is_like_them = not_modelled.is_empty() && passes.converged;
+        let factors = Factors::of(&cases, self.confidence).filter(|_| is_like_them);
+        let (model, cases) = (chosen.name(), cases.len());
+        Ok(ModelResult { model, passes, total, factors, cases, not_modelled })
     }
 
     /// Reads the workload.
@@ -148,9 +208,12 @@ impl PredictionRequest<'_> {
         let workload = flashscope_trace::open_workload(self.workload, &target).map_err(usage)?;
         let (seed, ios) = (workload.seed, self.ios);
         let endless = |stream| Requests::Endless { stream, page_size, ios, trims: false };
-        let (mut span, mut trims) = (None, false);
+        let (mut span, mut trims, mut law) = (None, false, None);
         let requests = match workload.ios {
-            Ios::Endless(generator) => endless(generator),
+            Ios::Endless(generator) => {
+                law = generator.law();
+                endless(generator)
+            }
             Ios::Application(application) => endless(application),
             Ios::Trace(playback) => {
                 trace::survey(&playback, stop, sink)?;
@@ -169,7 +232,7 @@ impl PredictionRequest<'_> {
                 )));
             }
         };
-        Ok(LoadedWorkload { requests, seed, span, trims })
+        Ok(LoadedWorkload { requests, seed, span, trims, law })
     }
 }
 
@@ -181,6 +244,19 @@ pub(super) struct LoadedWorkload {
     span: Option<Nanos>,
     /// True if a trace has trims.
     trims: bool,
+    /// The distribution of a synthetic workload.
+    pub law: Option<Law>,
+}
+
+/// The result of a model.
+struct ModelResult {
+    model: &'static str,
+    passes: Passes,
+    total: Total,
+    factors: Option<Factors>,
+    /// The number of validation cases behind the factors.
+    cases: usize,
+    not_modelled: Vec<String>,
 }
 
 impl LoadedWorkload {

@@ -9,6 +9,7 @@ mod classes;
 pub mod cost_benefit;
 pub mod d_choices;
 pub mod desnoyers;
+pub mod equivalent;
 pub mod fifo;
 pub mod greedy;
 pub mod pools;

@@ -5,6 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::application::{MOST_PLACES, places};
 use super::arrivals::Arrivals;
+use super::law::{Law, Shares};
 use super::live::Live;
 use super::size::{Size, size_and_alignment};
 use super::uniform::Uniform;
@@ -78,6 +79,22 @@ impl Generator {
             alignment: page.0,
             data: Data::Random,
         }
+    }
+
+    /// Returns the distribution of the IOs. Returns `None` unless all IOs have the same size, places do not overlap, and places
+    /// are independent of each other.
+    #[must_use]
+    pub fn law(&self) -> Option<Law> {
+        let size = self.size.fixed().filter(|size| *size == self.alignment)?;
+        let shares = match &self.places {
+            Places::Uniform(_) => Shares::Uniform,
+            Places::HotCold(places) => places.shares(),
+            Places::Zipf(places) => places.shares(),
+            Places::Sequential(_) | Places::TpcC(_) => return None,
+        };
+        let (reads, trims) = self.ops.shares();
+        let (offset, places) = (Bytes(self.offset), self.length / size);
+        Some(Law { offset, places, size: Bytes(size), reads, trims, shares })
     }
 
     /// Draws the place of a read or write of `len` bytes. An IO that would pass the end of the range
@@ -182,6 +199,15 @@ impl Ops {
         Ok(Ops::Trims { reads: threshold(reads), trims: threshold(reads + trims), live })
     }
 
+    /// Returns the shares of reads and of trims.
+    fn shares(&self) -> (f64, f64) {
+        match self {
+            Ops::Only(op) => (f64::from(u8::from(*op == Op::Read)), 0.0),
+            Ops::Reads(reads) => (share(*reads), 0.0),
+            Ops::Trims { reads, trims, .. } => (share(*reads), share(*trims) - share(*reads)),
+        }
+    }
+
     /// Returns the next operation, of `len` bytes. For a trim, also returns its first place and its number of places.
     #[inline]
     fn draw(
@@ -233,4 +259,10 @@ fn read_or_write(read: bool) -> Op {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates at the whole
 pub(super) fn threshold(share: f64) -> u64 {
     (share * 2f64.powi(64)) as u64
+}
+
+/// The share of all 64-bit numbers that lie below `threshold`.
+#[allow(clippy::cast_precision_loss)] // shares need no more digits
+pub(super) fn share(threshold: u64) -> f64 {
+    threshold as f64 / 2f64.powi(64)
 }

@@ -4,7 +4,8 @@ use rand::distr::{Distribution, Uniform};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::application::{COLD_STREAM, HOT_STREAM};
-use super::generator::threshold;
+use super::generator::{share, threshold};
+use super::law::Shares;
 use super::{COMMON, Generator, Kind, Place, Places, field};
 
 /// A small part of the space takes most of the IOs; each part is uniform in itself.
@@ -44,7 +45,14 @@ pub(super) const KIND: Kind = Kind {
                 let rule = format!("of {} places, some must be hot and some cold", room.units);
                 return Err(values.invalid("hot_space", rule));
             };
-            Ok(Places::HotCold(HotCold { hot_share, hot, cold, hot_stream, cold_stream }))
+            Ok(Places::HotCold(HotCold {
+                hot_share,
+                hot_units,
+                hot,
+                cold,
+                hot_stream,
+                cold_stream,
+            }))
         })
     },
 };
@@ -52,6 +60,8 @@ pub(super) const KIND: Kind = Kind {
 pub(super) struct HotCold {
     /// A random number below this is hot.
     hot_share: u64,
+    /// The number of hot places.
+    hot_units: u64,
     hot: Uniform<u64>,
     cold: Uniform<u64>,
     hot_stream: StreamId,
@@ -59,6 +69,10 @@ pub(super) struct HotCold {
 }
 
 impl HotCold {
+    pub(super) fn shares(&self) -> Shares {
+        Shares::HotCold { hot: self.hot_units, writes: share(self.hot_share) }
+    }
+
     #[inline]
     pub(super) fn draw(&mut self, _units: u64, rng: &mut Xoshiro256PlusPlus) -> Place {
         if rng.next_u64() < self.hot_share {

@@ -19,6 +19,7 @@ mod generator;
 mod hotcold;
 mod iozone;
 mod kv_cache;
+mod law;
 mod live;
 mod lsm;
 mod object_cache;
@@ -37,6 +38,7 @@ pub use application::Application;
 pub use error::WorkloadError;
 use flashscope_block::{Bytes, StreamId, nearest};
 pub use generator::Generator;
+pub use law::{Law, PlaceOfRank, Shares};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use values::Values;
 

@@ -2,6 +2,7 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::alias::AliasTable;
+use super::law::{PlaceOfRank, Shares};
 use super::{COMMON, Generator, Kind, Place, Places, field};
 use crate::permutation::Permutation;
 
@@ -46,6 +47,10 @@ impl Zipf {
     pub(super) fn new(units: u64, exponent: f64, seed: Option<u64>) -> Zipf {
         let spread = seed.map(|seed| Permutation::new(units, seed));
         Zipf { ranks: Ranks::new(units, exponent), spread }
+    }
+
+    pub(super) fn shares(&self) -> Shares {
+        Shares::Zipf { exponent: self.ranks.exponent, places: PlaceOfRank(self.spread.clone()) }
     }
 
     #[inline]

@@ -1,0 +1,287 @@
+//! The write amplification of a distribution in the long run, computed instead of sampled.
+//!
+//! A sample of an endless workload says little about its steady state if it is shorter than the time for which cold data
+//! stays in place. For independent writes, the models of `flashscope_model` give that state directly: a mean field for
+//! uniform writes, and the equivalent FIFO drive for skewed ones. `long_run.csv` has their errors beside the simulator.
+
+mod pools;
+mod validation;
+
+use flashscope_model::trace::Total;
+use flashscope_model::{
+    Mix, OutOfRange, cost_benefit, d_choices, equivalent, fifo, greedy, random, windowed,
+};
+use flashscope_sim::ftl::Family;
+use flashscope_sim::gc::Ties;
+use flashscope_sim::setup::{Frontiers, Layout};
+use flashscope_workload::synthetic::{Law, Shares};
+
+pub(crate) use pools::{PageDivision, PoolLaw};
+pub use validation::{ERRORS, factors};
+
+/// A model of the long run, for a policy of GC.
+pub struct LongRunModel {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The policy, a name of [`flashscope_sim::gc::KINDS`].
+    pub policy: &'static str,
+    /// A summary of one line.
+    pub summary: &'static str,
+    /// The publication or page that describes the model.
+    pub source: &'static str,
+    /// True if the model knows how blocks that the host never writes to affect the policy. These have only valid pages, and no
+    /// policy collects them, but they may take part in its choice.
+    knows_full_blocks: bool,
+    /// Computes the write amplification.
+    predict: fn(&PoolShape<'_>, &Mix) -> Result<f64, OutOfRange>,
+}
+
+/// The blocks of a pool among which GC chooses.
+struct PoolShape<'l> {
+    layout: &'l Layout,
+    /// Physical pages in the candidates, divided by their live pages.
+    alpha: f64,
+    /// The pages of a block that become invalid independently.
+    units: f64,
+    /// The number of candidates in a lane.
+    candidates: f64,
+}
+
+impl PoolShape<'_> {
+    /// Returns the write amplification of the equivalent FIFO drive for classes of pages.
+    fn equivalent(&self, mix: &Mix, uniform: f64) -> Result<f64, OutOfRange> {
+        equivalent::write_amplification(mix, self.alpha, uniform.max(1.0))
+    }
+}
+
+/// The models of the long run.
+pub const LONG_RUN_MODELS: &[LongRunModel] = &[
+    LongRunModel {
+        name: "long-run-greedy",
+        policy: "greedy",
+        summary: "uniform, hot/cold and Zipf writes: mean field, and the equivalent FIFO drive",
+        source: "Van Houdt, SIGMETRICS 2013; Desnoyers, SYSTOR 2012, equation 16; docs/models.md",
+        knows_full_blocks: true,
+        predict: |pool, mix| {
+            pool.equivalent(mix, greedy::write_amplification(pool.alpha, pool.units))
+        },
+    },
+    LongRunModel {
+        name: "long-run-fifo",
+        policy: "fifo",
+        summary: "the same for the oldest block with an invalid page",
+        source: "Desnoyers, SYSTOR 2012, equation 4",
+        knows_full_blocks: true,
+        // The drive passes over blocks that have no invalid page.
+        predict: |pool, mix| {
+            pool.equivalent(mix, fifo::passing_full_blocks(pool.alpha, pool.units))
+        },
+    },
+    LongRunModel {
+        name: "long-run-windowed-greedy",
+        policy: "windowed-greedy",
+        summary: "the same for the best of the oldest blocks",
+        source: "derived here, for the policy of Hu et al., SYSTOR 2009; docs/models.md",
+        knows_full_blocks: false,
+        predict: |pool, mix| {
+            let share = (f64::from(pool.layout.cleaning.window) / pool.candidates).min(1.0);
+            let uniform = windowed::write_amplification(pool.alpha, pool.units, share)?;
+            pool.equivalent(mix, uniform.min(fifo::passing_full_blocks(pool.alpha, pool.units)))
+        },
+    },
+    LongRunModel {
+        name: "long-run-d-choices",
+        policy: "d-choices",
+        summary: "the same for the best of some random blocks",
+        source: "Van Houdt, SIGMETRICS 2013; docs/models.md",
+        knows_full_blocks: false,
+        // Skew costs nothing with one choice, and with many choices what it costs greedy GC.
+        predict: |pool, mix| {
+            let choices = f64::from(pool.layout.cleaning.choices);
+            let uniform = d_choices::write_amplification(pool.alpha, pool.units, choices)?;
+            let skewed = pool.equivalent(mix, uniform)?;
+            Ok(uniform + (1.0 - 1.0 / choices) * (skewed - uniform))
+        },
+    },
+    LongRunModel {
+        name: "long-run-random",
+        policy: "random",
+        summary: "the same for a random block with an invalid page",
+        source: "Van Houdt, SIGMETRICS 2013, with one choice; docs/models.md",
+        knows_full_blocks: true,
+        predict: |pool, mix| Ok(random::redrawing(mix, pool.alpha, pool.units)),
+    },
+    LongRunModel {
+        name: "long-run-cost-benefit",
+        policy: "cost-benefit",
+        summary: "the same for the block with the largest benefit over cost",
+        source: "derived here, for the policy of Rosenblum and Ousterhout, TOCS 1992; docs/models.md",
+        knows_full_blocks: true,
+        predict: |pool, mix| {
+            pool.equivalent(mix, cost_benefit::write_amplification(pool.alpha, pool.units))
+        },
+    },
+];
+
+/// The exponent of Zipf's law from which on the models have larger errors.
+pub const STEEP: f64 = 0.8;
+
+/// The kinds of writes, which differ in the error of the models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Skew {
+    /// All pages that are written at all have the same write rate.
+    Uniform,
+    /// Write rates differ.
+    Skewed,
+    /// Write rates follow Zipf's law with an exponent of at least [`STEEP`], for which the equivalent FIFO drive is pessimistic.
+    Steep,
+    /// Write rates differ, and the policy is greedy with ties to the youngest block, which the models do not know.
+    SkewedYoungest,
+}
+
+impl Skew {
+    /// All kinds.
+    pub const ALL: [Skew; 4] = [Skew::Uniform, Skew::Skewed, Skew::Steep, Skew::SkewedYoungest];
+
+    /// Returns the name in `long_run.csv`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Skew::Uniform => "uniform",
+            Skew::Skewed => "skewed",
+            Skew::Steep => "steep",
+            Skew::SkewedYoungest => "skewed-youngest",
+        }
+    }
+}
+
+/// The steady state of a workload.
+pub struct LongRun {
+    /// The model.
+    pub model: &'static LongRunModel,
+    /// The kind of writes.
+    pub skew: Skew,
+    /// Data pages programmed for each page that the host writes, if idle packages clean in the background.
+    pub amplification: f64,
+    /// The same if no package is ever idle; equal unless the drive cleans in the background.
+    pub without_idle_time: f64,
+    /// Pages of a request.
+    pages: u64,
+    /// The share of writes in the requests.
+    writes: f64,
+}
+
+impl LongRun {
+    /// Computes the long run of a workload on a drive; `None` if no model covers the two.
+    #[must_use]
+    pub fn of(law: &Law, layout: &Layout) -> Option<LongRun> {
+        let model = LONG_RUN_MODELS.iter().find(|model| model.policy == layout.policy.name)?;
+        if layout.ftl.family != (Family::PageMapped { map_on_flash: false }) {
+            return None;
+        }
+        let writes = 1.0 - law.reads - law.trims;
+        if writes <= 0.0 {
+            return None;
+        }
+        let pools = PoolLaw::all(law, PageDivision::of(layout))?;
+        let static_pages = pools.iter().any(|pool| pool.static_pages > 0.0);
+        let is_skewed = pools.iter().any(PoolLaw::is_skewed);
+        let fits = match layout.frontiers {
+            Frontiers::One => true,
+            // With equal write rates, moved pages are like any others.
+            Frontiers::HostAndCleaning => !is_skewed && !static_pages,
+            Frontiers::HotAndCold => false,
+        };
+        if !fits || (static_pages && !model.knows_full_blocks) {
+            return None;
+        }
+        let youngest = layout.cleaning.ties == Ties::Youngest
+            && matches!(model.policy, "greedy" | "windowed-greedy");
+        let skew = match (is_skewed, youngest) {
+            (false, _) => Skew::Uniform,
+            (true, false) => match law.shares {
+                Shares::Zipf { exponent, .. } if exponent >= STEEP => Skew::Steep,
+                _ => Skew::Skewed,
+            },
+            (true, true) => Skew::SkewedYoungest,
+        };
+        let at = |reserve: u32| -> Option<f64> {
+            let of = |pool: &PoolLaw| Some(pool.writes * model.of_pool(pool, layout, reserve)?);
+            pools.iter().map(of).sum()
+        };
+        let page = u64::from(layout.logical_page_size());
+        Some(LongRun {
+            model,
+            skew,
+            amplification: at(layout.clean_below.max(layout.background_below))?,
+            without_idle_time: at(layout.clean_below)?,
+            pages: law.size.0.div_ceil(page),
+            writes,
+        })
+    }
+
+    /// Returns the expected totals over `ios` requests.
+    #[must_use]
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "requests are below 2^53"
+    )]
+    pub fn total(&self, ios: u64, layout: &Layout) -> Total {
+        let pages = (ios as f64 * self.writes * self.pages as f64).round().max(1.0);
+        let erasures = pages * self.amplification / f64::from(layout.slots_per_block());
+        let summaries = erasures * f64::from(layout.geometry.summary_pages);
+        Total {
+            pages: pages as u64,
+            erasures,
+            copies: pages * (self.amplification - 1.0) + summaries,
+        }
+    }
+}
+
+impl LongRunModel {
+    /// Returns the model with a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static LongRunModel> {
+        LONG_RUN_MODELS.iter().find(|model| model.name == name)
+    }
+
+    /// Returns the write amplification of a pool whose lanes keep `reserve` blocks free; `None` if it has no spare pages.
+    ///
+    /// When GC chooses a block, the newest pages are not as old as a whole block of writes: those that the host wrote, 1/A of a
+    /// block, are half as old on average. The mean field of infinitely many blocks therefore holds for 1/(2A) of a block less.
+    fn of_pool(&self, pool: &PoolLaw, layout: &Layout, reserve: u32) -> Option<f64> {
+        let infinite = self.of_candidates(pool, layout, reserve, 0.0)?;
+        // Close to no spare pages, the correction leaves none.
+        Some(self.of_candidates(pool, layout, reserve, 0.5 / infinite).unwrap_or(infinite))
+    }
+
+    /// Returns the write amplification of a pool with `fewer` blocks in each lane.
+    fn of_candidates(
+        &self,
+        pool: &PoolLaw,
+        layout: &Layout,
+        reserve: u32,
+        fewer: f64,
+    ) -> Option<f64> {
+        let block = f64::from(layout.slots_per_block());
+        let blocks = layout.blocks_per_lane().checked_sub(layout.slc_blocks_per_lane + reserve)?;
+        let (lanes, mut candidates) = (f64::from(layout.lanes_per_pool), f64::from(blocks) - fewer);
+        let mut live = pool.live();
+        if layout.frontiers == Frontiers::HostAndCleaning {
+            // The block that takes moved pages is half full on average.
+            candidates -= 1.0;
+            live -= lanes * block / 2.0;
+        }
+        let physical = lanes * candidates * block - pool.static_pages;
+        let alpha = physical / live;
+        if alpha <= 1.0 || candidates < 1.0 {
+            return None;
+        }
+        let units = (block / pool.run).max(1.0);
+        let shape = PoolShape { layout, alpha, units, candidates };
+        let amplification = (self.predict)(&shape, &pool.mix()?).ok()?;
+        Some(amplification.max(1.0))
+    }
+}

@@ -1,0 +1,135 @@
+//! The computed long run, compared with simulations to the steady state on drives that had no part in its intervals.
+
+use std::sync::atomic::AtomicBool;
+
+use flashscope_block::Bytes;
+use flashscope_predict::long_run::{LongRun, Skew, factors};
+use flashscope_predict::{CountedPasses, LONG_RUN_TURNS, Requests, SimulatedDrive, free_pages};
+use flashscope_sim::setup::{self, Layout};
+use flashscope_workload::synthetic::{self, Generator, Ios, Target};
+
+/// A small page-mapped drive: 2 packages of 160 blocks of 40 pages. No case behind the intervals has such blocks.
+const DRIVE: &str = "agrawal-2008?flash.packages=2&flash.dies_per_package=1&flash.planes_per_die=1&\
+                     flash.blocks_per_plane=160&flash.pages_per_block=40&over_provisioning=0.2&\
+                     cleaning.free_threshold=0.02&timed=false";
+
+fn layout(drive: &str) -> Layout {
+    setup::parse(drive).unwrap().layout().unwrap()
+}
+
+fn generator(workload: &str, layout: &Layout) -> Box<Generator> {
+    let page_size = u64::from(layout.logical_page_size());
+    let target = Target {
+        capacity: Bytes(u64::from(layout.logical_pages()) * page_size),
+        logical_block: Bytes(512),
+        filled: true,
+        seed: 1,
+    };
+    match synthetic::open(workload, &target).unwrap().ios {
+        Ios::Endless(generator) => generator,
+        _ => panic!("{workload} is not defined by distributions"),
+    }
+}
+
+fn computed(workload: &str, drive: &str) -> Option<LongRun> {
+    let layout = layout(drive);
+    LongRun::of(&generator(workload, &layout).law()?, &layout)
+}
+
+/// Returns the simulated write amplification in the steady state.
+fn simulated(workload: &str, drive: &str) -> f64 {
+    let layout = layout(drive);
+    let (page_size, ios) = (layout.logical_page_size().into(), layout.logical_pages().into());
+    let stream = generator(workload, &layout);
+    let mut requests = Requests::Endless { stream, page_size, ios, trims: false };
+    let mut simulated = SimulatedDrive::new(&setup::parse(drive).unwrap()).unwrap();
+    let (never, free) = (AtomicBool::new(false), free_pages(&layout));
+    let watched: (&AtomicBool, &mut dyn flashscope_measure::Progress) = (&never, &mut ());
+    let counted = CountedPasses::until_steady(
+        &mut simulated,
+        (LONG_RUN_TURNS, free),
+        &mut requests,
+        "",
+        watched,
+    )
+    .unwrap();
+    assert!(counted.passes.converged, "{workload} on {drive}");
+    counted.total.write_amplification()
+}
+
+// Two independent ways to the same number: the model, and the simulator in its steady state.
+#[test]
+fn computed_and_simulated_steady_states_agree() {
+    let mut held = 0;
+    let cases = [
+        ("greedy", "uniform", 0.01),
+        ("greedy", "hotcold?hot_space=0.1&hot_writes=0.9", 0.03),
+        ("greedy", "zipf?reads=0.5", 0.04),
+        ("greedy", "zipf?shuffled=false&size=8KiB", 0.04),
+        ("greedy", "hotcold?trims=0.1", 0.03),
+        ("fifo", "uniform?length=8MiB&offset=4MiB", 0.02),
+        ("greedy", "uniform?length=8MiB&offset=4MiB", 0.02),
+        ("fifo", "zipf?trims=0.2", 0.03),
+        ("cost-benefit", "hotcold", 0.03),
+        ("d-choices", "hotcold", 0.06),
+        ("random", "zipf", 0.04),
+        ("windowed-greedy&cleaning.window=50", "uniform?size=16KiB", 0.03),
+    ];
+    for (policy, workload, known) in cases {
+        let drive = format!("{DRIVE}&cleaning.policy={policy}");
+        let run = computed(workload, &drive).unwrap_or_else(|| panic!("{workload} on {policy}"));
+        let value = run.total(1 << 20, &layout(&drive)).write_amplification();
+        let simulated = simulated(workload, &drive);
+        let error = value / simulated - 1.0;
+        println!("{policy} {workload}: {value:.3} for {simulated:.3}, {:+.2} %", 100.0 * error);
+        assert!(error.abs() < known, "{policy} {workload}: {value} for {simulated}");
+        let factor = factors(&run, 0.9).0.expect("enough cases").write_amplification;
+        assert!(factor > 1.0, "{policy}: an interval without width");
+        held += usize::from(error.ln_1p().abs() <= factor.ln());
+    }
+    assert!(held * 10 >= cases.len() * 8, "{held} of {} intervals of 90 % hold", cases.len());
+}
+
+#[test]
+fn background_cleaning_lies_between_its_bounds() {
+    let drive = format!(
+        "{DRIVE}&flash.packages=4&background_cleaning=true&timed=true&cleaning.background_threshold=0.06"
+    );
+    let run = computed("uniform", &drive).unwrap();
+    let simulated = simulated("uniform", &drive);
+    assert!(run.without_idle_time < 0.9 * run.amplification, "{}", run.without_idle_time);
+    assert!(
+        (0.99 * run.without_idle_time..1.03 * run.amplification).contains(&simulated),
+        "{simulated}"
+    );
+}
+
+#[test]
+fn workloads_and_drives_without_a_model_are_left_to_samples() {
+    let two = format!("{DRIVE}&cleaning.frontiers=host-and-cleaning");
+    assert!(computed("uniform", &two).is_some());
+    assert!(computed("hotcold", &two).is_none());
+    for workload in
+        ["sequential", "uniform?size=geometric:16KiB", "zipf?size=2KiB", "uniform?op=read"]
+    {
+        assert!(computed(workload, DRIVE).is_none(), "{workload}");
+    }
+    for drive in ["ftl=dftl", "cleaning.frontiers=hot-and-cold"] {
+        let drive = format!("{DRIVE}&{drive}");
+        let models = setup::parse(&drive).unwrap().layout().map(|_| computed("uniform", &drive));
+        assert!(models.is_ok_and(|run| run.is_none()), "{drive}");
+    }
+    let windowed = format!("{DRIVE}&cleaning.policy=windowed-greedy");
+    assert!(computed("uniform?length=8MiB", &windowed).is_none());
+}
+
+#[test]
+fn kinds_of_writes_are_told_apart() {
+    let youngest = format!("{DRIVE}&cleaning.ties=youngest");
+    let skew = |workload: &str, drive: &str| computed(workload, drive).unwrap().skew;
+    assert_eq!(skew("hotcold?hot_space=0.25&hot_writes=0.25", DRIVE), Skew::Uniform);
+    assert_eq!(skew("uniform", &youngest), Skew::Uniform);
+    assert_eq!(skew("zipf", DRIVE), Skew::Steep);
+    assert_eq!(skew("zipf?exponent=0.6", DRIVE), Skew::Skewed);
+    assert_eq!(skew("zipf", &youngest), Skew::SkewedYoungest);
+}
