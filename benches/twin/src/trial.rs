@@ -15,9 +15,6 @@ use flashscope_simulate::{Resources, Simulator, Work};
 
 use crate::hidden;
 
-/// The number of twins that are simulated for an interval.
-const DRAWS: usize = 20;
-
 /// The number of IOs of a trace.
 const TRACE_IOS: u64 = 10_000;
 
@@ -137,7 +134,7 @@ fn traced(
     let drive = Drive::new("sim:hidden", &setup::parse(spec)?)?;
     let truth = Simulator::on(drive, &work, &stop, &mut ())?.run(&stop, &mut ())?.simulation;
     let truth = truth.latency_ns.ok_or("the trace has no measured IO")?;
-    let options = PredictionOptions { draws: DRAWS, filled: None };
+    let options = PredictionOptions { draws: None, filled: None };
     let predicted = predict(twin, &work, options, &Resources::new(jobs, &stop), &mut ())?;
     let predicted = predicted.latency_ns;
     let of = |truth: f64, predicted: Range| Prediction { title: trace.into(), truth, predicted };

@@ -240,6 +240,11 @@ pub struct Summary {
     pub mean_coverage: f64,
     /// The share of measured 99th percentiles that lie in the predicted interval.
     pub p99_coverage: f64,
+    /// The number of alternative drives that were simulated beside the twin.
+    pub draws: u32,
+    /// The median standard error of an end of an interval, as a share of the width of the interval; absent with fewer than two
+    /// draws. It is at most 0.1, unless the twin has no more draws.
+    pub end_error: Option<f64>,
 }
 
 /// The performance of a workload on a drive, as its twin predicts it.
@@ -253,6 +258,9 @@ pub struct TwinPrediction {
     pub confidence: f64,
     /// The number of alternative drives that were simulated beside the twin.
     pub draws: u32,
+    /// The largest standard error of an end of an interval, as a share of the width of the interval; absent with fewer than two
+    /// draws. Without a requested number of draws, it is at most 0.1, unless the twin has no more draws.
+    pub end_error: Option<f64>,
     /// The number of IOs measured.
     pub ios: u64,
     /// The bytes of the drive that hold data.
@@ -272,7 +280,7 @@ pub struct TwinPrediction {
     pub latency_ns: PredictedLatency,
     /// Bytes programmed per byte that the host wrote; absent if the host wrote nothing.
     pub write_amplification: Option<Range>,
-    /// False if the measurements do not identify write amplification, because they are throughput alone. It and the lifetime then
+    /// False if the measurements do not identify write amplification, because they are times alone. It and the lifetime then
     /// have the range of all models that fit, instead of an interval.
     pub is_amplification_identified: bool,
     /// Bytes that the host can write to a new drive before its blocks wear out; absent if nothing was erased.

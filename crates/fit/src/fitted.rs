@@ -11,7 +11,7 @@ use flashscope_sim::{Profile, setup};
 use flashscope_simulate::Resources;
 
 use super::knobs::Knob;
-use super::tuning::{SearchEvent, Target, TunedDrive};
+use super::tuning::{SearchEvent, Target, TunedDrive, side_by_side};
 use super::{FitError, MeasuredResult, SearchResult, fit_fill, read_levels, search};
 use flashscope_document::twin::{
     FillFit, Level, Range, RunFit, StructureChoice, TWIN_VERSION, Time, Twin,
@@ -72,7 +72,7 @@ impl FitState {
 }
 
 /// The number of alternative drives in a twin, which fit the measurements about as well.
-const DRAWS: usize = 40;
+const DRAWS: usize = 200;
 
 /// A time counts as determined if a 50 % longer time changes a number of some run by more than this many standard errors.
 const TELLS: f64 = 2.0;
@@ -239,10 +239,14 @@ fn draws(target: &Target<'_>, result: &SearchResult, seed: u64) -> Vec<BTreeMap<
     let mut rng = fastrand::Rng::with_seed(seed);
     let (runs, best) = (target.runs(), &result.best);
     let base = best.profile.fields();
-    let draw = |nth: usize| {
+    let mut sample = |nth: usize| {
         let mut counts = vec![0.0; runs];
         (0..runs).for_each(|_| counts[rng.usize(0..runs)] += 1.0);
-        let values = result.slopes.best(target, best, &counts, 0.5);
+        (nth, counts)
+    };
+    let samples: Vec<(usize, Vec<f64>)> = (0..DRAWS).map(&mut sample).collect();
+    let draw = |(nth, counts): &(usize, Vec<f64>)| {
+        let values = result.slopes.best(target, best, counts, 0.5);
         let other = nth % 2 == 1 && !result.as_well.is_empty();
         let from = match other {
             true => &result.as_well[nth / 2 % result.as_well.len()].1.profile,
@@ -252,7 +256,7 @@ fn draws(target: &Target<'_>, result: &SearchResult, seed: u64) -> Vec<BTreeMap<
         let changed = drawn.into_iter().zip(&base).filter(|(drawn, base)| drawn != *base);
         changed.map(|(drawn, _)| drawn).collect()
     };
-    (0..DRAWS).map(draw).collect()
+    side_by_side(&samples, target.resources.jobs, draw)
 }
 
 fn times(target: &Target<'_>, result: &SearchResult, twin: &Twin) -> Vec<Time> {

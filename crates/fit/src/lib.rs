@@ -5,6 +5,7 @@ mod check;
 mod checks;
 mod choices;
 mod depth;
+mod ends;
 mod files;
 mod fitted;
 mod knobs;

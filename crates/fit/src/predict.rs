@@ -9,7 +9,7 @@ use flashscope_measure::Progress;
 use flashscope_sim::{Drive, Profile};
 
 use super::scale::Size;
-use super::{FitError, amplification, depth, drives_of, reach, side_by_side_with_progress};
+use super::{FitError, amplification, depth, drives_of, ends, reach, side_by_side_with_progress};
 use flashscope_simulate::{Resources, Simulation, Simulator, Work};
 
 /// A drive and the result of a simulation on it.
@@ -24,8 +24,9 @@ struct SimulatedDraw {
 /// The options of a prediction.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PredictionOptions {
-    /// The number of draws to simulate.
-    pub draws: usize,
+    /// The number of draws to simulate. `None` for as many as it takes until the standard error of each end of an interval is at
+    /// most a tenth of the width of the interval, or until the twin has no more.
+    pub draws: Option<usize>,
     /// The bytes of the drive that hold data; by default as many as the profile of the twin has room for.
     pub filled: Option<Bytes>,
 }
@@ -44,61 +45,141 @@ pub fn predict(
 ) -> Result<TwinPrediction, FitError> {
     let measured = depth::of_twin(twin)?;
     let size = Size::of(twin, &work.workload, options.filled)?;
-    let (drive, drawn) = drives_of(twin, options.draws)?;
+    let (drive, drawn) = drives_of(twin, options.draws.unwrap_or(usize::MAX))?;
     // A draw may have too little flash for the data. It is left out, as a draw that cannot run the workload.
-    let drawn = drawn.iter().filter_map(|profile| size.apply(profile).ok());
-    let all: Vec<Profile> = std::iter::once(size.apply(&drive)?).chain(drawn).collect();
-    let ran = side_by_side_with_progress(&all, resources.jobs, progress, |profile| {
-        run(profile, work, measured, resources)
-    });
-    let mut ran = ran.into_iter();
+    let drawn: Vec<_> = drawn.iter().filter_map(|profile| size.apply(profile).ok()).collect();
+    let mut simulate = |profiles: &[Profile], done: usize| {
+        let total = options.draws.is_some().then_some(1 + drawn.len() as u64);
+        let total = (done as u64, total);
+        side_by_side_with_progress(profiles, resources.jobs, total, progress, |profile| {
+            run(profile, work, measured, resources)
+        })
+    };
+    let first = options.draws.map_or(ends::FIRST, |_| drawn.len()).min(drawn.len());
+    let mut all = vec![size.apply(&drive)?];
+    all.extend_from_slice(&drawn[..first]);
+    let mut ran = simulate(&all, 0).into_iter();
     let best = ran.next().ok_or(FitError::NoStart)??;
-    let others: Vec<SimulatedDraw> = ran.flatten().collect();
+    let others = ran.flatten().collect();
+    let mut intervals = Intervals::of(twin, &size, measured, best, others);
+    for (nth, profiles) in drawn[first..].chunks(ends::MORE).enumerate() {
+        if resources.is_stopped() || intervals.end_error().is_some_and(|error| error <= ends::KNOWN)
+        {
+            break;
+        }
+        let ran = simulate(profiles, 1 + first + nth * ends::MORE);
+        intervals.others.extend(ran.into_iter().flatten());
+    }
     if resources.is_stopped() {
         return Err(FitError::Interrupted);
     }
-    let range = |spread: f64, of: &dyn Fn(&SimulatedDraw) -> Option<f64>| {
-        let draws = others.iter().filter_map(of).collect();
-        Some(Range::around(of(&best)?, draws, twin.confidence).wider(spread))
-    };
-    let always =
-        |spread, of: &dyn Fn(&SimulatedDraw) -> Option<f64>| range(spread, of).unwrap_or_default();
-    let (of_fill, of_depth) =
-        (reach::of_fill(twin, &size), reach::of_depth(measured, best.in_flight));
-    let widened = |one: Option<Extrapolation>| one.map_or(1.0, |one| one.widened);
-    let of_counts = widened(of_fill);
-    let [of_means, of_tails] = twin.spread.map(|spread| spread * of_counts * widened(of_depth));
-    let own_writes = OwnWrites::of(twin);
-    let confidence = if own_writes.is_identified { twin.confidence } else { 1.0 };
-    let counted = |of: &dyn Fn(&SimulatedDraw) -> Option<f64>| {
-        let draws = others.iter().filter_map(of).collect();
-        Some(Range::around(of(&best)?, draws, confidence).wider(of_counts))
-    };
-    let mean = |ran: &SimulatedDraw| Some(ran.simulation.latency_ns.as_ref()?.mean.value);
-    Ok(TwinPrediction {
-        drive: twin.drive.clone(),
-        workload: work.workload.clone(),
-        confidence: twin.confidence,
-        draws: u32::try_from(others.len()).unwrap_or(u32::MAX),
-        ios: best.simulation.ios,
-        filled: size.filled,
-        scale: size.scale,
-        queue_depth: best.simulation.queue_depth,
-        queue_depth_from: best.depth_from,
-        extrapolated: of_fill.into_iter().chain(of_depth).collect(),
-        bytes_per_second: always(of_means, &bytes_per_second),
-        latency_ns: PredictedLatency {
-            mean: always(of_means, &mean),
-            p50: always(of_means, &|ran| Some(whole(ran.simulation.latency_ns.as_ref()?.p50))),
-            p99: always(of_tails, &|ran| Some(whole(ran.simulation.latency_ns.as_ref()?.p99))),
-            p999: always(of_tails, &|ran| Some(whole(ran.simulation.latency_ns.as_ref()?.p999))),
-        },
-        write_amplification: counted(&|ran| ran.simulation.write_amplification)
-            .map(|range| own_writes.multiply(range)),
-        is_amplification_identified: own_writes.is_identified,
-        lifetime_bytes: counted(&|ran| Some(size.scale * lifetime(ran)?))
-            .map(|range| own_writes.divide(range)),
-    })
+    Ok(intervals.prediction(work, &size))
+}
+
+/// A number of a simulation; `None` if it has none.
+type Number = fn(&SimulatedDraw) -> Option<f64>;
+
+/// The simulations of a prediction, and the widening of its intervals.
+struct Intervals<'t> {
+    twin: &'t Twin,
+    best: SimulatedDraw,
+    others: Vec<SimulatedDraw>,
+    extrapolated: Vec<Extrapolation>,
+    /// The factors by which ends move: of means, of percentiles and of counts.
+    factors: [f64; 3],
+    own_writes: OwnWrites,
+}
+
+/// The response times and rates of a prediction, with the index of the factor that widens their intervals.
+const TIMES: [(Number, usize); 5] = [
+    (bytes_per_second, 0),
+    (|ran| Some(ran.simulation.latency_ns.as_ref()?.mean.value), 0),
+    (|ran| Some(whole(ran.simulation.latency_ns.as_ref()?.p50)), 0),
+    (|ran| Some(whole(ran.simulation.latency_ns.as_ref()?.p99)), 1),
+    (|ran| Some(whole(ran.simulation.latency_ns.as_ref()?.p999)), 1),
+];
+
+/// The counts of a prediction: write amplification, and lifetime on the simulated drive.
+const COUNTS: [Number; 2] = [|ran| ran.simulation.write_amplification, lifetime];
+
+/// The index of the factor of counts.
+const OF_COUNTS: usize = 2;
+
+impl<'t> Intervals<'t> {
+    fn of(
+        twin: &'t Twin,
+        size: &Size,
+        measured: MeasuredDepth,
+        best: SimulatedDraw,
+        others: Vec<SimulatedDraw>,
+    ) -> Intervals<'t> {
+        let of_fill = reach::of_fill(twin, size);
+        let of_depth = reach::of_depth(measured, best.in_flight);
+        let widened = |one: Option<Extrapolation>| one.map_or(1.0, |one| one.widened);
+        let of_counts = widened(of_fill);
+        let [of_means, of_tails] = twin.spread.map(|spread| spread * of_counts * widened(of_depth));
+        let extrapolated = of_fill.into_iter().chain(of_depth).collect();
+        let own_writes = OwnWrites::of(twin);
+        let factors = [of_means, of_tails, of_counts];
+        Intervals { twin, best, others, extrapolated, factors, own_writes }
+    }
+
+    /// Returns the interval of a number, and the largest standard error of its ends.
+    fn interval(
+        &self,
+        number: Number,
+        factor: usize,
+        confidence: f64,
+    ) -> Option<(Range, Option<f64>)> {
+        let value = number(&self.best)?;
+        let draws: Vec<f64> = self.others.iter().filter_map(number).collect();
+        let of = |draws| Range::around(value, draws, confidence).wider(self.factors[factor]);
+        Some((of(draws.clone()), ends::end_error(&draws, self.twin.seed, of)))
+    }
+
+    /// Returns the largest standard error of an end, as a share of the width of its interval. Ranges that are no intervals do not
+    /// count.
+    fn end_error(&self) -> Option<f64> {
+        let counts = COUNTS.iter().filter(|_| self.own_writes.is_identified);
+        let counts = counts.map(|number| (*number, OF_COUNTS));
+        let all = TIMES.into_iter().chain(counts);
+        let error = |(number, factor)| self.interval(number, factor, self.twin.confidence)?.1;
+        all.filter_map(error).reduce(f64::max)
+    }
+
+    fn prediction(&self, work: &Work, size: &Size) -> TwinPrediction {
+        let Intervals { twin, best, others, own_writes, .. } = self;
+        let range = |number, factor, confidence| {
+            self.interval(number, factor, confidence).map(|(range, _)| range)
+        };
+        let [rate, mean, p50, p99, p999] = TIMES
+            .map(|(number, factor)| range(number, factor, twin.confidence).unwrap_or_default());
+        let confidence = if own_writes.is_identified { twin.confidence } else { 1.0 };
+        let [amplification, lifetime] = COUNTS.map(|number| range(number, OF_COUNTS, confidence));
+        let whole_drive = |Range { value, low, high }| Range {
+            value: size.scale * value,
+            low: size.scale * low,
+            high: size.scale * high,
+        };
+        TwinPrediction {
+            drive: twin.drive.clone(),
+            workload: work.workload.clone(),
+            confidence: twin.confidence,
+            draws: u32::try_from(others.len()).unwrap_or(u32::MAX),
+            end_error: self.end_error(),
+            ios: best.simulation.ios,
+            filled: size.filled,
+            scale: size.scale,
+            queue_depth: best.simulation.queue_depth,
+            queue_depth_from: best.depth_from,
+            extrapolated: self.extrapolated.clone(),
+            bytes_per_second: rate,
+            latency_ns: PredictedLatency { mean, p50, p99, p999 },
+            write_amplification: amplification.map(|range| own_writes.multiply(range)),
+            is_amplification_identified: own_writes.is_identified,
+            lifetime_bytes: lifetime.map(|range| whole_drive(own_writes.divide(range))),
+        }
+    }
 }
 
 /// The writes of a drive besides data, which a simulated drive does not make.
@@ -114,8 +195,10 @@ struct OwnWrites {
 impl OwnWrites {
     fn of(twin: &Twin) -> OwnWrites {
         let fill = twin.fill.as_ref();
-        let kappa = fill.map_or(Range { value: 1.0, low: 1.0, high: 1.0 }, amplification::kappa);
-        let is_identified = fill.is_none_or(FillFit::knows_write_amplification);
+        // Response times do not show what a drive programs besides data either.
+        let unknown = Range { value: 1.0, low: 1.0, high: amplification::MOST_KAPPA };
+        let kappa = fill.map_or(unknown, amplification::kappa);
+        let is_identified = fill.is_some_and(FillFit::knows_write_amplification);
         let ranges = fill.and_then(|fill| fill.unidentified.as_ref());
         let open = ranges.and_then(|ranges| ranges.last()).map_or((1.0, 1.0), |range| {
             let Range { value, low, high } = range.write_amplification;

@@ -20,26 +20,27 @@ use super::measured::{MeasuredResult, MeasuredRun, NUMBERS, Numbers};
 use super::optimum::least;
 
 /// Applies `work` to each of `all`, up to `threads` at once, and returns the results in order. Reports each finished item to
-/// `progress`.
+/// `progress`, as one of the items after the first `done`, of `total` if their number is known.
 pub(super) fn side_by_side_with_progress<T: Sync, R: Send>(
     all: &[T],
     threads: usize,
+    (done, total): (u64, Option<u64>),
     progress: &mut dyn Progress,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
-    let done = Mutex::new((0, progress));
+    let done = Mutex::new((done, progress));
     side_by_side(all, threads, |one| {
         let made = work(one);
         let (count, progress) = &mut *done.lock().expect("no callback panics");
         *count += 1;
         let phase = "simulating the twin, and drives that fit as well";
-        progress.show(&Step::of(phase, *count, Some(all.len() as u64), Unit::Count));
+        progress.show(&Step::of(phase, *count, total, Unit::Count));
         made
     })
 }
 
 /// Applies `work` to each of `all`, up to `threads` at once, and returns the results in order.
-fn side_by_side<T: Sync, R: Send>(
+pub(super) fn side_by_side<T: Sync, R: Send>(
     all: &[T],
     threads: usize,
     work: impl Fn(&T) -> R + Sync,

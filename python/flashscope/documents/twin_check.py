@@ -58,6 +58,10 @@ class Summary:
     The errors over all runs.
     """
 
+    draws: int
+    """
+    The number of alternative drives that were simulated beside the twin.
+    """
     mean_coverage: float
     """
     The share of measured means that lie in the predicted interval.
@@ -73,6 +77,11 @@ class Summary:
     p99_error: float
     """
     The median absolute relative error of the 99th percentiles.
+    """
+    end_error: float | None = None
+    """
+    The median standard error of an end of an interval, as a share of the width of the interval; absent with fewer than two
+    draws. It is at most 0.1, unless the twin has no more draws.
     """
 
 

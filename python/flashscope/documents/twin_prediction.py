@@ -136,7 +136,7 @@ class TwinPrediction:
     """
     is_amplification_identified: bool
     """
-    False if the measurements do not identify write amplification, because they are throughput alone. It and the lifetime then
+    False if the measurements do not identify write amplification, because they are times alone. It and the lifetime then
     have the range of all models that fit, instead of an interval.
     """
     latency_ns: PredictedLatency
@@ -159,6 +159,11 @@ class TwinPrediction:
     workload: str
     """
     The workload, as the user wrote it.
+    """
+    end_error: float | None = None
+    """
+    The largest standard error of an end of an interval, as a share of the width of the interval; absent with fewer than two
+    draws. Without a requested number of draws, it is at most 0.1, unless the twin has no more draws.
     """
     lifetime_bytes: Range | None = None
     """

@@ -145,6 +145,7 @@ pub(super) fn check(check: &Check) -> String {
             100.0 * summary.mean_coverage,
             100.0 * summary.p99_coverage
         );
+        text += &end_error(summary.draws, summary.end_error);
     }
     text
 }
@@ -168,6 +169,9 @@ fn extrapolation(one: Extrapolation) -> String {
          intervals by {widened:.0} %\n"
     )
 }
+
+/// The goal for the standard error of an end of an interval, as a share of its width.
+const KNOWN: f64 = 0.1;
 
 /// Formats the prediction of a twin.
 pub(super) fn prediction(prediction: &TwinPrediction) -> String {
@@ -194,7 +198,7 @@ pub(super) fn prediction(prediction: &TwinPrediction) -> String {
         line("endurance", range, &|bytes| format!("{:.2} TB", bytes / 1e12));
     }
     if !prediction.is_amplification_identified {
-        text += "\nwrite amplification and endurance are not identified: the twin was fitted to throughput alone. Their \
+        text += "\nwrite amplification and endurance are not identified: the twin was fitted to times alone. Their \
                  ranges hold all values that fit; the first value assumes that the drive writes only data.\n";
     }
     if prediction.scale > 1.0 {
@@ -220,5 +224,15 @@ pub(super) fn prediction(prediction: &TwinPrediction) -> String {
         "intervals of {percent:.0} % from {} alternative drives that fit equally well, and the errors of the fit",
         prediction.draws
     );
-    text
+    text + &end_error(prediction.draws, prediction.end_error)
+}
+
+/// Formats the precision of the ends of intervals.
+fn end_error(draws: u32, error: Option<f64>) -> String {
+    let Some(error) = error else { return String::new() };
+    let goal = if error > KNOWN { "; the goal of 10 % takes more of them" } else { "" };
+    format!(
+        "with {draws} alternative drives, ends of intervals are known to within {:.0} % of their widths (one standard error){goal}\n",
+        100.0 * error
+    )
 }

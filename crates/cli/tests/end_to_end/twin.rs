@@ -214,3 +214,23 @@ fn intervals_widen_with_the_distance_from_the_measured_range() {
     let message = place.run(&[&command[..], &["--filled", "2GiB"]].concat()).message(2, &place);
     assert!(message.contains("leave no spare flash"), "{message}");
 }
+
+#[test]
+fn number_of_draws_follows_from_the_precision_of_the_ends() {
+    let place = Scratch::in_memory();
+    fs::write(place.at("levels.csv"), fill_levels(0.25, true)).unwrap();
+    place.run(&["twin", "fit", "levels.csv", "-o", "drive.toml"]).ok();
+    let command = ["twin", "predict", "drive.toml", "--ios", "5000", "--warmup", "1x", "--json"];
+    let predicted = |more: &[&str]| place.run(&[&command[..], more].concat()).ok().stdout;
+    let parsed = |text: &str| -> serde_json::Value { serde_json::from_str(text).unwrap() };
+    let chosen = predicted(&["--jobs", "2"]);
+    assert_eq!(chosen, predicted(&["--jobs", "1"]));
+    let chosen = parsed(&chosen);
+    let (draws, error) = (chosen["draws"].as_u64().unwrap(), chosen["end_error"].as_f64());
+    // It continues until the error is small enough, or until the 200 draws of the twin are exhausted.
+    assert!(draws >= 20 && draws % 10 == 0 && (error <= Some(0.1) || draws == 200), "{chosen}");
+    let few = parsed(&predicted(&["--draws", "5"]));
+    assert_eq!(few["draws"], 5);
+    assert!(few["end_error"].as_f64() > error, "{few}");
+    assert_eq!(parsed(&predicted(&["--draws", "0"]))["end_error"], serde_json::Value::Null);
+}

@@ -133,9 +133,12 @@ pub struct PredictArgs {
     #[arg(long, value_name = "SIZE")]
     pub filled: Option<Bytes>,
 
-    /// Alternative drives to simulate beside the twin; without any, intervals reflect only the error of its fit
-    #[arg(long, default_value_t = 20, value_name = "COUNT")]
-    pub draws: usize,
+    /// Alternative drives to simulate beside the twin [default: until the ends of intervals are known]
+    ///
+    /// By default, their number grows from 20 until the standard error of each end is at most 10 % of the width of its
+    /// interval, or until the twin has no more (200). Without any, intervals reflect only the error of the fit.
+    #[arg(long, value_name = "COUNT")]
+    pub draws: Option<usize>,
 
     /// The number of simulations at once.
     #[command(flatten)]

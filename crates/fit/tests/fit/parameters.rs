@@ -183,7 +183,7 @@ fn twin_predicts_other_micro_benchmarks() {
     let predict = |threads: usize| {
         let (stop, mut steps) = (AtomicBool::new(false), Steps::default());
         let resources = Resources::new(threads, &stop);
-        let options = PredictionOptions { draws: 4, filled: None };
+        let options = PredictionOptions { draws: Some(4), filled: None };
         let predicted = predict(&twin, &work, options, &resources, &mut steps).unwrap();
         let counts: Vec<_> = steps.0.into_iter().map(|(done, total, _)| (done, total)).collect();
         assert_eq!(counts, [1, 2, 3, 4, 5].map(|done| (done, Some(5))));
@@ -250,7 +250,7 @@ fn simulated_twin_reproduces_the_fill_sweep() {
     let predicted = predict(
         &twin,
         &work,
-        PredictionOptions::default(),
+        PredictionOptions { draws: Some(0), filled: None },
         &Resources::new(1, &AtomicBool::new(false)),
         &mut (),
     )

@@ -16,7 +16,7 @@ fn predicted(name: &str) -> TwinPrediction {
     assert_eq!((twin.schema_version, twin.queue_depth), (1, None));
     let work = Work { ios: Some(1000), ..Work::default() };
     let stop = AtomicBool::new(false);
-    let options = PredictionOptions { draws: 2, filled: None };
+    let options = PredictionOptions { draws: Some(2), filled: None };
     predict(&twin, &work, options, &Resources::new(2, &stop), &mut ()).unwrap()
 }
 
@@ -34,4 +34,15 @@ fn version_1_of_a_result_predicts_at_the_depth_of_its_runs() {
     let predicted = predicted("bench-v1.toml");
     let depth = (predicted.queue_depth, predicted.queue_depth_from);
     assert_eq!(depth, (1, DepthSource::Measurement));
+}
+
+// Response times do not show what a drive programs besides data: its map, parity, or a first copy in SLC blocks.
+#[test]
+fn response_times_alone_do_not_identify_write_amplification() {
+    let predicted = predicted("bench-v1.toml");
+    assert!(!predicted.is_amplification_identified);
+    let range = predicted.write_amplification.expect("the workload writes");
+    assert!(range.low <= range.value && range.high >= 2.4 * range.value, "{range:?}");
+    let lifetime = predicted.lifetime_bytes;
+    assert!(lifetime.is_none_or(|range| range.low <= range.value / 2.4), "{lifetime:?}");
 }
