@@ -293,15 +293,15 @@ fn cost_benefit_mixed() {
 
 // Separate frontiers for host writes and moved pages: greedy and cost-benefit, which needs them,
 // match independent simulations. If the host marks cold data, the result matches an oracle's
-// separation. Cold data is rarely written, so the steady state takes long. With 1024 blocks, each
-// open block is a hundredth of the spare blocks, hence the larger tolerance.
+// separation. Cold data is rarely written, so the steady state takes long. For cost-benefit, two
+// simulations differ, and a third decides (docs/simulator-exactness.md).
 #[test]
 fn separate_frontiers() {
     let (two, by_heat) = (Frontiers::HostAndCleaning, Frontiers::HotAndCold);
     let cases = [
         (two, "greedy", 4096, 0.1, 0.9, 0.05, 5.639, 0.005),
         (two, "greedy", 4096, 0.07, 0.8, 0.2, 6.943, 0.005),
-        (two, "cost-benefit", 1024, 0.1, 0.9, 0.05, 2.662, 0.035),
+        (two, "cost-benefit", 1024, 0.1, 0.9, 0.05, 2.733, 0.01),
         (by_heat, "greedy", 4096, 0.1, 0.9, 0.05, 4.791, 0.005),
         (by_heat, "greedy", 4096, 0.07, 0.8, 0.2, 6.615, 0.005),
     ];
