@@ -47,7 +47,10 @@ export function comparedInterval({ ratio: to }: ComparedNumber): string {
 }
 
 /** True if a comparison has ratios to the first result. */
-export function hasRatios({ experiments, characteristics }: Comparison): boolean {
+export function hasRatios({
+  experiments,
+  characteristics,
+}: Pick<Comparison, 'experiments' | 'characteristics'>): boolean {
   const results = [...experiments.flatMap(({ values }) => values), ...characteristics];
   return results.some((value) => value.results.some(({ ratio: to }) => to != null));
 }

@@ -142,7 +142,20 @@ describe('an embedded source', () => {
       experiment: 'RW',
       values: [{ value: 7, results: of }],
     });
+    const text = (result: number) => `${result} beside ${n}`;
     return {
+      schema_version: 1,
+      results: [0, 1, 2].map((i) => ({
+        name: 'abc'[(n + i) % 3] as string,
+        kind: 'measurement' as const,
+        drive: 'sim:demo',
+      })),
+      conclusions: [1, 2].map((result) => ({ result, text: text((n + result) % 3), evidence: [] })),
+      ranking: [0, 1, 2].map((result) => ({ result, place: 1, speed: { value: 1 } })),
+      workloads: [
+        { name: 'random writes', quantities: [{ quantity: 'latency_ns.mean', results }] },
+      ],
+      differing_conditions: ['The drives began in different states.'],
       characteristics: [{ name: 'random_write_ns', results }],
       experiments: [experiment('order', results), experiment('mix', mixed)],
     };
@@ -184,6 +197,22 @@ describe('an embedded source', () => {
       ],
       ['order', 'mix'],
     ]);
+  });
+
+  it('keeps the conclusions about the selected results', async () => {
+    const page = three([beside(0), beside(1), beside(2)]);
+    const whole = await page.comparison(['b', 'c', 'a']);
+    expect(whole.conclusions.map(({ result, text }) => [result, text])).toEqual([
+      [1, '2 beside 1'],
+      [2, '0 beside 1'],
+    ]);
+    expect([whole.ranking.length, whole.differing_conditions.length]).toEqual([3, 1]);
+    const part = await page.comparison(['b', 'a']);
+    expect(part.results.map(({ name }) => name)).toEqual(['b', 'a']);
+    expect(part.conclusions.map(({ result, text }) => [result, text])).toEqual([[1, '0 beside 1']]);
+    expect([part.ranking, part.differing_conditions]).toEqual([[], []]);
+    expect(part.workloads[0]?.quantities[0]?.results.length).toBe(2);
+    expect((await page.comparison(['b'])).workloads).toEqual([]);
   });
 
   it('keeps the numbers where relations do not fit', async () => {

@@ -15,7 +15,7 @@ type Simulation = flashscope_document::Simulation<flashscope_sim::observe::Findi
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 23] {
+fn all() -> [(&'static str, Schema); 24] {
     [
         ("manifest", schema_of::<flashscope_document::Manifest>()),
         ("facts", schema_of::<flashscope_document::facts::Facts>()),
@@ -31,6 +31,7 @@ fn all() -> [(&'static str, Schema); 23] {
         ("simulation", schema_of::<Simulation>()),
         ("sweep", schemars::schema_for!(flashscope_document::sweep::Sweep)),
         ("what-if", schemars::schema_for!(flashscope_document::what_if::WhatIf)),
+        ("comparison", schemars::schema_for!(flashscope_document::comparison::Comparison)),
         ("prediction", schemars::schema_for!(flashscope_document::prediction::PredictionReport)),
         ("twin", schemars::schema_for!(flashscope_document::twin::Twin)),
         ("twin-check", schemars::schema_for!(flashscope_document::twin::Check)),

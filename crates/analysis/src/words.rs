@@ -21,7 +21,7 @@ pub(crate) fn times(ratio: &Estimate) -> String {
 }
 
 /// Returns a number with three digits.
-fn number(x: f64) -> String {
+pub(crate) fn number(x: f64) -> String {
     match x.abs() {
         100.0.. => format!("{x:.0}"),
         10.0.. => format!("{x:.1}"),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ColorChoice, Parser, Subcommand};
 use flashscope_command::bench::{BenchArgs, PlanArgs};
+use flashscope_command::compare::CompareArgs;
 use flashscope_command::options::{JsonArgs, OutputFolderArgs, folder_default, json_schema};
 use flashscope_command::predict::PredictArgs;
 use flashscope_command::probe::ProbeArgs;
@@ -31,7 +32,8 @@ use crate::trace::TraceArgs;
     after_help = "Defaults of options: ~/.config/flashscope/config.toml, such as `seed = 7` or, under `[bench]`, \
 `precision = \"1%\"`; and the environment, such as FLASHSCOPE_SEED=7.
 
-Exit status: 0 success; 1 failure; 2 invalid options or input; 130 interrupted."
+Exit status: 0 success; 1 failure; 2 invalid options or input; \
+3 a regression (compare); 130 interrupted."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -55,6 +57,7 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     Trace(TraceArgs),
     Report(ReportArgs),
+    Compare(CompareArgs),
     #[cfg(feature = "serve")]
     Serve(ServeArgs),
     #[cfg(feature = "attach")]

@@ -4,6 +4,7 @@ mod args;
 #[cfg(feature = "attach")]
 mod attach;
 mod bench;
+mod compare;
 mod defaults;
 mod demo;
 #[cfg(feature = "attach")]
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Command::Twin(args) => twin::twin(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),
+        Command::Compare(args) => compare::compare(&args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::serve(&args),
         #[cfg(feature = "serve")]
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
     match failure {
         Failure::Failed(_) => ExitCode::from(1),
         Failure::Usage(_) => ExitCode::from(2),
+        Failure::Regressed(_) => ExitCode::from(3),
         Failure::Interrupted(_) => ExitCode::from(130),
     }
 }

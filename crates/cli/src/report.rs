@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use flashscope_analysis::analyse_telling;
 use flashscope_analysis::view::{Overviews, STRETCHES, Viewer};
+use flashscope_command::compare::unique_names;
 use flashscope_document::Manifest;
 use flashscope_document::facts::Facts;
 use flashscope_document::marks::Marks;
@@ -225,27 +226,4 @@ pub(crate) fn page_of(results: &[OpenedResult], bar: &mut LateBar) -> Result<Str
         bar.show("rendering the page", done, Some(total));
     })?;
     Ok(page)
-}
-
-/// Makes names unique: a name that occurred before gets a number.
-fn unique_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut unique = Vec::new();
-    for name in names {
-        let numbered = (2..).map(|n| format!("{name}-{n}"));
-        let free =
-            std::iter::once(name.to_string()).chain(numbered).find(|id| !unique.contains(id));
-        unique.extend(free);
-    }
-    unique
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_with_equal_names_get_unique_ids() {
-        let ids = unique_names(["a", "b", "a", "a-2", "a"].into_iter());
-        assert_eq!(ids, ["a", "b", "a-2", "a-2-2", "a-3"]);
-    }
 }

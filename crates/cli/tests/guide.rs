@@ -1,4 +1,4 @@
-//! The commands of the guide, docs/guide.
+//! The commands of the guide, docs/guide, and of the how-to pages with output.
 
 use std::path::Path;
 
@@ -13,5 +13,8 @@ fn commands_of_the_guide_print_its_output() {
     std::fs::copy(docs.join("examples").join(space), place.path().join(space)).unwrap();
     std::env::set_current_dir(&place).unwrap();
     // Progress depends on how fast the machine is.
-    trycmd::TestCases::new().env("FLASHSCOPE_QUIET", "true").case(docs.join("guide/*.md"));
+    trycmd::TestCases::new()
+        .env("FLASHSCOPE_QUIET", "true")
+        .case(docs.join("guide/*.md"))
+        .case(docs.join("compare.md"));
 }

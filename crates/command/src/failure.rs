@@ -6,6 +6,8 @@ pub enum Failure {
     Usage(anyhow::Error),
     /// The execution failed: exit status 1, `Failed` in Python.
     Failed(anyhow::Error),
+    /// A comparison found a regression: exit status 3, `Failed` in Python.
+    Regressed(anyhow::Error),
     /// Ctrl-C or a termination signal ended the command: exit status 130, `Failed` in Python.
     Interrupted(anyhow::Error),
 }
@@ -15,7 +17,10 @@ impl Failure {
     #[must_use]
     pub fn error(&self) -> &anyhow::Error {
         match self {
-            Failure::Usage(error) | Failure::Failed(error) | Failure::Interrupted(error) => error,
+            Failure::Usage(error)
+            | Failure::Failed(error)
+            | Failure::Regressed(error)
+            | Failure::Interrupted(error) => error,
         }
     }
 

@@ -5,6 +5,7 @@
 
 pub mod bench;
 pub mod build;
+pub mod compare;
 pub mod drives;
 mod failure;
 pub mod names;

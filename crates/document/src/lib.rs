@@ -4,6 +4,7 @@
 //! [`what_if::WhatIf`] variants of a drive, [`trace::TraceFacts`] a trace. `flashscope-result` reads and writes the folders that
 //! hold them. [`ranges`] adds the limits of numbers and texts to their schemas.
 
+pub mod comparison;
 pub mod environment;
 pub mod facts;
 pub mod grid;

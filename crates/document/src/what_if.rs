@@ -79,12 +79,21 @@ pub enum Quantity {
     /// Mean response time, in nanoseconds.
     #[serde(rename = "latency_ns.mean")]
     MeanLatency,
+    /// The median of the response time, in nanoseconds; in comparisons of results only.
+    #[serde(rename = "latency_ns.p50")]
+    MedianLatency,
     /// The 99th percentile of the response time, in nanoseconds.
     #[serde(rename = "latency_ns.p99")]
     P99Latency,
+    /// The 99.9th percentile of the response time, in nanoseconds; in comparisons of results only.
+    #[serde(rename = "latency_ns.p999")]
+    P999Latency,
     /// IOs completed per second of simulated time.
     #[serde(rename = "ios_per_second")]
     IosPerSecond,
+    /// Bytes read and written per second; in comparisons of results only.
+    #[serde(rename = "throughput_bytes_per_s")]
+    Throughput,
     /// The maximum write throughput: bytes written per second if writes alone keep all packages
     /// busy.
     #[serde(rename = "bytes_per_second")]

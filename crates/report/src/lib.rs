@@ -9,6 +9,7 @@ macro_rules! line {
 }
 
 mod attached;
+mod comparison;
 mod conversion;
 mod judgement;
 mod page;
@@ -25,6 +26,7 @@ mod what_if;
 mod write_grid;
 
 pub use attached::{AttachedDrive, attached};
+pub use comparison::comparison;
 pub use conversion::{Conversion, conversion};
 use flashscope_analysis::Outline;
 use flashscope_document::Manifest;

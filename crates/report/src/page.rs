@@ -6,7 +6,7 @@ use std::io::Write as _;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use flashscope_analysis::Outline;
-use flashscope_analysis::compare::compare;
+use flashscope_analysis::compare::{Contestant, Subject, compare};
 use flashscope_analysis::view::{
     Colours, Ios, RUN_VIEWS, RunView, RunViewVisitor, STRETCHES, Viewer, visit_run_views,
 };
@@ -173,16 +173,21 @@ pub(crate) fn html(
 
 /// Compares the measurements, with each as the baseline in turn, until the comparisons exceed their size limit: their size
 /// grows with the square of the number of measurements. The first comparison is always included.
-fn comparisons(measurements: &[Exhibit]) -> Result<Vec<String>, PageError> {
+fn comparisons<'a>(measurements: &[Exhibit<'a>]) -> Result<Vec<String>, PageError> {
     let mut packed: Vec<String> = Vec::new();
     if measurements.len() < 2 {
         return Ok(packed);
     }
-    let mut results: Vec<_> =
-        measurements.iter().map(|shown| (shown.viewer.manifest, shown.viewer.facts)).collect();
+    let contestant = |shown: &Exhibit<'a>| {
+        let Viewer { manifest, facts, folder, .. } = shown.viewer;
+        let subject = Subject::Measurement { manifest, facts, folder: Some(folder) };
+        Contestant::new(shown.id, subject)
+    };
+    let results: Result<Vec<Contestant>, _> = measurements.iter().map(contestant).collect();
+    let mut results = results?;
     let mut room = MOST_COMPARISONS;
     for _ in measurements {
-        let next = compressed(&compare(&results))?;
+        let next = compressed(&compare(&results, None))?;
         if next.len() > room && !packed.is_empty() {
             break;
         }

@@ -1,10 +1,10 @@
 //! The views that the application shows, from the page itself or from a server.
 
 use flashscope_analysis::Outline;
-use flashscope_analysis::compare::Comparison;
 use flashscope_analysis::view::{Colours, Ios, RunViews};
 use flashscope_block::DeviceInfo;
 use flashscope_document::Manifest;
+use flashscope_document::comparison::Comparison;
 use flashscope_document::facts::Characteristics;
 use flashscope_document::facts::Facts;
 use flashscope_document::manifest::{Progress, Status};

@@ -150,11 +150,14 @@ fn row<const N: usize>(name: &str, cells: [String; N]) -> String {
     out.trim_end().into()
 }
 
-fn heading(quantity: Quantity) -> &'static str {
+pub(crate) fn heading(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::MeanLatency => "mean latency",
+        Quantity::MedianLatency => "median latency",
         Quantity::P99Latency => "p99 latency",
+        Quantity::P999Latency => "p99.9 latency",
         Quantity::IosPerSecond => "IOs/s",
+        Quantity::Throughput => "MB/s",
         Quantity::BytesPerSecond => "MB/s at most",
         Quantity::WriteAmplification => "WA",
         Quantity::ErasesPerGib => "erases/GiB",
@@ -163,12 +166,15 @@ fn heading(quantity: Quantity) -> &'static str {
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // quantities are not negative
-fn value(quantity: Quantity, value: f64) -> String {
+pub(crate) fn value(quantity: Quantity, value: f64) -> String {
     let whole = || value.round() as u64;
     match quantity {
-        Quantity::MeanLatency | Quantity::P99Latency => Nanos(whole()).to_string(),
+        Quantity::MeanLatency
+        | Quantity::MedianLatency
+        | Quantity::P99Latency
+        | Quantity::P999Latency => Nanos(whole()).to_string(),
         Quantity::Endurance => Bytes(whole()).to_string(),
-        Quantity::BytesPerSecond => number(value / 1e6),
+        Quantity::Throughput | Quantity::BytesPerSecond => number(value / 1e6),
         _ => number(value),
     }
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use flashscope_analysis::Outline;
-use flashscope_analysis::compare::{Comparison, compare};
+use flashscope_analysis::compare::{Contestant, Subject, compare, runs_to_read};
 use flashscope_analysis::view::{Colours, Ios, RunView, RunViewVisitor, Viewer, visit_run_views};
 use flashscope_block::Nanos;
 use flashscope_document::Manifest;
+use flashscope_document::comparison::Comparison;
 use flashscope_document::manifest::find_experiment;
 use flashscope_result::Error;
 use flashscope_result::activity::Activity;
@@ -59,11 +60,19 @@ async fn comparison(
     let work = app.work.clone();
     work.run(move || {
         let opened = ids.iter().map(|id| app.library.open(id)).collect::<Result<Vec<_>, _>>()?;
-        let results: Vec<_> =
-            opened.iter().map(|one| (&one.manifest, one.facts.as_ref())).collect();
-        JsonOf::of(&compare(&results))
+        for one in &opened {
+            app.library.fetch(one, &runs_to_read(&one.manifest, &one.facts))?;
+        }
+        let results: Result<Vec<Contestant>, Error> =
+            opened.iter().map(|one| contestant_of(one)).collect();
+        JsonOf::of(&compare(&results?, None))
     })
     .await
+}
+
+fn contestant_of(one: &OpenMeasurement) -> Result<Contestant<'_>, Error> {
+    let (manifest, facts, folder) = (&one.manifest, &*one.facts, Some(&one.folder));
+    Contestant::new(&one.name, Subject::Measurement { manifest, facts, folder })
 }
 
 async fn outline(

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, Normal};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// An estimated number with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,9 +46,35 @@ impl Estimate {
         // A single comparison leaves 2.5 % on either side.
         #[allow(clippy::cast_precision_loss)] // a few hundred comparisons
         let tail = 0.025 / comparisons.max(1) as f64;
-        let factor = quantile(1.0 - tail) / quantile(0.975);
-        let widened = |end: f64| self.value + factor * (end - self.value);
-        Estimate { value: self.value, low: self.low.map(widened), high: self.high.map(widened) }
+        self.scaled(quantile(1.0 - tail) / quantile(0.975))
+    }
+
+    /// Does the same as [`Estimate::among`] for an interval by Student's t with few degrees of
+    /// `freedom`, such as the mean of a few repeats.
+    pub fn among_few(&self, comparisons: usize, freedom: f64) -> Estimate {
+        let Some(student) = StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| freedom.is_finite())
+        else {
+            return self.among(comparisons);
+        };
+        #[allow(clippy::cast_precision_loss)] // a few hundred comparisons
+        let tail = 0.025 / comparisons.max(1) as f64;
+        self.scaled(student.inverse_cdf(1.0 - tail) / student.inverse_cdf(0.975))
+    }
+
+    /// Creates an estimate from the interval that holds the true value with a probability of
+    /// `level`. Assumes a normally distributed error. A level of 1 or more gives no interval.
+    pub fn at_level(value: f64, low: f64, high: f64, level: f64) -> Estimate {
+        let given = Estimate { value, low: Some(low), high: Some(high) };
+        match level {
+            0.0..1.0 => given.scaled(quantile(0.975) / quantile(f64::midpoint(1.0, level))),
+            _ => Estimate::symmetric(value, None),
+        }
+    }
+
+    /// Moves the ends of the interval away from the value by a factor.
+    fn scaled(&self, factor: f64) -> Estimate {
+        let moved = |end: f64| self.value + factor * (end - self.value);
+        Estimate { value: self.value, low: self.low.map(moved), high: self.high.map(moved) }
     }
 
     /// Returns a weighted sum of independent estimates: their errors add in squares. The sum has no
@@ -121,6 +147,29 @@ mod tests {
         assert!((ten.low.unwrap() - (10.0 - 1.43217)).abs() < 1e-4);
         assert!((ten.high.unwrap() - (10.0 + 2.0 * 1.43217)).abs() < 1e-4);
         assert_eq!(Estimate::symmetric(1.0, None).among(10), Estimate::symmetric(1.0, None));
+    }
+
+    // Does an interval of few repeats widen by Student's quantiles, and agree with the normal ones
+    // for many?
+    #[test]
+    fn an_interval_of_few_repeats_widens_more() {
+        let alone = Estimate::symmetric(10.0, Some(1.0));
+        // With 2 degrees of freedom, the quantiles of 0.9975 and 0.975 are 14.0890 and 4.3027.
+        let few = alone.among_few(10, 2.0).half_width().unwrap();
+        assert!((few - 14.0890 / 4.3027).abs() < 1e-3, "{few}");
+        let many = alone.among_few(10, 1e6).half_width().unwrap();
+        assert!((many - alone.among(10).half_width().unwrap()).abs() < 1e-3);
+        assert_eq!(alone.among_few(10, 0.0), alone.among(10));
+    }
+
+    // Does an interval at another level become one at 95 %?
+    #[test]
+    fn an_interval_at_another_level_is_converted() {
+        // The quantile of 0.95 is 1.6449.
+        let converted = Estimate::at_level(10.0, 8.0, 11.0, 0.9);
+        assert!((converted.low.unwrap() - (10.0 - 2.0 * 1.95996 / 1.64485)).abs() < 1e-4);
+        assert!((converted.high.unwrap() - (10.0 + 1.95996 / 1.64485)).abs() < 1e-4);
+        assert_eq!(Estimate::at_level(10.0, 8.0, 11.0, 1.0).low, None);
     }
 
     // Do the errors of a sum add in squares, and does a part without an interval leave the sum

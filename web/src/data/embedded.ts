@@ -270,7 +270,24 @@ function pick(all: Comparison, places: number[], related: boolean): Comparison {
       .map((value) => ({ ...value, results: some(value.results) }))
       .filter(({ results }) => results.some(({ value }) => value != null)),
   }));
+  const workloads = all.workloads.map((workload) => ({
+    ...workload,
+    quantities: workload.quantities
+      .map((quantity) => ({ ...quantity, results: some(quantity.results) }))
+      .filter(({ results }) => results.filter(({ value }) => value != null).length > 1),
+  }));
+  // A conclusion relates a result to the first, and conditions may be those of other results.
+  const isWhole = related && places.length === all.results.length && places[0] === 0;
+  const concluded = all.conclusions.filter(() => related && places[0] === 0);
   return {
+    schema_version: all.schema_version,
+    results: places.flatMap((place) => all.results[place] ?? []),
+    conclusions: concluded
+      .map((conclusion) => ({ ...conclusion, result: places.indexOf(conclusion.result) }))
+      .filter(({ result }) => result > 0),
+    ranking: isWhole ? all.ranking : [],
+    workloads: workloads.filter(({ quantities }) => quantities.length > 0),
+    differing_conditions: isWhole ? all.differing_conditions : [],
     characteristics: all.characteristics.map((c) => ({ ...c, results: some(c.results) })),
     experiments: experiments.filter(({ values }) => values.length > 0),
   };

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::Scratch;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "devices", "plan", "bench", "probe", "simulate", "what-if", "sweep", "predict", "report",
-    "serve", "registry", "submit", "demo",
+    "compare", "serve", "registry", "submit", "demo",
 ];
 
 const TWIN_COMMANDS: [&str; 3] = ["fit", "check", "predict"];
@@ -139,6 +139,23 @@ fn examples_of_report_and_demo_work() {
         let arguments: Vec<String> = arguments.collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         starts(&place, &arguments, "own-demo.flashscope");
+    }
+}
+
+#[test]
+fn examples_of_compare_work() {
+    let place = Scratch::in_memory();
+    for result in ["old.flashscope", "new.flashscope", "drive.flashscope"] {
+        place.bench("sim:demo", result, &["--only", "granularity", "--io-size", "4KiB"]).ok();
+    }
+    let simulate = ["--ios", "20000", "--warmup", "none"];
+    let output = ["--output", "simulation.flashscope"];
+    place.run(&[&["simulate"], &simulate[..], &output].concat()).ok();
+    let predicted = place.run(&["predict", "--json"]).ok().stdout;
+    fs::write(place.at("prediction.json"), predicted).unwrap();
+    for example in examples(&place, "compare") {
+        let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
+        assert!(!place.run(&arguments).ok().stdout.is_empty());
     }
 }
 

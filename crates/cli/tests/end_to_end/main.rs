@@ -8,6 +8,7 @@
 mod automatic;
 mod bench;
 mod build;
+mod compare;
 mod devices;
 mod documentation;
 mod failing;

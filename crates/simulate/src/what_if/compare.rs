@@ -37,7 +37,10 @@ impl VariantNumbers {
             Quantity::WriteAmplification => number("write_amplification")?,
             Quantity::ErasesPerGib => erases() / written()? * Bytes::GIB.0 as f64,
             Quantity::Endurance => self.lasts? / erases() * written()?,
-            Quantity::BytesPerSecond => return None,
+            Quantity::MedianLatency
+            | Quantity::P999Latency
+            | Quantity::Throughput
+            | Quantity::BytesPerSecond => return None,
         };
         Some(value).filter(|value| value.is_finite())
     }

@@ -1,4 +1,4 @@
-//! Compares results side by side.
+//! Compares measurements value by value.
 //!
 //! Two numbers differ if the 95 % interval of their ratio excludes 1. One in twenty truly equal numbers appears to differ by
 //! chance, and a full uFLIP result has hundreds of numbers. A single mark among many therefore means little; several marks in a
@@ -11,69 +11,20 @@ use flashscope_document::Manifest;
 use flashscope_document::manifest::find_experiment;
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::Facts;
+use flashscope_document::comparison::{
+    ComparedCharacteristic, ComparedExperiment, ComparedNumber, ComparedValue,
+};
 use flashscope_document::facts::Characteristics;
 
-/// A comparison of several results with the first.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Comparison {
-    /// The numeric columns of uFLIP's Table 3, by field name.
-    pub characteristics: Vec<ComparedCharacteristic>,
-    /// The experiments of all results, in the order of the micro-benchmarks.
-    pub experiments: Vec<ComparedExperiment>,
-}
-
-/// A column of Table 3 in each result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ComparedCharacteristic {
-    /// The field of the characteristics, such as `random_write_ns`.
-    pub name: String,
-    /// The value in each result, in the order of the results.
-    pub results: Vec<ComparedNumber>,
-}
-
-/// An experiment in each result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ComparedExperiment {
-    /// The micro-benchmark.
-    pub micro_benchmark: String,
-    /// The experiment.
-    pub experiment: String,
-    /// The values of the parameter in any of the results, in rising order.
-    pub values: Vec<ComparedValue>,
-}
-
-/// A value of the parameter in each result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ComparedValue {
-    /// The value.
-    pub value: i64,
-    /// The mean response time in each result, in ns, in the order of the results.
-    pub results: Vec<ComparedNumber>,
-}
-
-/// A number of one result, compared with that of the first.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ComparedNumber {
-    /// The number; absent if the result does not have it.
-    pub value: Option<Estimate>,
-    /// The ratio to the number of the first result; absent for the first, and if either number is absent.
-    pub ratio: Option<Estimate>,
-    /// True if the numbers differ by more than their uncertainty: the 95 % interval of the ratio excludes 1, which happens for
-    /// one in twenty equal numbers. Absent if there is no interval.
-    pub differs: Option<bool>,
-}
-
-/// Compares several results with the first.
-pub fn compare(results: &[(&Manifest, &Facts)]) -> Comparison {
+/// Compares the characteristics of several measurements with those of the first.
+pub(super) fn characteristics(results: &[(&Manifest, &Facts)]) -> Vec<ComparedCharacteristic> {
     let characteristics = NUMERIC.into_iter().map(|(name, of)| ComparedCharacteristic {
         name: name.into(),
         results: beside_first(results.iter().map(|(_, facts)| of(&facts.characteristics))),
     });
-    Comparison { characteristics: characteristics.collect(), experiments: experiments(results) }
+    characteristics.collect()
 }
 
 /// A numeric column of Table 3: the field name and its value.
@@ -98,16 +49,17 @@ fn beside_first(values: impl IntoIterator<Item = Option<Estimate>>) -> Vec<Compa
             (None, None) => None,
             _ => Some(low.is_some_and(|low| low > 1.0) || high.is_some_and(|high| high < 1.0)),
         });
-        ComparedNumber { value, ratio, differs }
+        ComparedNumber { value, ratio, differs, verdict: None }
     };
-    let first = ComparedNumber { value: first, ratio: None, differs: None };
+    let first = ComparedNumber { value: first, ..ComparedNumber::default() };
     std::iter::once(first).chain(values.map(beside)).collect()
 }
 
 /// The means of an experiment in one result, by value.
 type ByValue = BTreeMap<i64, Estimate>;
 
-fn experiments(results: &[(&Manifest, &Facts)]) -> Vec<ComparedExperiment> {
+/// Compares the experiments of several measurements with those of the first.
+pub(super) fn experiments(results: &[(&Manifest, &Facts)]) -> Vec<ComparedExperiment> {
     let mut named: Vec<(&str, &str)> = Vec::new();
     for (manifest, _) in results {
         for benchmark in &manifest.micro_benchmarks {
@@ -159,17 +111,20 @@ mod tests {
     use super::*;
     use crate::scripted::{GivenMeans, result};
 
-    fn compared(results: &[&[GivenMeans]]) -> Comparison {
+    fn compared(
+        results: &[&[GivenMeans]],
+    ) -> (Vec<ComparedCharacteristic>, Vec<ComparedExperiment>) {
         let results: Vec<_> = results.iter().map(|given| result(given)).collect();
-        compare(&results.iter().map(|(manifest, facts)| (manifest, facts)).collect::<Vec<_>>())
+        let results: Vec<_> = results.iter().map(|(manifest, facts)| (manifest, facts)).collect();
+        (characteristics(&results), experiments(&results))
     }
 
     #[test]
     fn numbers_differ_from_the_first_if_intervals_exclude_equality() {
         let locality = |ms: [f64; 2]| ("locality", "RW", [(1 << 20, ms[0]), (2 << 20, ms[1])]);
         let [a, b] = [locality([1.0, 2.0]), locality([1.005, 3.0])];
-        let found = compared(&[&[(a.0, a.1, &a.2)], &[(b.0, b.1, &b.2)]]);
-        let [experiment] = &found.experiments[..] else { panic!("one experiment") };
+        let (_, found) = compared(&[&[(a.0, a.1, &a.2)], &[(b.0, b.1, &b.2)]]);
+        let [experiment] = &found[..] else { panic!("one experiment") };
         assert_eq!((&*experiment.micro_benchmark, &*experiment.experiment), ("locality", "RW"));
         let [same, other] = &experiment.values[..] else { panic!("two values") };
         assert_eq!((same.results[0].ratio, same.results[0].differs), (None, None));
@@ -186,10 +141,10 @@ mod tests {
             ("order", "SW", &[(-1, 3.0), (1, 1.5)]),
             ("granularity", "SR", &[]),
         ];
-        let found = compared(&[first, second, first]);
-        let names: Vec<_> = found.experiments.iter().map(|e| &*e.micro_benchmark).collect();
+        let (characteristics, found) = compared(&[first, second, first]);
+        let names: Vec<_> = found.iter().map(|e| &*e.micro_benchmark).collect();
         assert_eq!(names, ["preparation", "order", "trace"]);
-        let order = &found.experiments[1];
+        let order = &found[1];
         assert_eq!(order.values.iter().map(|v| v.value).collect::<Vec<_>>(), [-1, 1]);
         let reverse = &order.values[0].results;
         assert_eq!(
@@ -198,12 +153,12 @@ mod tests {
         );
         assert!(reverse.iter().all(|compared| compared.ratio.is_none()));
         assert_eq!(order.values[1].results[2].differs, Some(false));
-        let sw = found.characteristics.iter().find(|c| c.name == "sequential_write_ns").unwrap();
+        let sw = characteristics.iter().find(|c| c.name == "sequential_write_ns").unwrap();
         assert_eq!(
             sw.results.iter().map(|c| c.value.is_some()).collect::<Vec<_>>(),
             [false, true, false]
         );
-        assert_eq!(compare(&[]).experiments, []);
+        assert_eq!(experiments(&[]), []);
     }
 
     #[test]

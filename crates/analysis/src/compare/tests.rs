@@ -1,0 +1,235 @@
+use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_stats::Estimate;
+use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
+
+use super::name::{InFlight, WorkloadName};
+use super::*;
+use crate::scripted::{GivenMeans, result};
+
+fn pattern(op: Op, address: Address) -> Pattern {
+    Pattern {
+        op,
+        address,
+        timing: Timing::Consecutive,
+        io_size: Bytes::kib(4),
+        io_shift: Bytes(0),
+        target_offset: Bytes(0),
+        target_size: Bytes::mib(1),
+        io_count: 10,
+        io_ignore: 0,
+        seed: 0,
+    }
+}
+
+fn of_run(reference: &Reference) -> Option<String> {
+    Some(WorkloadName::of_run(reference)?.text())
+}
+
+fn of_spec(spec: &str, depth: u32) -> String {
+    WorkloadName::of_spec(spec, Some(InFlight::Depth(depth))).text()
+}
+
+#[test]
+fn runs_and_synthetic_workloads_with_the_same_ios_have_the_same_name() {
+    let random = pattern(Op::Write, Address::Random);
+    let basic = of_run(&Reference::Basic { pattern: random }).unwrap();
+    assert_eq!(basic, "random writes of 4 KiB");
+    assert_eq!(basic, of_spec("uniform", 1));
+    assert_eq!(basic, of_spec("uniform?op=write&size=4096&seed=7&queue_depth=1", 1));
+    let deep = of_run(&Reference::Parallel { pattern: random, degree: 8 }).unwrap();
+    assert_eq!(deep, "random writes of 4 KiB at queue depth 8");
+    assert_eq!(deep, of_spec("uniform?reads=0", 8));
+    let blend = |reads_percent| {
+        let (pattern, queue_depth) = (random, 4);
+        of_run(&Reference::Blend { pattern, reads_percent, queue_depth, time: None }).unwrap()
+    };
+    assert_eq!(blend(65), of_spec("uniform?reads=65%", 4));
+    assert_eq!(blend(100), of_spec("uniform?op=read", 4));
+    let sequential = pattern(Op::Read, Address::Sequential);
+    let streams = of_run(&Reference::Parallel { pattern: sequential, degree: 2 }).unwrap();
+    assert_eq!(streams, "sequential reads of 4 KiB in 2 streams");
+}
+
+#[test]
+fn workloads_that_are_more_than_a_pattern_keep_their_own_name() {
+    for spec in [
+        "uniform?length=1GiB",
+        "zipf?exponent=0.9",
+        "uniform?size=geometric:8KiB",
+        "uniform?reads=0.123",
+    ] {
+        assert_eq!(of_spec(spec, 1), spec);
+    }
+    assert_eq!(of_spec("zipf?seed=3&exponent=0.9", 1), "zipf?exponent=0.9");
+    assert_eq!(of_spec("trace:/a/b/web.csv?speed=2", 1), "trace:web.csv?speed=2");
+    let shifted = Pattern { io_shift: Bytes(512), ..pattern(Op::Read, Address::Random) };
+    let pause = Timing::Pause { pause: Nanos(1) };
+    let paused = Pattern { timing: pause, ..pattern(Op::Read, Address::Random) };
+    let reverse = pattern(Op::Write, Address::Ordered { incr: -1 });
+    for pattern in [shifted, paused, reverse] {
+        assert_eq!(of_run(&Reference::Basic { pattern }), None);
+    }
+}
+
+/// Compares scripted measurements of 512 B random writes.
+fn compared(results: &[&[GivenMeans]], limit: Option<f64>) -> Comparison {
+    let results: Vec<_> = results.iter().map(|given| result(given)).collect();
+    let names = ["old", "new", "third"];
+    let contestants = results.iter().zip(names).map(|((manifest, facts), name)| {
+        let subject = Subject::Measurement { manifest, facts, folder: None };
+        Contestant::new(name, subject).unwrap()
+    });
+    compare(&contestants.collect::<Vec<_>>(), limit)
+}
+
+fn writes(ms: f64) -> [(i64, f64); 1] {
+    [(1, ms)]
+}
+
+/// Means are known to within 10 µs: 1 % of a millisecond.
+fn of_writes(all: &[f64], limit: Option<f64>) -> Comparison {
+    let means: Vec<_> = all.iter().map(|ms| writes(*ms)).collect();
+    let given: Vec<[GivenMeans; 1]> =
+        means.iter().map(|ms| [("granularity", "RW", &ms[..])]).collect();
+    let given: Vec<&[GivenMeans]> = given.iter().map(|one| &one[..]).collect();
+    compared(&given, limit)
+}
+
+fn mean_verdict(comparison: &Comparison, result: usize) -> Option<ComparisonVerdict> {
+    verdict_of(&comparison.workloads[0], Quantity::MeanLatency, result).map(|(_, verdict)| verdict)
+}
+
+#[test]
+fn verdicts_need_more_than_uncertainty_and_two_percent() {
+    for (ms, verdict) in [
+        (1.1, ComparisonVerdict::Worse),
+        (0.9, ComparisonVerdict::Better),
+        (1.0, ComparisonVerdict::Equivalent),
+        (1.03, ComparisonVerdict::Equivalent),
+        (1.045, ComparisonVerdict::Worse),
+        (1.0375, ComparisonVerdict::Inconclusive),
+    ] {
+        let found = of_writes(&[1.0, ms], None);
+        assert_eq!(mean_verdict(&found, 1), Some(verdict), "{ms}");
+    }
+}
+
+#[test]
+fn more_comparisons_need_clearer_differences() {
+    let one = of_writes(&[1.0, 1.045], None);
+    let two = of_writes(&[1.0, 1.045, 1.0], None);
+    let width = |comparison: &Comparison| {
+        let (ratio, _) = verdict_of(&comparison.workloads[0], Quantity::MeanLatency, 1).unwrap();
+        ratio.half_width().unwrap()
+    };
+    // The quantiles of 0.9875 and 0.975 with 31 degrees of freedom are 2.356 and 2.040. The rates count as comparisons, too.
+    assert!(width(&two) > 1.05 * width(&one));
+}
+
+#[test]
+fn a_conclusion_states_what_differs_and_what_does_not() {
+    let found = of_writes(&[1.0, 0.5], None);
+    assert_eq!(
+        found.conclusions[0].text,
+        "new is 1.95 to 2.06 times as fast as old in random writes."
+    );
+    assert_eq!(found.conclusions[0].evidence[0].verdict, ComparisonVerdict::Better);
+    let same = of_writes(&[1.0, 1.0], None);
+    assert_eq!(same.conclusions[0].text, "new and old differ by at most 5 % in random writes.");
+    let unclear = of_writes(&[1.0, 1.0375], None);
+    assert_eq!(
+        unclear.conclusions[0].text,
+        "new and old: random writes are too uncertain for a verdict."
+    );
+}
+
+#[test]
+fn a_ranking_gives_equal_results_the_same_place() {
+    let found = of_writes(&[1.0, 0.5, 1.001], None);
+    let places: Vec<_> = found.ranking.iter().map(|rank| (rank.result, rank.place)).collect();
+    assert_eq!(places, [(1, 1), (0, 2), (2, 2)]);
+    assert!(found.ranking[0].speed.covers(2.0) && !found.ranking[0].speed.covers(1.9));
+}
+
+#[test]
+fn a_regression_exceeds_the_limit_beyond_uncertainty() {
+    let check = |ms: f64| of_writes(&[1.0, ms], Some(0.05)).regressions.unwrap();
+    let found = check(1.1);
+    let latency = found.found.iter().find(|one| one.quantity == Quantity::MeanLatency).unwrap();
+    assert!(latency.loss.covers(0.1) && latency.loss.low.unwrap() > 0.05);
+    // The scripted runs have the same rate, with the interval of the mean.
+    assert!(found.found.iter().all(|one| one.quantity == Quantity::MeanLatency), "{found:?}");
+    assert!(check(1.02).found.is_empty() && check(0.5).found.is_empty());
+    let close = check(1.05);
+    assert!(close.found.is_empty() && !close.undecided.is_empty());
+    // Percentiles without records have no interval.
+    assert_eq!(found.not_judged, 3);
+}
+
+#[test]
+fn a_rate_has_the_relative_interval_of_the_mean_latency() {
+    let found = of_writes(&[1.0, 1.0], None);
+    let rates = found.workloads[0].quantities.iter();
+    let rate = rates.clone().find(|one| one.quantity == Quantity::Throughput).unwrap();
+    let Estimate { value, low, high } = rate.results[0].value.unwrap();
+    assert!((low.unwrap() / value - 1.0 / 1.01).abs() < 1e-9, "{low:?}");
+    assert!((high.unwrap() / value - 1.0 / 0.99).abs() < 1e-9, "{high:?}");
+}
+
+#[test]
+fn the_experiment_in_the_largest_space_stands_for_a_pattern() {
+    let small = [("locality", "RW", &writes(0.1)[..]), ("granularity", "RW", &writes(1.0)[..])];
+    let (mut manifest, facts) = result(&small);
+    for run in manifest.runs_mut() {
+        for pattern in run.reference.patterns_mut() {
+            pattern.target_size = if run.id == 1 { Bytes::mib(1) } else { Bytes::gib(1) };
+        }
+    }
+    let subject = Subject::Measurement { manifest: &manifest, facts: &facts, folder: None };
+    let one = Contestant::new("a", subject).unwrap();
+    assert_eq!(one.workloads(), ["random writes of 512 B"]);
+    assert_eq!(one.numbers[0].space, Some(Bytes::gib(1)));
+    assert!(one.numbers[0].numbers[0].1.value.covers(1e6));
+    assert_eq!(runs_to_read(&manifest, &facts), [2]);
+}
+
+#[test]
+fn different_target_spaces_and_states_are_stated() {
+    let results = [
+        result(&[("granularity", "RW", &writes(1.0))]),
+        result(&[("granularity", "RW", &writes(1.0))]),
+    ];
+    let [(a, facts_a), (mut b, facts_b)] = results;
+    b.options.state = flashscope_document::manifest::State::Random;
+    for run in b.runs_mut() {
+        run.reference
+            .patterns_mut()
+            .into_iter()
+            .for_each(|pattern| pattern.target_size = Bytes::gib(2));
+    }
+    let of = |name, manifest, facts| {
+        Contestant::new(name, Subject::Measurement { manifest, facts, folder: None }).unwrap()
+    };
+    let found = compare(&[of("a", &a, &facts_a), of("b", &b, &facts_b)], None);
+    assert_eq!(found.differing_conditions.len(), 2, "{:?}", found.differing_conditions);
+    assert!(found.differing_conditions[0].contains("b began filled in random order"));
+    assert!(found.differing_conditions[1].contains("covered 1 MiB in a and 2 GiB in b"));
+    let same = compare(&[of("a", &a, &facts_a), of("b", &a, &facts_a)], None);
+    assert_eq!(same.differing_conditions, [] as [String; 0]);
+}
+
+#[test]
+fn results_without_a_common_workload_are_not_compared() {
+    let (manifest, facts) = result(&[("granularity", "RW", &writes(1.0))]);
+    let (mut other, _) = result(&[("order", "SW", &writes(1.0))]);
+    for run in other.runs_mut() {
+        run.reference.patterns_mut().into_iter().for_each(|pattern| pattern.op = Op::Read);
+    }
+    let of = |manifest| {
+        let subject = Subject::Measurement { manifest, facts: &facts, folder: None };
+        Contestant::new("a", subject).unwrap()
+    };
+    let found = compare(&[of(&manifest), of(&other), of(&manifest)], None);
+    assert!(!is_compared(&found, 1) && is_compared(&found, 2));
+    assert_eq!(found.ranking, []);
+}

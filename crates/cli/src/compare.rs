@@ -1,0 +1,16 @@
+//! `flashscope compare`.
+
+use flashscope_command::compare::{self, CompareArgs};
+use flashscope_report::comparison;
+
+use crate::progress::LateBar;
+use crate::{Failure, print};
+
+pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
+    let mut bar = LateBar::new();
+    let found = compare::compare(args, &mut bar);
+    bar.finish();
+    let found = found?;
+    print::document(args.json, &found, || comparison(&found))?;
+    compare::outcome(&found)
+}

@@ -1,0 +1,165 @@
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use flashscope_analysis::analyse_telling;
+use flashscope_analysis::compare::Subject;
+use flashscope_document::facts::Facts;
+use flashscope_document::prediction::PredictionReport;
+use flashscope_document::twin::TwinPrediction;
+use flashscope_document::what_if::{Variant, WhatIf};
+use flashscope_document::{Manifest, Simulation};
+use flashscope_measure::{Progress, Step, Unit};
+use flashscope_result::sweep::is_sweep;
+use flashscope_result::what_if::{is_what_if, read_what_if};
+use flashscope_result::{Error, ResultFolder, is_probe, is_simulation, read_simulation};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{Failure, usage};
+
+/// The largest file of JSON to read.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// A result, opened for a comparison.
+pub(super) struct Opened {
+    name: String,
+    content: Content,
+}
+
+enum Content {
+    Measurement(Box<(ResultFolder, Manifest, Facts)>),
+    Simulation(Box<Simulation<Value>>),
+    WhatIf { variant: Box<Variant>, repeats: u32 },
+    Prediction(Box<PredictionReport>),
+    TwinPrediction(Box<TwinPrediction>),
+}
+
+impl Opened {
+    /// Opens the results at `path`. A what-if is several.
+    pub(super) fn open(path: &Path, progress: &mut dyn Progress) -> Result<Vec<Opened>, Failure> {
+        let name = name_of(path);
+        if path.is_file() {
+            return Ok(vec![Opened { name, content: of_file(path)? }]);
+        }
+        let refused = |what: &str, remedy: &str| {
+            Err(usage(anyhow!("{} is {what}, which cannot be compared: {remedy}", path.display())))
+        };
+        if is_probe(path) {
+            return refused("a probe", "compare benchmarks of the drives (`flashscope bench`)");
+        }
+        if is_sweep(path) {
+            return refused(
+                "a sweep",
+                "it compares its points already; simulate a point to compare it with other results",
+            );
+        }
+        if is_what_if(path) {
+            return Ok(of_what_if(&name, read_what_if(path).map_err(opening_failure)?, progress));
+        }
+        let content = match is_simulation(path) {
+            true => {
+                let document = read_simulation(path).map_err(opening_failure)?;
+                Content::Simulation(Box::new(parsed(document, path, "simulation")?))
+            }
+            false => of_measurement(path, progress)?,
+        };
+        Ok(vec![Opened { name, content }])
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn subject(&self) -> Subject<'_> {
+        match &self.content {
+            Content::Measurement(measured) => {
+                let (folder, manifest, facts) = &**measured;
+                Subject::Measurement { manifest, facts, folder: Some(folder) }
+            }
+            Content::Simulation(simulation) => Subject::Simulation(simulation),
+            Content::WhatIf { variant, repeats } => Subject::WhatIf { variant, repeats: *repeats },
+            Content::Prediction(report) => Subject::Prediction(report),
+            Content::TwinPrediction(prediction) => Subject::TwinPrediction(prediction),
+        }
+    }
+}
+
+fn of_measurement(path: &Path, progress: &mut dyn Progress) -> Result<Content, Failure> {
+    let (folder, manifest) = ResultFolder::open(path).map_err(opening_failure)?;
+    let facts = analyse_telling(&folder, &manifest, |done, total| {
+        progress.show(&Step::of("reading the records", done, Some(total), Unit::Count));
+    })?;
+    Ok(Content::Measurement(Box::new((folder, manifest, facts))))
+}
+
+/// Returns the baseline and the variants of a what-if that were simulated.
+fn of_what_if(name: &str, what_if: WhatIf, progress: &mut dyn Progress) -> Vec<Opened> {
+    let repeats = what_if.repeats;
+    let is_simulated = |variant: &Variant| {
+        if variant.simulated.is_empty() {
+            progress.note(&format!("{name}, {} was not simulated, and is left out", variant.name));
+        }
+        !variant.simulated.is_empty()
+    };
+    let of = |variant: Variant| Opened {
+        name: format!("{name}, {}", variant.name),
+        content: Content::WhatIf { variant: Box::new(variant), repeats },
+    };
+    let all = std::iter::once(what_if.base).chain(what_if.variants);
+    all.filter(is_simulated).map(of).collect()
+}
+
+/// Reads the JSON of a command.
+fn of_file(path: &Path) -> Result<Content, Failure> {
+    let place = || path.display().to_string();
+    let size = fs::metadata(path).with_context(place).map_err(usage)?.len();
+    if size > MOST_BYTES {
+        return Err(usage(anyhow!("{}: no result is larger than 64 MiB", place())));
+    }
+    let text = fs::read_to_string(path).with_context(place).map_err(usage)?;
+    let document: Value = serde_json::from_str(&text)
+        .with_context(|| format!("{} is neither a result folder nor JSON", place()))
+        .map_err(usage)?;
+    let has = |field: &str| document.get(field).is_some();
+    if has("simulated_ns") && has("warm_up") {
+        return Ok(Content::Simulation(Box::new(parsed(document, path, "simulation")?)));
+    }
+    if has("validation") && has("ns_per_page") {
+        return Ok(Content::Prediction(Box::new(parsed(document, path, "prediction")?)));
+    }
+    if has("is_amplification_identified") {
+        let prediction = parsed(document, path, "prediction of a twin")?;
+        return Ok(Content::TwinPrediction(Box::new(prediction)));
+    }
+    let remedy = match has("draws") && has("profile") {
+        true => {
+            "is a twin, which is a drive and not a result: predict a workload with `flashscope twin predict --json`, or \
+             simulate it with `flashscope simulate --drive`"
+        }
+        false => "is no JSON of `simulate`, `predict` or `twin predict`",
+    };
+    Err(usage(anyhow!("{} {remedy}", place())))
+}
+
+fn parsed<T: DeserializeOwned>(document: Value, path: &Path, kind: &str) -> Result<T, Failure> {
+    serde_json::from_value(document)
+        .with_context(|| format!("{}: the {kind} is damaged", path.display()))
+        .map_err(usage)
+}
+
+/// Classifies an error in opening a result. Most often the path is wrong, which is a usage error.
+fn opening_failure(error: Error) -> Failure {
+    match error {
+        error @ (Error::NoResult(_) | Error::Json { .. } | Error::Version { .. }) => usage(error),
+        other => Failure::from(other),
+    }
+}
+
+/// Returns the name of a result: its file or folder without the extension.
+fn name_of(path: &Path) -> String {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = name.strip_suffix(".flashscope").or_else(|| name.strip_suffix(".json"));
+    stem.unwrap_or(&name).into()
+}
