@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ColorChoice, Parser, Subcommand};
 use flashscope_command::bench::{BenchArgs, PlanArgs};
 use flashscope_command::compare::CompareArgs;
+use flashscope_command::import::ImportArgs;
 use flashscope_command::options::{JsonArgs, OutputFolderArgs, folder_default, json_schema};
 use flashscope_command::predict::PredictArgs;
 use flashscope_command::probe::ProbeArgs;
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     Report(ReportArgs),
     Compare(CompareArgs),
+    Import(ImportArgs),
     #[cfg(feature = "serve")]
     Serve(ServeArgs),
     #[cfg(feature = "attach")]

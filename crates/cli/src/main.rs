@@ -9,6 +9,7 @@ mod defaults;
 mod demo;
 #[cfg(feature = "attach")]
 mod devices;
+mod import;
 mod left_out;
 mod manual;
 mod predict;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Import(args) => import::import(&args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::serve(&args),
         #[cfg(feature = "serve")]

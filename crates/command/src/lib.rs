@@ -8,6 +8,7 @@ pub mod build;
 pub mod compare;
 pub mod drives;
 mod failure;
+pub mod import;
 pub mod names;
 pub mod options;
 pub mod panics;

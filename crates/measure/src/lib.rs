@@ -62,3 +62,8 @@ pub fn timestamp() -> String {
         .round(jiff::Unit::Second)
         .map_or_else(|_| jiff::Timestamp::now().to_string(), |rounded| rounded.to_string())
 }
+
+/// Returns a time in seconds since 1970 as RFC 3339 in UTC. A time out of range becomes 1970.
+pub fn timestamp_of(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
+}

@@ -148,9 +148,7 @@ fn names(some: &[&Judged], all: &[Judged]) -> String {
     let count_all = |of: &str| all.iter().filter(|one| class(one) == Some(of)).count();
     let is_whole = |of: &&str| count_all(of) > 0 && count_all(of) == count_some(of);
     let of_class = |of: &'static str| match CLASSES.iter().find(|(_, both)| both.contains(&of)) {
-        Some((operation, both)) if both.iter().all(|class| is_whole(&class)) => {
-            operation.to_string()
-        }
+        Some((operation, both)) if both.iter().all(&is_whole) => operation.to_string(),
         _ if is_whole(&of) => of.to_string(),
         _ => format!("{of} ({} of {} workloads)", count_some(of), count_all(of)),
     };

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::Scratch;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "devices", "plan", "bench", "probe", "simulate", "what-if", "sweep", "predict", "report",
-    "compare", "serve", "registry", "submit", "demo",
+    "compare", "import", "serve", "registry", "submit", "demo",
 ];
 
 const TWIN_COMMANDS: [&str; 3] = ["fit", "check", "predict"];
@@ -156,6 +156,30 @@ fn examples_of_compare_work() {
     for example in examples(&place, "compare") {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
         assert!(!place.run(&arguments).ok().stdout.is_empty());
+    }
+}
+
+#[test]
+fn examples_of_import_work() {
+    let place = Scratch::in_memory();
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/fio");
+    fs::create_dir(place.at("logs")).unwrap();
+    for entry in fs::read_dir(&testdata).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let copies = if name.ends_with(".log") {
+            vec![name.into(), format!("logs/{name}")]
+        } else {
+            vec![name.into()]
+        };
+        copies.iter().for_each(|copy: &String| {
+            fs::copy(&path, place.at(copy)).unwrap();
+        });
+    }
+    fs::rename(place.at("four.json"), place.at("fio.json")).unwrap();
+    for example in examples(&place, "import") {
+        let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
+        assert!(place.run(&arguments).ok().stdout.contains("scratch.img"));
     }
 }
 

@@ -15,6 +15,7 @@ mod failing;
 mod grid;
 mod help;
 mod hostile;
+mod import;
 mod inside;
 mod interrupted;
 mod memory;

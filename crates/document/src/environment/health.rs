@@ -108,6 +108,12 @@ impl CriticalWarning {
         CriticalWarning::PersistentMemory,
     ];
 
+    /// Returns the warnings of a byte of the log, a bit each.
+    pub fn of_bits(bits: u8) -> Vec<CriticalWarning> {
+        let warns = |bit: &usize| bits >> bit & 1 == 1;
+        (0..Self::ALL.len()).filter(warns).map(|bit| Self::ALL[bit]).collect()
+    }
+
     /// Returns a description for the user, to follow "the drive warns that".
     pub fn text(self) -> &'static str {
         match self {
@@ -177,12 +183,8 @@ impl Health {
             return None;
         }
         let page = Page(smart);
-        let warns = |bit: &usize| smart[0] >> bit & 1 == 1;
         Some(Health {
-            critical_warnings: (0..CriticalWarning::ALL.len())
-                .filter(warns)
-                .map(|bit| CriticalWarning::ALL[bit])
-                .collect(),
+            critical_warnings: CriticalWarning::of_bits(smart[0]),
             temperature_celsius: celsius(page.small(1, 2)),
             available_spare_percent: page.small(3, 1),
             available_spare_threshold_percent: page.small(4, 1),
