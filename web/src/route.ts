@@ -78,13 +78,14 @@ export const deviceRoute = (route: Route): DeviceRoute | undefined =>
 
 /** The only item of a page, on which the page opens. */
 export interface OnlyItem {
-  kind: 'measurement' | 'simulation' | 'probe' | 'sweep';
+  kind: 'measurement' | 'simulation' | 'probe' | 'sweep' | 'what_if';
   id: string;
 }
 
 /** The screen of an item. */
 function itemRoute({ kind, id }: OnlyItem): Route {
-  return { page: kind === 'measurement' ? 'device' : kind, id };
+  if (kind === 'measurement') return { page: 'device', id };
+  return { page: kind === 'what_if' ? 'kept-what-if' : kind, id };
 }
 
 /**

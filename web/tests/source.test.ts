@@ -56,7 +56,12 @@ describe('pages', () => {
     expect(() => loadPage(page('/*REPORT*/'))).toThrow('empty template');
     expect(() => loadPage(page('{"manifest":'))).toThrow('damaged');
     expect(() => loadPage(page('{"manifest":{}}'))).toThrow('damaged');
-    expect(loadPage(page('{"served":true}'))).toMatchObject({ source: { served: true } });
+    expect(loadPage(page('{"served":true}'))).toMatchObject({
+      source: { served: true, whatIfs: false, submissions: false },
+    });
+    expect(loadPage(page('{"served":true,"what_ifs":false,"submissions":true}'))).toMatchObject({
+      source: { served: true, whatIfs: false, submissions: true },
+    });
     const both = {
       measurements: [held('a'), held('b')],
       simulations: [],
@@ -79,8 +84,37 @@ describe('a page of one item', () => {
     ['simulation', { simulations: [one] }],
     ['probe', { probes: [one] }],
     ['sweep', { sweeps: [one] }],
+    ['what_if', { what_ifs: [one] }],
   ])('knows its %s', (kind, items) => {
     expect(new Embedded({ ...none, ...items } as unknown as Page).only).toEqual({ kind, id: 'x' });
+  });
+
+  it('has its what-if on the shelf and returns it', async () => {
+    const variant = (status: string | null, field: string) => ({
+      ...{ status, workload: 'uniform', drive: 'demo' },
+      changes: field === '' ? [] : [{ field, value: '1' }],
+    });
+    const what_if = {
+      status: 'complete',
+      base: variant('done', ''),
+      variants: [variant('done', 'ftl'), variant('impossible', 'ftl')],
+    };
+    const source = new Embedded({
+      ...none,
+      what_ifs: [{ ...one, what_if }],
+    } as unknown as Page);
+    const { items } = await source.shelf({});
+    expect(items).toMatchObject([
+      {
+        kind: 'what_if',
+        runs_done: 2,
+        runs_planned: 2,
+        factors: ['ftl'],
+        workload: 'uniform on demo',
+      },
+    ]);
+    expect(await source.whatIf('x')).toBe(what_if);
+    await expect(source.whatIf('y')).rejects.toThrow();
   });
 
   it('is not one of two kinds', () => {

@@ -54,6 +54,15 @@ describe('a question', () => {
     expect(questionOf('')).toEqual(DEFAULT_QUESTION);
   });
 
+  it('asks for a change that was entered twice once', () => {
+    const changes = ['over_provisioning=0.28', ' over_provisioning=0.28 ', 'ftl=fast'];
+    const asked = requestOf({ ...DEFAULT_QUESTION, changes });
+    expect(asked.variants.map((variant) => variant.changes)).toEqual([
+      'over_provisioning=0.28',
+      'ftl=fast',
+    ]);
+  });
+
   it('omits empty fields and unchanged variants', () => {
     const asked = requestOf({
       ...DEFAULT_QUESTION,

@@ -1,6 +1,6 @@
 //! `flashscope import`.
 
-use flashscope_command::import::{self, ImportArgs, Imported};
+use flashscope_command::import::{self, ImportArgs, ImportResult};
 use flashscope_report::{Summary, terminal};
 
 use crate::progress::LateBar;
@@ -10,7 +10,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
     let mut bar = LateBar::new();
     let imported = import::import(args, &mut bar);
     bar.finish();
-    let Imported { path, manifest, facts } = imported?;
+    let ImportResult { path, manifest, facts } = imported?;
     let text = terminal(&manifest, &facts) + &print::result(&path);
     let summary = Summary { result: path.display().to_string(), manifest, facts };
     Ok(print::document(args.json, &summary, || text)?)

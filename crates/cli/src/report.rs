@@ -24,7 +24,8 @@ use flashscope_document::sweep::ExploredSweep;
 use flashscope_document::what_if::WhatIf;
 use flashscope_drive::guard::check_output;
 use flashscope_report::{
-    Exhibit, Exhibits, ProbedExhibit, Report, SimulatedExhibit, SweptExhibit, html, terminal,
+    Exhibit, Exhibits, ProbedExhibit, Report, SimulatedExhibit, SweptExhibit, WhatIfExhibit, html,
+    terminal,
 };
 use flashscope_result::sweep::{is_sweep, read_explored};
 use flashscope_result::what_if::{is_what_if, read_what_if};
@@ -215,10 +216,8 @@ pub(crate) fn page_of(results: &[OpenedResult], bar: &mut LateBar) -> Result<Str
             OpenedResult::Sweep { name, sweep } => {
                 exhibits.sweeps.push(SweptExhibit { id, name, sweep })
             }
-            OpenedResult::WhatIf { name, .. } => {
-                return Err(usage(anyhow!(
-                    "{name} is a what-if, which has no page: use --terminal for its tables, or --json"
-                )));
+            OpenedResult::WhatIf { name, what_if } => {
+                exhibits.what_ifs.push(WhatIfExhibit { id, name, what_if });
             }
         }
     }

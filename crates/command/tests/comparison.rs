@@ -48,14 +48,14 @@ fn compared_simulations(a: &Simulation<Value>, b: &Simulation<Value>) -> Compari
 }
 
 /// A measurement, with the folder of its records.
-struct Measured {
+struct MeasuredDrive {
     _parent: TempDir,
     folder: ResultFolder,
     manifest: Manifest,
     facts: Facts,
 }
 
-fn measured(drive: &str, seed: u64, ios: u64) -> Measured {
+fn measured(drive: &str, seed: u64, ios: u64) -> MeasuredDrive {
     let mut device = SimDevice::new(drive, &setup::parse(drive).unwrap()).unwrap();
     let setup = Setup::paper(device.info().capacity.round_down(Bytes::kib(32)), seed);
     let options = Options {
@@ -91,12 +91,12 @@ fn measured(drive: &str, seed: u64, ios: u64) -> Measured {
     };
     { bench }.run().unwrap();
     let facts = flashscope_analysis::analyse(&folder, &manifest).unwrap();
-    Measured { _parent: parent, folder, manifest, facts }
+    MeasuredDrive { _parent: parent, folder, manifest, facts }
 }
 
-fn compared_measurements(a: &Measured, b: &Measured) -> Comparison {
+fn compared_measurements(a: &MeasuredDrive, b: &MeasuredDrive) -> Comparison {
     let [a, b] = [("a", a), ("b", b)].map(|(name, one)| {
-        let Measured { folder, manifest, facts, .. } = one;
+        let MeasuredDrive { folder, manifest, facts, .. } = one;
         let subject = Subject::Measurement { manifest, facts, folder: Some(folder) };
         Contestant::new(name, subject).unwrap()
     });

@@ -59,6 +59,45 @@ pub struct Variant {
     pub reason: Option<String>,
     /// The quantities that the simulations determined.
     pub simulated: Vec<SimulatedQuantity>,
+    /// A significant difference between the model and the simulations, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disagreement: Option<Disagreement>,
+}
+
+/// A significant difference between a model and the simulations: more than 10 %, and outside both intervals.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Disagreement {
+    /// The quantity.
+    pub quantity: Quantity,
+    /// The prediction relative to the simulated value, minus 1.
+    pub relative: f64,
+}
+
+impl Disagreement {
+    /// The smallest difference that counts.
+    const LEAST: f64 = 0.1;
+
+    /// Returns the first significant difference between predictions and simulated values. Erases and endurance follow from write
+    /// amplification, which comes before them.
+    #[must_use]
+    pub fn between(
+        expected: &[ModelEstimate],
+        simulated: &[SimulatedQuantity],
+    ) -> Option<Disagreement> {
+        let of = |predicted: &ModelEstimate| {
+            let quantity = predicted.quantity;
+            let value = simulated.iter().find(|one| one.quantity == quantity)?.value;
+            let relative = predicted.value / value.value - 1.0;
+            let is_within = |low: Option<f64>, high: Option<f64>, x: f64| {
+                low.is_some_and(|low| low <= x) && high.is_some_and(|high| x <= high)
+            };
+            let agrees = relative.abs() <= Self::LEAST
+                || value.covers(predicted.value)
+                || is_within(predicted.low, predicted.high, value.value);
+            (relative.is_finite() && !agrees).then_some(Disagreement { quantity, relative })
+        };
+        expected.iter().find_map(of)
+    }
 }
 
 /// A changed field.
@@ -205,11 +244,31 @@ mod tests {
                 value: Estimate { value: 1.0, low: None, high: None },
                 difference: None,
             }],
+            disagreement: None,
         };
         let change = Change { field: "ftl".into(), value: "fast".into() };
         let variants = vec![Variant { changes: vec![change], status: None, ..base.clone() }];
         let (status, schema_version) = (WhatIfStatus::Unfinished, WHAT_IF_VERSION);
         WhatIf { schema_version, status, seed: 1, repeats: 1, base, variants }
+    }
+
+    #[test]
+    fn a_disagreement_is_large_and_outside_both_intervals() {
+        let between = |predicted: f64, ends: Option<[f64; 2]>, half: f64| {
+            let quantity = Quantity::WriteAmplification;
+            let [low, high] = ends.map_or([None, None], |ends| ends.map(Some));
+            let expected =
+                [ModelEstimate { quantity, value: predicted, low, high, relative: None }];
+            let value = Estimate::symmetric(2.0, Some(half));
+            let simulated = [SimulatedQuantity { quantity, value, difference: None }];
+            Disagreement::between(&expected, &simulated).map(|found| found.relative)
+        };
+        assert!((between(3.6, None, 0.1).unwrap() - 0.8).abs() < 1e-9);
+        assert!((between(1.0, Some([0.9, 1.1]), 0.1).unwrap() + 0.5).abs() < 1e-9);
+        assert_eq!(between(2.1, None, 0.01), None, "5 % is a small difference");
+        assert_eq!(between(3.6, None, 1.7), None, "the simulations are uncertain");
+        assert_eq!(between(3.6, Some([1.9, 5.0]), 0.1), None, "the model is uncertain");
+        assert_eq!(Disagreement::between(&[], &[]), None);
     }
 
     // The counts by status omit the baseline.

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::body::Bytes;
 use flashscope_document::manifest::Status;
 use flashscope_document::probe::ProbeStatus;
+use flashscope_report::Abilities;
 use flashscope_report::{ResultKind, ShelfItem};
 use flashscope_result::ResultFolder;
 use flashscope_serve::{Api, Bearer, Endpoints, Gate, JsonOf, Nothing, Problem, Work};
@@ -160,7 +161,8 @@ impl Intake {
                 finish,
             );
         let (router, document) = endpoints.finish("flashscope registry", "");
-        Api { router: router.with_state(Arc::new(self)), document }
+        let abilities = Abilities { submissions: true, ..Abilities::default() };
+        Api { router: router.with_state(Arc::new(self)), document, abilities }
     }
 
     /// Returns the semaphore for concurrent requests of the token `name`.

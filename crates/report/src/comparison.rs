@@ -97,7 +97,7 @@ fn regressions(out: &mut String, comparison: &Comparison, check: &RegressionChec
         }
     }
     if *not_judged > 0 {
-        line!(out, "not judged, because they have no interval: {not_judged} numbers");
+        line!(out, "numbers that have no interval and are not judged: {not_judged}");
     }
 }
 

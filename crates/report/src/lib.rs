@@ -31,7 +31,9 @@ pub use conversion::{Conversion, conversion};
 use flashscope_analysis::Outline;
 use flashscope_document::Manifest;
 use flashscope_document::facts::Facts;
-pub use page::{Exhibit, Exhibits, PageError, ProbedExhibit, SimulatedExhibit, SweptExhibit};
+pub use page::{
+    Exhibit, Exhibits, PageError, ProbedExhibit, SimulatedExhibit, SweptExhibit, WhatIfExhibit,
+};
 pub use plan::plan;
 pub use recording::{Recording, recording};
 use schemars::JsonSchema;
@@ -117,10 +119,20 @@ fn whole_page() -> String {
     PAGE.replacen(PLAYGROUND_MARKER, PLAYGROUND, 1)
 }
 
+/// The abilities of a server, which its page offers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// True if the server answers what-ifs.
+    pub what_ifs: bool,
+    /// True if the server accepts submissions.
+    pub submissions: bool,
+}
+
 /// Returns the page of a server, which loads its data from the server. The server sends the content security policy as a
 /// header.
-pub fn served_html() -> String {
-    without_policy(&whole_page()).replacen(MARKER, r#"{"served":true}"#, 1)
+pub fn served_html(Abilities { what_ifs, submissions }: Abilities) -> String {
+    let data = format!(r#"{{"served":true,"what_ifs":{what_ifs},"submissions":{submissions}}}"#);
+    without_policy(&whole_page()).replacen(MARKER, &data, 1)
 }
 
 /// Returns the page of an attached drive, which loads its data from the server. The server sends the content security
@@ -203,11 +215,13 @@ mod tests {
     // The policy of the stand-alone file would forbid connections to the server.
     #[test]
     fn a_served_page_has_its_policy_as_a_header() {
-        for page in [served_html(), attached_html()] {
+        for page in [served_html(Abilities::default()), attached_html()] {
             assert!(!page.contains("Content-Security-Policy"));
             assert_eq!(hashes(&page, "script"), hashes(PAGE, "script"));
             assert!(page.contains("<meta charset=\"utf-8\" />") && page.contains("<title>"));
         }
+        let registry = Abilities { submissions: true, ..Abilities::default() };
+        assert!(served_html(registry).contains(r#""what_ifs":false,"submissions":true"#));
         assert_eq!(without_policy("<a><meta http-equiv=\"x\">"), "<a><meta http-equiv=\"x\">");
     }
 

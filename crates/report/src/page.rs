@@ -15,6 +15,7 @@ use flashscope_document::facts::Facts;
 use flashscope_document::manifest::Run;
 use flashscope_document::marks::Marks;
 use flashscope_document::sweep::ExploredSweep;
+use flashscope_document::what_if::WhatIf;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
@@ -99,6 +100,17 @@ pub struct SweptExhibit<'a> {
     pub sweep: &'a ExploredSweep,
 }
 
+/// A what-if on a page.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct WhatIfExhibit<'a> {
+    /// The id in addresses, unique within a page.
+    pub id: &'a str,
+    /// The name of the folder without its extension.
+    pub name: &'a str,
+    /// The what-if.
+    pub what_if: &'a WhatIf,
+}
+
 /// The contents of a page.
 #[derive(Debug, Clone, Default)]
 pub struct Exhibits<'a> {
@@ -110,6 +122,8 @@ pub struct Exhibits<'a> {
     pub probes: Vec<ProbedExhibit<'a>>,
     /// Sweeps.
     pub sweeps: Vec<SweptExhibit<'a>>,
+    /// Saved what-ifs.
+    pub what_ifs: Vec<WhatIfExhibit<'a>>,
 }
 
 /// The data in a page.
@@ -119,6 +133,7 @@ struct Page<'a> {
     simulations: &'a [SimulatedExhibit<'a>],
     probes: &'a [ProbedExhibit<'a>],
     sweeps: &'a [SweptExhibit<'a>],
+    what_ifs: &'a [WhatIfExhibit<'a>],
     /// The comparisons, in which each measurement is the baseline in turn. The other measurements follow in their order,
     /// wrapping around. The text is compressed JSON, as for the views of a measurement.
     comparisons: Vec<String>,
@@ -154,11 +169,17 @@ pub(crate) fn html(
     exhibits: &Exhibits,
     progress: Progress,
 ) -> Result<String, PageError> {
-    let Exhibits { measurements, simulations, probes, sweeps } = exhibits;
+    let Exhibits { measurements, simulations, probes, sweeps, what_ifs } = exhibits;
     let page_measurements = measurements.iter().map(|shown| bare(*shown)).collect();
     let comparisons = comparisons(measurements)?;
-    let mut page =
-        Page { measurements: page_measurements, simulations, probes, sweeps, comparisons };
+    let mut page = Page {
+        measurements: page_measurements,
+        simulations,
+        probes,
+        sweeps,
+        what_ifs,
+        comparisons,
+    };
     let used = template.len() + serde_json::to_vec(&page)?.len();
     let room = MOST_BYTES.saturating_sub(used) / measurements.len().max(1);
     let ios =

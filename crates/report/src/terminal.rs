@@ -134,8 +134,9 @@ fn methodology(out: &mut String, manifest: &Manifest) {
     if !runs.is_empty() {
         line!(
             out,
-            "{} runs ended before their mean was known within {} % ({}){}",
-            runs.len(),
+            "{} ended before {} mean was known within {} % ({}){}",
+            runs_text(runs.len()),
+            if runs.len() == 1 { "its" } else { "their" },
             100.0 * precision.relative,
             least_known(&runs),
             // The options do not change the limit on the writes of a grid.
@@ -145,6 +146,11 @@ fn methodology(out: &mut String, manifest: &Manifest) {
             }
         );
     }
+}
+
+/// Returns a number of runs, such as `1 run`.
+fn runs_text(count: usize) -> String {
+    if count == 1 { "1 run".into() } else { format!("{count} runs") }
 }
 
 /// Describes the runs whose means are least precise: those without an interval or, if all have one, the run with the widest
@@ -168,8 +174,9 @@ fn harness(out: &mut String, manifest: &Manifest, facts: &Facts) {
         line!(
             out,
             "the harness itself takes {cost:.0} ns per IO, up to {:.0} % of the response times of \
-             {count} runs, which include it",
-            100.0 * largest.min(1.0)
+             {}, which include it",
+            100.0 * largest.min(1.0),
+            runs_text(count)
         );
     }
 }
@@ -341,5 +348,15 @@ fn ratio_text(estimate: Estimate) -> String {
         (Some(low), Some(high)) => format!("{:.2} ({low:.2} to {high:.2})", estimate.value),
         (Some(low), None) => format!("{:.2} (at least {low:.2})", estimate.value),
         _ => format!("{:.2}", estimate.value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::runs_text;
+
+    #[test]
+    fn one_run_is_singular() {
+        assert_eq!([1, 2].map(runs_text), ["1 run", "2 runs"]);
     }
 }

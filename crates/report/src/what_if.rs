@@ -5,7 +5,8 @@ use std::fmt::Write;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_document::sweep::RowStatus;
 use flashscope_document::what_if::{
-    ClosedForm, ModelEstimate, Quantity, SimulatedQuantity, Variant, WhatIf, WhatIfStatus,
+    ClosedForm, Disagreement, ModelEstimate, Quantity, SimulatedQuantity, Variant, WhatIf,
+    WhatIfStatus,
 };
 
 use crate::sweep::number;
@@ -112,6 +113,16 @@ pub fn what_if_simulated(variant: &Variant) -> String {
     let beneath = Quantity::SIMULATED.map(|quantity| of(quantity).map(beneath).unwrap_or_default());
     if beneath.iter().any(|text| !text.is_empty()) {
         line!(out, "{}", row("", beneath));
+    }
+    if let Some(Disagreement { quantity, relative }) = variant.disagreement {
+        let (percent, side) =
+            (100.0 * relative.abs(), if relative > 0.0 { "above" } else { "below" });
+        line!(
+            out,
+            "{:4}the model is {percent:.0} % {side} the simulations in {}: trust the simulations",
+            "",
+            heading(quantity)
+        );
     }
     out
 }

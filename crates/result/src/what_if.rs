@@ -82,6 +82,7 @@ mod tests {
                 value: Estimate { value: 1.0, low: None, high: None },
                 difference: None,
             }],
+            disagreement: None,
         };
         let change = Change { field: "ftl".into(), value: "fast".into() };
         let variants = vec![Variant { changes: vec![change], status: None, ..base.clone() }];

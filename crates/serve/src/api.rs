@@ -11,7 +11,7 @@ use axum::routing::get;
 use flashscope_document::marks::Marks;
 use flashscope_document::sweep::ExploredSweep;
 use flashscope_document::what_if::WhatIf;
-use flashscope_report::{Measurement, Shelf, served_html};
+use flashscope_report::{Abilities, Measurement, Shelf, served_html};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_json::Value;
@@ -83,7 +83,9 @@ fn api_with_service(
     let app =
         App { library: Box::new(library), access, work: Work::default(), what_if_service, answers };
     let (router, document) = endpoints().finish("flashscope serve", DESCRIPTION);
-    Api { router: router.with_state(Arc::new(app)), document }
+    let abilities =
+        Abilities { what_ifs: app.what_if_service.is_available(), ..Abilities::default() };
+    Api { router: router.with_state(Arc::new(app)), document, abilities }
 }
 
 /// The routes of an API, and the OpenAPI document that describes them.
@@ -92,6 +94,8 @@ pub struct Api {
     pub router: Router,
     /// The OpenAPI document.
     pub document: Value,
+    /// The abilities that the page offers.
+    pub abilities: Abilities,
 }
 
 impl Api {
@@ -107,17 +111,23 @@ impl Api {
                 here.extend(more);
             }
         }
-        Api { router: self.router.merge(other.router), ..self }
+        let (ours, theirs) = (self.abilities, other.abilities);
+        let abilities = Abilities {
+            what_ifs: ours.what_ifs || theirs.what_ifs,
+            submissions: ours.submissions || theirs.submissions,
+        };
+        Api { router: self.router.merge(other.router), abilities, ..self }
     }
 }
 
 /// Adds the page, the OpenAPI document and fallbacks for other addresses to the routes of an API.
 pub fn with_page(api: Api) -> Router {
-    with_html(api, served_html())
+    let html = served_html(api.abilities);
+    with_html(api, html)
 }
 
 /// Does the same as [`with_page`], with `html` as the page.
-pub(crate) fn with_html(Api { router, document }: Api, html: String) -> Router {
+pub(crate) fn with_html(Api { router, document, .. }: Api, html: String) -> Router {
     let document = Bytes::from(document.to_string());
     let openapi = move |headers: HeaderMap| async move { tagged(document, &headers) };
     let page = Arc::new(Page::new(html));

@@ -52,7 +52,10 @@ where
     let endpoints = Endpoints::default().get("/api/attached", "The drive", live::<L>);
     let (router, document) = endpoints.finish("flashscope attach", DESCRIPTION);
     let router = router.route("/metrics", get(metrics::<L>)).with_state(app);
-    guarded(with_html(Api { router, document }, attached_html()), access)
+    guarded(
+        with_html(Api { router, document, abilities: Default::default() }, attached_html()),
+        access,
+    )
 }
 
 async fn live<L: Serialize + 'static>(

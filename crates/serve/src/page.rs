@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn policy_has_a_hash_for_each_script_of_the_application() {
-        let html = flashscope_report::served_html();
+        let html = flashscope_report::served_html(Default::default());
         let page = Page::new(html.clone());
         let policy = page.policy.to_str().unwrap();
         assert!(scripts(&html).all(|script| !script.is_empty()));

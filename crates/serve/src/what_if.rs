@@ -45,6 +45,11 @@ pub struct WhatIfService {
 }
 
 impl WhatIfService {
+    /// Returns true if there is a service.
+    pub fn is_available(&self) -> bool {
+        self.what_ifs.is_some()
+    }
+
     /// Wraps the service, or no service if `access` does not permit what-ifs.
     pub fn of(what_ifs: Option<Arc<dyn WhatIfs>>, access: Access) -> WhatIfService {
         // A what-if takes minutes of all processors, so it is only available on this machine.

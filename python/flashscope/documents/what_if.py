@@ -45,7 +45,7 @@ class Estimate:
     """
 
 
-Quantity: TypeAlias = Literal['latency_ns.mean', 'latency_ns.p99', 'ios_per_second', 'bytes_per_second', 'write_amplification', 'erases_per_gib', 'endurance_bytes']
+Quantity: TypeAlias = Literal['latency_ns.mean', 'latency_ns.p50', 'latency_ns.p99', 'latency_ns.p999', 'ios_per_second', 'throughput_bytes_per_s', 'bytes_per_second', 'write_amplification', 'erases_per_gib', 'endurance_bytes']
 """
 A quantity by which variants are compared.
 """
@@ -82,6 +82,22 @@ class Difference:
     relative: float | None = None
     """
     The mean difference relative to the mean of the baseline; absent if the latter mean is 0.
+    """
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """
+    A significant difference between a model and the simulations: more than 10 %, and outside both intervals.
+    """
+
+    quantity: Quantity
+    """
+    The quantity.
+    """
+    relative: float
+    """
+    The prediction relative to the simulated value, minus 1.
     """
 
 
@@ -187,6 +203,10 @@ class Variant:
     closed_form: ClosedForm | None = None
     """
     The prediction of a model; absent before it is computed, or if no model applies.
+    """
+    disagreement: Disagreement | None = None
+    """
+    A significant difference between the model and the simulations, if there is one.
     """
     not_predicted: str | None = None
     """

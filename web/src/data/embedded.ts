@@ -61,12 +61,21 @@ export interface EmbeddedSweep {
   sweep: ExploredSweep;
 }
 
+/** A what-if in a page. */
+export interface EmbeddedWhatIf {
+  id: string;
+  name: string;
+  what_if: WhatIf;
+}
+
 /** The data that the program embeds in a page. */
 export interface Page {
   measurements: EmbeddedMeasurement[];
   simulations: EmbeddedSimulation[];
   probes: EmbeddedProbe[];
   sweeps: EmbeddedSweep[];
+  /** Absent from pages of earlier versions. */
+  what_ifs?: EmbeddedWhatIf[];
   /**
    * The n-th comparison has the n-th measurement first, then those after it, then those before it. A page
    * with many measurements has room for the first comparison only.
@@ -97,6 +106,8 @@ interface Parts {
 /** The data of a page without a server. */
 export class Embedded implements Source {
   readonly served = false;
+  readonly whatIfs = false;
+  readonly submissions = false;
   readonly only: OnlyItem | undefined;
   readonly #page: Page;
   readonly #unpacked = new Map<string, Promise<unknown>>();
@@ -108,6 +119,7 @@ export class Embedded implements Source {
       ...page.simulations.map(({ id }) => ({ kind: 'simulation', id }) as const),
       ...page.probes.map(({ id }) => ({ kind: 'probe', id }) as const),
       ...page.sweeps.map(({ id }) => ({ kind: 'sweep', id }) as const),
+      ...(page.what_ifs ?? []).map(({ id }) => ({ kind: 'what_if', id }) as const),
     ];
     this.only = items.length === 1 ? items[0] : undefined;
   }
@@ -210,9 +222,8 @@ export class Embedded implements Source {
     return byId(this.#page.sweeps, id, 'sweep').sweep;
   }
 
-  /** Always fails: a page embeds no what-ifs. */
   async whatIf(id: string): Promise<WhatIf> {
-    return byId([], id, 'what-if');
+    return byId(this.#page.what_ifs ?? [], id, 'what-if').what_if;
   }
 
   async setMarks(id: string, marks: Marks): Promise<void> {

@@ -3,7 +3,7 @@ import { Attached } from './attached.svelte';
 import { Embedded, type Page } from './embedded';
 import { parseJson } from './json';
 import type { Reproductions } from './reproduction.gen';
-import { Served } from './served';
+import { Served, type ServerAbilities } from './served';
 import type { Source } from './source';
 import type { Trace } from './trace.gen';
 
@@ -40,7 +40,7 @@ export function loadPage(page: Document): PageContent {
   }
   if ('playground' in data) return { playground: true };
   if ('attached' in data) return { attached: new Attached() };
-  if ('served' in data) return { source: new Served() };
+  if ('served' in data) return { source: new Served(data as ServerAbilities) };
   if ('inputs' in data) return { trace: data as Trace };
   if ('errata' in data) return { papers: data as Reproductions };
   if (!('measurements' in data)) {

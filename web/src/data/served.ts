@@ -83,12 +83,25 @@ export async function jsonOf(response: Response): Promise<unknown> {
   }
 }
 
+/** The abilities of a server, as its page states them. */
+export interface ServerAbilities {
+  what_ifs?: boolean;
+  submissions?: boolean;
+}
+
 /** The data of a server. */
 export class Served implements Source {
   readonly served = true;
   readonly only = undefined;
+  readonly whatIfs: boolean;
+  readonly submissions: boolean;
   /** Responses by URL, least recently used first. */
   readonly #kept = new Map<string, unknown>();
+
+  constructor({ what_ifs = false, submissions = false }: ServerAbilities = {}) {
+    this.whatIfs = what_ifs;
+    this.submissions = submissions;
+  }
 
   /** Not cached: results appear and change while the page is open. */
   async shelf(query: ShelfQuery, signal?: AbortSignal): Promise<Shelf> {

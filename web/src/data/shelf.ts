@@ -5,6 +5,7 @@ import type {
   EmbeddedProbe,
   EmbeddedSimulation,
   EmbeddedSweep,
+  EmbeddedWhatIf,
   Page,
 } from './embedded';
 import { recorded, runsOf } from './model';
@@ -69,6 +70,23 @@ function sweepItem({ id, name, sweep: { sweep } }: EmbeddedSweep): ShelfItem {
   };
 }
 
+function whatIfItem({ id, name, what_if: whatIf }: EmbeddedWhatIf): ShelfItem {
+  const all = [whatIf.base, ...whatIf.variants];
+  const { workload, drive } = whatIf.base;
+  const changes = whatIf.variants.flatMap((variant) => variant.changes);
+  return {
+    id,
+    name,
+    kind: 'what_if',
+    status: whatIf.status === 'complete' ? 'complete' : 'interrupted',
+    runs_done: all.filter(({ status }) => status === 'done').length,
+    runs_planned: all.filter(({ status }) => status == null || status === 'done').length,
+    ios: 0,
+    workload: `${workload} on ${drive}`,
+    factors: [...new Set(changes.map(({ field }) => field))],
+  };
+}
+
 /** Filters, sorts and pages the results of a page. */
 export function shelfOf(page: Page, query: ShelfQuery): Shelf {
   const items = [
@@ -76,6 +94,7 @@ export function shelfOf(page: Page, query: ShelfQuery): Shelf {
     ...page.simulations.map(simulationItem),
     ...page.probes.map(probeItem),
     ...page.sweeps.map(sweepItem),
+    ...(page.what_ifs ?? []).map(whatIfItem),
   ];
   return select(items, query);
 }

@@ -27,6 +27,10 @@ export class SourceError extends Error {}
 export interface Source {
   /** True if there is a server, which stores marks and has every IO. */
   readonly served: boolean;
+  /** True if the server answers what-ifs. */
+  readonly whatIfs: boolean;
+  /** True if the server accepts submissions, as a registry does. */
+  readonly submissions: boolean;
   /** The only item of the source, if it has exactly one. There is no shelf then. */
   readonly only: OnlyItem | undefined;
   shelf(query: ShelfQuery, signal?: AbortSignal): Promise<Shelf>;

@@ -24,17 +24,21 @@ pub(super) fn conclusions(
 }
 
 /// A workload with its verdict.
-struct Judged<'a> {
+struct JudgedWorkload<'a> {
     workload: &'a str,
     ratio: Estimate,
     verdict: ComparisonVerdict,
 }
 
-fn judged(workloads: &[ComparedWorkload], quantity: Quantity, result: usize) -> Vec<Judged<'_>> {
+fn judged(
+    workloads: &[ComparedWorkload],
+    quantity: Quantity,
+    result: usize,
+) -> Vec<JudgedWorkload<'_>> {
     let judge = |workload: &'_ ComparedWorkload| verdict_of(workload, quantity, result);
     let all = workloads.iter().filter_map(|workload| {
         let (ratio, verdict) = judge(workload)?;
-        Some(Judged { workload: &workload.name, ratio, verdict })
+        Some(JudgedWorkload { workload: &workload.name, ratio, verdict })
     });
     all.collect()
 }
@@ -56,14 +60,12 @@ fn conclusion(
         ));
     }
     let evidence = [(Quantity::MeanLatency, latency), (Quantity::WriteAmplification, amplified)];
-    let evidence = evidence.into_iter().flat_map(|(quantity, all)| {
-        all.into_iter().map(move |Judged { workload, ratio, verdict }| ComparisonEvidence {
-            workload: workload.into(),
-            quantity,
-            ratio,
-            verdict,
-        })
-    });
+    let evidence =
+        evidence.into_iter().flat_map(|(quantity, all)| {
+            all.into_iter().map(move |JudgedWorkload { workload, ratio, verdict }| {
+                ComparisonEvidence { workload: workload.into(), quantity, ratio, verdict }
+            })
+        });
     ComparisonConclusion {
         result: u32::try_from(result).unwrap_or(u32::MAX),
         text: sentences.join(" "),
@@ -72,7 +74,7 @@ fn conclusion(
 }
 
 /// Returns the sentence about mean latencies; `None` if there is none with an interval.
-fn speed(name: &str, baseline: &str, all: &[Judged]) -> Option<String> {
+fn speed(name: &str, baseline: &str, all: &[JudgedWorkload]) -> Option<String> {
     let of = |verdict| all.iter().filter(move |one| one.verdict == verdict).collect::<Vec<_>>();
     let [better, worse, equivalent, unclear] = [
         ComparisonVerdict::Better,
@@ -113,10 +115,11 @@ fn speed(name: &str, baseline: &str, all: &[Judged]) -> Option<String> {
     (!parts.is_empty()).then(|| text + ".")
 }
 
-fn amplification(name: &str, baseline: &str, all: &[Judged]) -> Option<String> {
-    let differ =
-        |one: &&Judged| matches!(one.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse);
-    let differ: Vec<&Judged> = all.iter().filter(differ).collect();
+fn amplification(name: &str, baseline: &str, all: &[JudgedWorkload]) -> Option<String> {
+    let differ = |one: &&JudgedWorkload| {
+        matches!(one.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse)
+    };
+    let differ: Vec<&JudgedWorkload> = all.iter().filter(differ).collect();
     let range = range(differ.iter().map(|one| one.ratio));
     let names = names(&differ, all);
     (!differ.is_empty()).then(|| {
@@ -143,7 +146,7 @@ fn range(ratios: impl Iterator<Item = Estimate>) -> String {
 const MOST_NAMED: usize = 3;
 
 /// Returns the names of workloads. A class stands for its workloads if all or many of them are among them.
-fn names(some: &[&Judged], all: &[Judged]) -> String {
+fn names(some: &[&JudgedWorkload], all: &[JudgedWorkload]) -> String {
     let count_some = |of: &str| some.iter().filter(|one| class(one) == Some(of)).count();
     let count_all = |of: &str| all.iter().filter(|one| class(one) == Some(of)).count();
     let is_whole = |of: &&str| count_all(of) > 0 && count_all(of) == count_some(of);
@@ -166,7 +169,7 @@ fn names(some: &[&Judged], all: &[Judged]) -> String {
 }
 
 /// Returns the class of a workload, if it is a pattern of one operation.
-fn class(one: &Judged) -> Option<&'static str> {
+fn class(one: &JudgedWorkload) -> Option<&'static str> {
     let mut classes = CLASSES.iter().flat_map(|(_, classes)| classes);
     classes.find(|class| one.workload.starts_with(&format!("{class} of "))).copied()
 }

@@ -55,7 +55,7 @@ impl<'a> Contestant<'a> {
 pub enum Subject<'a> {
     /// A benchmark.
     Measurement {
-        /// What was measured.
+        /// The manifest: the plan, with the progress of each run.
         manifest: &'a Manifest,
         /// The facts of the analysis.
         facts: &'a Facts,

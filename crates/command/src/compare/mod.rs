@@ -8,7 +8,7 @@ pub use args::CompareArgs;
 use flashscope_analysis::compare::{Contestant, compare as compare_results, is_compared};
 use flashscope_document::comparison::{Comparison, MOST_COMPARED, RegressionCheck};
 use flashscope_measure::Progress;
-use opened::Opened;
+use opened::OpenedInput;
 
 use crate::{Failure, usage};
 
@@ -17,9 +17,9 @@ use crate::{Failure, usage};
 /// # Errors
 /// If a result cannot be read or compared. [`outcome`] reports regressions.
 pub fn compare(args: &CompareArgs, progress: &mut dyn Progress) -> Result<Comparison, Failure> {
-    let mut opened: Vec<Opened> = Vec::new();
+    let mut opened: Vec<OpenedInput> = Vec::new();
     for path in &args.results {
-        opened.extend(Opened::open(path, progress)?);
+        opened.extend(OpenedInput::open(path, progress)?);
     }
     if !(2..=MOST_COMPARED).contains(&opened.len()) {
         return Err(usage(anyhow!(
@@ -28,7 +28,7 @@ pub fn compare(args: &CompareArgs, progress: &mut dyn Progress) -> Result<Compar
             opened.len()
         )));
     }
-    let names = unique_names(opened.iter().map(Opened::name));
+    let names = unique_names(opened.iter().map(OpenedInput::name));
     let mut contestants = Vec::new();
     for (one, name) in opened.iter().zip(&names) {
         contestants.push(Contestant::new(name, one.subject())?);

@@ -22,7 +22,7 @@ use crate::{Failure, usage};
 const MOST_BYTES: u64 = 64 << 20;
 
 /// A result, opened for a comparison.
-pub(super) struct Opened {
+pub(super) struct OpenedInput {
     name: String,
     content: Content,
 }
@@ -35,12 +35,15 @@ enum Content {
     TwinPrediction(Box<TwinPrediction>),
 }
 
-impl Opened {
+impl OpenedInput {
     /// Opens the results at `path`. A what-if is several.
-    pub(super) fn open(path: &Path, progress: &mut dyn Progress) -> Result<Vec<Opened>, Failure> {
+    pub(super) fn open(
+        path: &Path,
+        progress: &mut dyn Progress,
+    ) -> Result<Vec<OpenedInput>, Failure> {
         let name = name_of(path);
         if path.is_file() {
-            return Ok(vec![Opened { name, content: of_file(path)? }]);
+            return Ok(vec![OpenedInput { name, content: of_file(path)? }]);
         }
         let refused = |what: &str, remedy: &str| {
             Err(usage(anyhow!("{} is {what}, which cannot be compared: {remedy}", path.display())))
@@ -64,7 +67,7 @@ impl Opened {
             }
             false => of_measurement(path, progress)?,
         };
-        Ok(vec![Opened { name, content }])
+        Ok(vec![OpenedInput { name, content }])
     }
 
     pub(super) fn name(&self) -> &str {
@@ -94,7 +97,7 @@ fn of_measurement(path: &Path, progress: &mut dyn Progress) -> Result<Content, F
 }
 
 /// Returns the baseline and the variants of a what-if that were simulated.
-fn of_what_if(name: &str, what_if: WhatIf, progress: &mut dyn Progress) -> Vec<Opened> {
+fn of_what_if(name: &str, what_if: WhatIf, progress: &mut dyn Progress) -> Vec<OpenedInput> {
     let repeats = what_if.repeats;
     let is_simulated = |variant: &Variant| {
         if variant.simulated.is_empty() {
@@ -102,7 +105,7 @@ fn of_what_if(name: &str, what_if: WhatIf, progress: &mut dyn Progress) -> Vec<O
         }
         !variant.simulated.is_empty()
     };
-    let of = |variant: Variant| Opened {
+    let of = |variant: Variant| OpenedInput {
         name: format!("{name}, {}", variant.name),
         content: Content::WhatIf { variant: Box::new(variant), repeats },
     };

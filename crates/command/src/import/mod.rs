@@ -26,10 +26,10 @@ use flashscope_workload::uflip::{PerBaseline, Setup, Unit};
 use crate::{Failure, not_made, usage};
 
 /// An imported result.
-pub struct Imported {
+pub struct ImportResult {
     /// The folder.
     pub path: PathBuf,
-    /// What was measured.
+    /// The manifest: the jobs, as runs.
     pub manifest: Manifest,
     /// The facts of the analysis.
     pub facts: Facts,
@@ -39,7 +39,7 @@ pub struct Imported {
 ///
 /// # Errors
 /// If the input cannot be read, or has something that flashscope does not understand. Then nothing is written.
-pub fn import(args: &ImportArgs, sink: &mut dyn Sink) -> Result<Imported, Failure> {
+pub fn import(args: &ImportArgs, sink: &mut dyn Sink) -> Result<ImportResult, Failure> {
     let parent = args.file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let logs = args.logs.as_deref().or(parent).unwrap_or(Path::new("."));
     let fio = fio::read(&args.file, logs).map_err(usage)?;
@@ -73,7 +73,7 @@ pub fn import(args: &ImportArgs, sink: &mut dyn Sink) -> Result<Imported, Failur
     folder.write_manifest(&manifest)?;
     let facts = analyse(&folder, &manifest)?;
     folder.write_facts(&facts)?;
-    Ok(Imported { path, manifest, facts })
+    Ok(ImportResult { path, manifest, facts })
 }
 
 fn default_path(file: &Path) -> PathBuf {

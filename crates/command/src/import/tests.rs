@@ -24,7 +24,7 @@ fn samples() -> TempDir {
     place
 }
 
-fn import_with(place: &TempDir, more: &[&str]) -> Result<Imported, String> {
+fn import_with(place: &TempDir, more: &[&str]) -> Result<ImportResult, String> {
     let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
     let mut arguments =
         vec!["import".to_owned(), at("four.json"), "--output".into(), at("r.flashscope")];
@@ -70,7 +70,7 @@ fn a_result_has_the_ios_and_means_of_fio() {
 #[test]
 fn imported_jobs_are_workloads_that_compare_with_others() {
     let place = samples();
-    let Imported { manifest, facts, .. } = import_with(&place, &[]).unwrap();
+    let ImportResult { manifest, facts, .. } = import_with(&place, &[]).unwrap();
     let subject = Subject::Measurement { manifest: &manifest, facts: &facts, folder: None };
     let mut names = Contestant::new("fio", subject).unwrap().workloads();
     names.dedup();

@@ -75,14 +75,30 @@ pub(super) fn step(factor: &Factor, from: &Level, to: &Level) -> Step {
     Step { factor: factor.name.clone(), from: from.clone(), to: to.clone() }
 }
 
-/// Computes, for each objective, the effect of changing a factor from its first level to each other level.
+/// Returns the levels of a factor at which a point has a value of an objective. The other levels are impossible or failed with
+/// all levels of the other factors.
+fn feasible<'f>(
+    factor: &'f Factor,
+    index: usize,
+    objective: usize,
+    measured: &[MeasuredPoint<'_>],
+) -> Vec<&'f Level> {
+    let is_measured = |level: &&Level| {
+        let mut points = measured.iter().filter(|point| point.values[objective].is_some());
+        points.any(|point| point.levels[index].as_ref() == Some(*level))
+    };
+    levels(factor).iter().filter(is_measured).collect()
+}
+
+/// Computes, for each objective, the effect of changing a factor from its first feasible level to each other level.
 pub(super) fn effects(space: &Space, measured: &[MeasuredPoint<'_>]) -> Vec<Effect> {
     let places = Places::new(measured);
     let mut effects = Vec::new();
     for (nth, objective) in space.objectives.iter().enumerate() {
         for (index, factor) in space.factors.iter().enumerate() {
-            let Some((first, others)) = levels(factor).split_first() else { continue };
-            for other in others {
+            let feasible = feasible(factor, index, nth, measured);
+            let Some((&first, others)) = feasible.split_first() else { continue };
+            for &other in others {
                 let one = effect(&places, measured, nth, index, [first, other]);
                 effects.extend(one.map(|(difference, sign, relative, pairs)| Effect {
                     objective: objective.field.clone(),
@@ -120,16 +136,17 @@ fn effect(
     Some((mean, sign, relative, differences.count))
 }
 
-/// Computes, for each objective, the interaction of each pair of factors between their first and last levels.
+/// Computes, for each objective, the interaction of each pair of factors between their first and last feasible levels.
 pub(super) fn interactions(space: &Space, measured: &[MeasuredPoint<'_>]) -> Vec<Interaction> {
     let places = Places::new(measured);
     let mut interactions = Vec::new();
     for (nth, objective) in space.objectives.iter().enumerate() {
         for (index, factor) in space.factors.iter().enumerate() {
             for (later, other) in space.factors.iter().enumerate().skip(index + 1) {
-                let ([a0, .., a1], [b0, .., b1]) = (levels(factor), levels(other)) else {
-                    continue;
-                };
+                let [of_a, of_b] = [(factor, index), (other, later)]
+                    .map(|(factor, index)| feasible(factor, index, nth, measured));
+                let ([a0, .., a1], [b0, .., b1]) = (&of_a[..], &of_b[..]) else { continue };
+                let (a0, a1, b0, b1) = (*a0, *a1, *b0, *b1);
                 let mut differences = Differences::default();
                 let corner = |point: &&MeasuredPoint<'_>| {
                     point.levels[index].as_ref() == Some(a0)

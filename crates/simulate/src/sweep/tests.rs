@@ -322,6 +322,22 @@ fn impossible_points_are_listed_with_their_reason() {
     assert_eq!(sweep.front.len() + sweep.skipped.len(), 3, "without reads nothing else differs");
 }
 
+// The first and the last level of over-provisioning are impossible. Its effect is that between the others.
+#[test]
+fn impossible_levels_do_not_hide_the_effect_of_a_factor() {
+    let sweep = swept(&space(
+        "repeats = 2\nobjectives = ['minimize write_amplification']\n\
+         [factors]\nover_provisioning = [0, 0.15, 0.3, 1.5]\nreliability.block_lifetime = [1000, 100000]",
+    ));
+    let of = |effect: &&Effect| effect.step.factor == "over_provisioning";
+    let steps: Vec<_> = sweep.effects.iter().filter(of).collect();
+    let [effect] = &steps[..] else { panic!("{steps:?}") };
+    assert_eq!([&effect.step.from, &effect.step.to].map(ToString::to_string), ["0.15", "0.3"]);
+    assert_eq!((effect.sign, effect.pairs), (-1, 2));
+    assert_eq!(sweep.interactions.len(), 1);
+    assert_eq!(sweep.skipped.len(), 4);
+}
+
 #[test]
 fn over_provisioning_has_a_significant_effect() {
     let sweep = swept(&space(

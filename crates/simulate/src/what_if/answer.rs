@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flashscope_document::sweep::{Row, RowStatus};
-use flashscope_document::what_if::{ClosedForm, Variant, WhatIf, WhatIfStatus};
+use flashscope_document::what_if::{ClosedForm, Disagreement, Variant, WhatIf, WhatIfStatus};
 
 use super::Question;
 use super::compare::{VariantNumbers, lasts};
@@ -97,6 +97,9 @@ impl Answer {
         }
         let Some(variant) = self.variant(nth) else { return };
         variant.status = Some(RowStatus::Done);
+        let expected = variant.closed_form.as_ref().map(|form| &form.expected[..]);
+        variant.disagreement =
+            expected.and_then(|expected| Disagreement::between(expected, &simulated));
         variant.simulated = simulated;
     }
 

@@ -171,6 +171,7 @@ impl Question {
                 status: None,
                 reason: None,
                 simulated: Vec::new(),
+                disagreement: None,
             });
         WhatIf {
             schema_version: WHAT_IF_VERSION,

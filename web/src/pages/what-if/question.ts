@@ -40,9 +40,10 @@ export function queryOf(question: Question): string {
   return params.toString();
 }
 
-/** The changes that are not empty. */
-const filled = ({ changes }: Question) =>
-  changes.map((change) => change.trim()).filter((change) => change !== '');
+/** The changes that are not empty, each once: a variant that is there twice would have no name of its own. */
+const filled = ({ changes }: Question) => [
+  ...new Set(changes.map((change) => change.trim()).filter((change) => change !== '')),
+];
 
 /** The request for the server. */
 export function requestOf(question: Question): WhatIfQuestion {
