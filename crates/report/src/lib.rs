@@ -227,12 +227,17 @@ mod tests {
 
     #[test]
     fn pages_of_results_contain_the_simulator_if_it_was_built() {
-        let empty =
-            Exhibits { measurements: vec![], simulations: vec![], probes: vec![], sweeps: vec![] };
+        let empty = Exhibits {
+            measurements: vec![],
+            simulations: vec![],
+            probes: vec![],
+            sweeps: vec![],
+            what_ifs: vec![],
+        };
         let element = format!(
             "<script id=\"playground\" type=\"application/json\">\"{PLAYGROUND}\"</script>"
         );
-        for page in [html(&empty, |_, _| ()).unwrap(), served_html()] {
+        for page in [html(&empty, |_, _| ()).unwrap(), served_html(Abilities::default())] {
             assert!(page.contains(&element) && !page.contains(PLAYGROUND_MARKER));
         }
     }
