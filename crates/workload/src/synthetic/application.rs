@@ -1,7 +1,10 @@
 //! Common parts of the application models.
 
+use std::collections::VecDeque;
+
 use flashscope_block::{Bytes, Data, Io, Nanos, Op, StreamId};
 use rand::rand_core::SeedableRng;
+use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::arrivals::Arrivals;
@@ -49,6 +52,39 @@ impl Access {
         self.len -= len;
         (len > 0).then_some(access)
     }
+}
+
+/// The requests of an application that are due, in order.
+#[derive(Default)]
+pub(super) struct Due(VecDeque<Access>);
+
+impl Due {
+    pub(super) fn push(&mut self, access: Access) {
+        self.0.push_back(access);
+    }
+
+    /// Returns the next request, of at most `most` bytes: see [`Access::cut`].
+    #[inline]
+    pub(super) fn next(&mut self, most: u64) -> Option<Access> {
+        while let Some(first) = self.0.front_mut() {
+            if let Some(access) = first.cut(most) {
+                return Some(access);
+            }
+            self.0.pop_front();
+        }
+        None
+    }
+}
+
+/// Draws a number of at least 1 from a geometric distribution with this mean.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
+pub(super) fn geometric(mean: f64, rng: &mut impl Rng) -> u64 {
+    if mean <= 1.0 {
+        return 1;
+    }
+    // The inverse of the distribution; 1 - u is above 0.
+    let uniform: f64 = rng.random();
+    1 + ((1.0 - uniform).ln() / (1.0 - 1.0 / mean).ln()) as u64
 }
 
 /// The range that an application uses.

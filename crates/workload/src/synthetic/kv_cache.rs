@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, Op};
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{Access, MOST_REQUEST, REQUEST, Space, places};
+use super::application::{Access, Due, MOST_REQUEST, REQUEST, Space, geometric, places};
 use super::generator::threshold;
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
@@ -66,10 +66,10 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         resumed: threshold(values.share("resumed")?),
         trims: values.flag("trims")?,
         request: values.bytes(REQUEST.name, unit, unit.0..=MOST_REQUEST.0)?.unwrap_or_default(),
-        longest: blocks as usize / 4,
+        longest: u64::from(blocks / 4),
         free: (0..blocks).collect(),
         stored: VecDeque::new(),
-        due: VecDeque::new(),
+        due: Due::default(),
     }))
 }
 
@@ -84,22 +84,21 @@ pub(super) struct KvCache {
     trims: bool,
     request: u64,
     /// The largest number of blocks of a conversation.
-    longest: usize,
+    longest: u64,
     /// The free blocks, the block that has been free for longest first.
     free: VecDeque<u32>,
     /// The blocks of each stored conversation, the one that has waited longest first.
     stored: VecDeque<Vec<u32>>,
     /// The reads, writes and trims that are due.
-    due: VecDeque<Access>,
+    due: Due,
 }
 
 impl KvCache {
     #[inline]
     pub(super) fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> Access {
         loop {
-            match self.due.front_mut().map(|first| first.cut(self.request)) {
-                Some(Some(access)) => return access,
-                Some(None) => drop(self.due.pop_front()),
+            match self.due.next(self.request) {
+                Some(access) => return access,
                 None => self.take_turn(rng),
             }
         }
@@ -112,9 +111,9 @@ impl KvCache {
             true => self.stored.remove(rng.random_range(0..self.stored.len())).unwrap_or_default(),
             false => Vec::new(),
         };
-        blocks.iter().for_each(|block| self.due.push_back(self.access(Op::Read, *block)));
+        blocks.iter().for_each(|block| self.due.push(self.access(Op::Read, *block)));
         let mean = if resumes { self.answer } else { self.prompt };
-        let room = self.longest - blocks.len();
+        let room = self.longest - blocks.len() as u64;
         for _ in 0..geometric(mean, rng).min(room) {
             blocks.push(self.write());
         }
@@ -127,30 +126,19 @@ impl KvCache {
             // A conversation takes at most a quarter of the blocks, so another one is stored.
             for block in self.stored.pop_front().unwrap_or_default() {
                 if self.trims {
-                    self.due.push_back(self.access(Op::Trim, block));
+                    self.due.push(self.access(Op::Trim, block));
                 }
                 self.free.push_back(block);
             }
         }
         let block = self.free.pop_front().expect("a dropped conversation has blocks");
-        self.due.push_back(self.access(Op::Write, block));
+        self.due.push(self.access(Op::Write, block));
         block
     }
 
     fn access(&self, op: Op, block: u32) -> Access {
         Access::new(op, u64::from(block) * self.block, self.block)
     }
-}
-
-/// Draws a number of at least 1 with this mean.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
-fn geometric(mean: f64, rng: &mut impl Rng) -> usize {
-    if mean <= 1.0 {
-        return 1;
-    }
-    // The inverse of the distribution; 1 - u is above 0.
-    let uniform: f64 = rng.random();
-    1 + ((1.0 - uniform).ln() / (1.0 - 1.0 / mean).ln()) as usize
 }
 
 #[cfg(test)]
@@ -214,7 +202,7 @@ mod tests {
         let mut rng = <Xoshiro256PlusPlus as rand::rand_core::SeedableRng>::seed_from_u64(1);
         for mean in [1.0, 2.0, 8.0, 100.0] {
             let draws = 200_000;
-            let sum: usize = (0..draws).map(|_| geometric(mean, &mut rng)).sum();
+            let sum: u64 = (0..draws).map(|_| geometric(mean, &mut rng)).sum();
             let deviation = (mean * (mean - 1.0) / f64::from(draws)).sqrt();
             let found = sum as f64 / f64::from(draws);
             assert!((found - mean).abs() <= 4.0 * deviation, "{found}, not {mean}");

@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, Op};
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{Access, MOST_REQUEST, REQUEST, Space};
+use super::application::{Access, Due, MOST_REQUEST, REQUEST, Space};
 use super::generator::threshold;
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
@@ -85,7 +85,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         trims: values.flag("trims")?,
         part: 0,
         full: None,
-        due: VecDeque::new(),
+        due: Due::default(),
     }))
 }
 
@@ -171,7 +171,7 @@ pub(super) struct Lsm {
     /// A full table: the index of the level below it, its own index in its level, and its place.
     full: Option<(usize, u64, u32)>,
     /// The reads, writes and trims that are due.
-    due: VecDeque<Access>,
+    due: Due,
 }
 
 impl Lsm {
@@ -181,9 +181,8 @@ impl Lsm {
             return self.look_up(rng);
         }
         loop {
-            match self.due.front_mut().map(|first| first.cut(self.request)) {
-                Some(Some(access)) => return access,
-                Some(None) => drop(self.due.pop_front()),
+            match self.due.next(self.request) {
+                Some(access) => return access,
                 None => match self.full.take() {
                     Some((below, index, place)) => self.merge(below, index, place),
                     None => self.flush(),
@@ -216,7 +215,7 @@ impl Lsm {
     /// Writes a part of the memtable. Before the first part, writes the log.
     fn flush(&mut self) {
         if self.part == 0 && self.log > 0 {
-            self.due.push_back(Access::new(Op::Write, 0, self.log));
+            self.due.push(Access::new(Op::Write, 0, self.log));
         }
         let place = self.write(self.table);
         self.full = Some((0, self.part, place));
@@ -263,7 +262,7 @@ impl Lsm {
     }
 
     fn request(&mut self, op: Op, offset: u64, len: u64) {
-        self.due.push_back(Access::new(op, offset, len));
+        self.due.push(Access::new(op, offset, len));
     }
 
     /// Returns the bytes of a table that is filled to `filled` parts of `ratio`.

@@ -1,10 +1,10 @@
-use std::collections::VecDeque;
-
 use flashscope_block::{Bytes, Op, StreamId};
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{Access, COLD_STREAM, HOT_STREAM, MOST_REQUEST, REQUEST, Space};
+use super::application::{
+    Access, COLD_STREAM, Due, HOT_STREAM, MOST_REQUEST, REQUEST, Space, geometric,
+};
 use super::generator::threshold;
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
@@ -82,7 +82,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         request: values.bytes(REQUEST.name, unit, unit.0..=MOST_REQUEST.0)?.unwrap_or_default(),
         written: 0,
         gathered: 0,
-        due: VecDeque::new(),
+        due: Due::default(),
     }))
 }
 
@@ -110,16 +110,15 @@ pub(super) struct ObjectCache {
     /// Bytes of objects in the region in memory.
     gathered: u64,
     /// The reads, writes and trims that are due.
-    due: VecDeque<Access>,
+    due: Due,
 }
 
 impl ObjectCache {
     #[inline]
     pub(super) fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> Access {
         loop {
-            match self.due.front_mut().map(|first| first.cut(self.request)) {
-                Some(Some(access)) => return access,
-                Some(None) => drop(self.due.pop_front()),
+            match self.due.next(self.request) {
+                Some(access) => return access,
                 None => self.serve(rng),
             }
         }
@@ -132,10 +131,9 @@ impl ObjectCache {
         if is_small {
             let offset = rng.random_range(0..self.buckets) * self.bucket;
             let [stream, _] = self.streams;
-            self.due.push_back(Access { stream, ..Access::new(Op::Read, offset, self.bucket) });
+            self.due.push(Access { stream, ..Access::new(Op::Read, offset, self.bucket) });
             if !looks_up {
-                self.due
-                    .push_back(Access { stream, ..Access::new(Op::Write, offset, self.bucket) });
+                self.due.push(Access { stream, ..Access::new(Op::Write, offset, self.bucket) });
             }
             return;
         }
@@ -147,14 +145,9 @@ impl ObjectCache {
     }
 
     /// Draws the size of a large object: geometrically distributed, at most a region.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // saturates
+    #[allow(clippy::cast_precision_loss)] // a region is far below 2^53 bytes
     fn draw_object(&self, rng: &mut impl Rng) -> u64 {
-        let mean = self.object as f64 / self.unit as f64;
-        if mean <= 1.0 {
-            return self.unit;
-        }
-        let uniform: f64 = rng.random();
-        let units = 1 + ((1.0 - uniform).ln() / (1.0 - 1.0 / mean).ln()) as u64;
+        let units = geometric(self.object as f64 / self.unit as f64, rng);
         units.saturating_mul(self.unit).min(self.region)
     }
 
@@ -167,7 +160,7 @@ impl ObjectCache {
         let start = rng.random_range(0..=(self.region - len) / self.unit) * self.unit;
         let offset = self.offset(rng.random_range(0..live)) + start;
         let [_, stream] = self.streams;
-        self.due.push_back(Access { stream, ..Access::new(Op::Read, offset, len) });
+        self.due.push(Access { stream, ..Access::new(Op::Read, offset, len) });
     }
 
     /// Adds an object to the region in memory. If it does not fit, writes the region in place of the oldest one first.
@@ -176,9 +169,9 @@ impl ObjectCache {
             let offset = self.offset(self.written % self.regions);
             let [_, stream] = self.streams;
             if self.trims && self.written >= self.regions {
-                self.due.push_back(Access { stream, ..Access::new(Op::Trim, offset, self.region) });
+                self.due.push(Access { stream, ..Access::new(Op::Trim, offset, self.region) });
             }
-            self.due.push_back(Access { stream, ..Access::new(Op::Write, offset, self.region) });
+            self.due.push(Access { stream, ..Access::new(Op::Write, offset, self.region) });
             self.written += 1;
             self.gathered = 0;
         }
