@@ -204,7 +204,7 @@ describe('the summary', () => {
       await marked.waitFor();
       await page.reload();
       await marked.click();
-      await page.getByText('Edited by hand').waitFor();
+      await page.getByText(/Edited by hand/).waitFor();
       await page.getByRole('button', { name: 'Edit' }).click();
       await page.getByRole('radio', { name: /verdict of the rule/ }).check();
       await page.getByRole('button', { name: 'Save', exact: true }).click();

@@ -104,17 +104,17 @@ struct Single;
 impl Observer for Single {}
 
 /// A drive with every observer.
-struct Observed {
+struct ObservedDrive {
     drive: SimDevice,
     watch: Watch,
 }
 
-impl Observed {
-    fn new(profile: &Profile) -> Option<Observed> {
+impl ObservedDrive {
+    fn new(profile: &Profile) -> Option<ObservedDrive> {
         let mut drive = SimDevice::new("sim:observed", profile).ok()?;
         let mut watch = Watch::default();
         watch.add_all(&mut drive);
-        Some(Observed { drive, watch })
+        Some(ObservedDrive { drive, watch })
     }
 
     /// Executes the steps, restarts the observers after every 50, and returns the reports.
@@ -144,8 +144,8 @@ proptest! {
             }),
         steps in prop::collection::vec((0u8..16, any::<u16>(), any::<u16>()), 1..800),
     ) {
-        let Some(mut by_lane) = Observed::new(&profile) else { return Ok(()) };
-        let Some(mut oracle) = Observed::new(&profile) else { return Ok(()) };
+        let Some(mut by_lane) = ObservedDrive::new(&profile) else { return Ok(()) };
+        let Some(mut oracle) = ObservedDrive::new(&profile) else { return Ok(()) };
         oracle.drive.observe(Single);
         prop_assert_eq!(by_lane.reports(&steps), oracle.reports(&steps));
     }

@@ -22,7 +22,7 @@ pub(super) const KIND: Kind = Kind {
     name: "kv-cache",
     argument: None,
     summary: "the key-value cache of a language model: new conversations write blocks, and resumed ones read \
-              all of theirs",
+              all their blocks",
     source: "a model of this project; the size of a block follows from the shape of the language model",
     leaves_out: Some(
         "prompts that several conversations share, the arrival of conversations in bursts, and that recent \
