@@ -92,7 +92,7 @@ fn table_has_predictions_before_simulations() {
         }
     }
     assert!(models.contains("3 simulations each, seeds from 1"), "{text}");
-    assert!(models.contains("not modelled: background cleaning"), "{text}");
+    assert!(models.contains("not modelled: the idle time of packages"), "{text}");
     assert!(simulated.contains("impossible: profile field `over_provisioning` is 3"), "{text}");
     assert!(text.ends_with("\nof 3 variants: 1 impossible\n"), "{text}");
 }

@@ -87,7 +87,7 @@ fn every_response_has_security_headers() {
         assert!(!headers.contains_key("access-control-allow-origin"));
     }
     let page = place.get("/").ok();
-    assert!(String::from_utf8_lossy(&page.body).contains("{\"served\":true}"));
+    assert!(String::from_utf8_lossy(&page.body).contains("{\"served\":true,"));
     let policy = page.headers["content-security-policy"].to_str().unwrap().to_string();
     assert!(policy.contains("script-src 'sha256-") && !policy.contains("script-src 'unsafe"));
 }
