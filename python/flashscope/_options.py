@@ -112,8 +112,8 @@ class PredictOptions(TypedDict, total=False):
     """The model [default: the best for the drive]; `--list` shows all of them"""
     grid: Path
     """Predict from measurements: a result of `flashscope bench DRIVE --grid`, of any drive"""
-    like: Literal["bast", "fast"]
-    """Use of log blocks in the drive of --grid: each serves one data block, or all serve any data block"""
+    like: Literal["bast", "fast", "page-map"]
+    """FTL of the drive of --grid: log blocks that each serve one data block, log blocks for any data block, or a page map [default: that of a simulated drive, otherwise fast]"""
     block_size: Size
     """Size of an erase block of the drive of --grid [default: as the drive reported it, or 1 MiB]"""
     ranges: Literal["whole", "written"]
@@ -243,7 +243,7 @@ class TwinPredictOptions(TypedDict, total=False):
     filled: Size
     """Bytes of the drive that hold data [default: those of its fullest measured level]"""
     draws: int
-    """Alternative drives to simulate beside the twin; without any, intervals reflect only the error of its fit"""
+    """Alternative drives to simulate beside the twin [default: until the ends of intervals are known]"""
     jobs: str | int
     """Simulate this many drives at once [default: all processors]; the outcome does not depend on it"""
     memory: Size
