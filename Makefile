@@ -86,7 +86,7 @@ test-nvme: build   ## test emulated NVMe drives, NBD, ublk and null_blk in virtu
 	scripts/test-ublk
 
 test-baselines:    ## test that identical measurements agree on every simulated drive: minutes (not part of `test`)
-	$(CARGO) test --workspace --test baselines -- --ignored
+	$(CARGO) test --package flashscope-command --test command -- baselines --ignored
 
 test-guards: build ## test drives that are in use, fail or disappear, in a virtual machine (not part of `test`)
 	scripts/test-guards

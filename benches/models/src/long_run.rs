@@ -1,20 +1,19 @@
 //! Compares the models of the long run with simulations to the steady state, on random drives.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use flashscope_block::Bytes;
 use flashscope_model::trace::Total;
 use flashscope_predict::long_run::{LONG_RUN_MODELS, LongRun, Skew};
 use flashscope_predict::{CountedPasses, LONG_RUN_TURNS, Requests, SimulatedDrive, free_pages};
 use flashscope_sim::setup::{self, Layout};
-use flashscope_workload::synthetic::{Generator, Ios, Target};
+use flashscope_workload::synthetic::{Generator, Ios};
 
-use crate::population::Part;
+use crate::population::{Part, target_of};
+use crate::side_by_side::side_by_side;
 
 /// A drive with a workload.
+#[derive(Clone)]
 struct Pair {
     drive: String,
     workload: String,
@@ -86,20 +85,13 @@ impl Pair {
     }
 
     fn generator(&self, layout: &Layout) -> Option<Box<Generator>> {
-        let page_size = u64::from(layout.logical_page_size());
-        let target = Target {
-            capacity: Bytes(u64::from(layout.logical_pages()) * page_size),
-            logical_block: Bytes(page_size),
-            filled: true,
-            seed: 1,
-        };
-        match flashscope_trace::open_workload(&self.workload, &target).ok()?.ios {
+        match flashscope_trace::open_workload(&self.workload, &target_of(layout)).ok()?.ios {
             Ios::Endless(generator) => Some(generator),
             _ => None,
         }
     }
 
-    fn compare(self) -> Option<LongRunCase> {
+    fn compare(&self) -> Option<LongRunCase> {
         let layout = self.layout()?;
         let generator = self.generator(&layout)?;
         let run = LongRun::of(&generator.law()?, &layout)?;
@@ -118,7 +110,13 @@ impl Pair {
         let CountedPasses { passes, total, .. } = counted.ok()?;
         let simulated = Total::write_amplification(&total);
         let (policy, skew) = (run.model.policy, run.skew);
-        passes.converged.then_some(LongRunCase { pair: self, policy, skew, computed, simulated })
+        passes.converged.then_some(LongRunCase {
+            pair: self.clone(),
+            policy,
+            skew,
+            computed,
+            simulated,
+        })
     }
 }
 
@@ -150,24 +148,7 @@ fn workload(held_out: bool, rng: &mut fastrand::Rng) -> String {
 pub(crate) fn run(part: Part, count: usize) -> Vec<LongRunCase> {
     let mut rng = fastrand::Rng::with_seed(if part == Part::HeldOut { 77 } else { 76 });
     let pairs: Vec<Pair> = (0..count).map(|nth| Pair::draw(part, &mut rng, nth)).collect();
-    let pairs: Vec<Mutex<Option<Pair>>> =
-        pairs.into_iter().map(|pair| Mutex::new(Some(pair))).collect();
-    let (next, compared) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    std::thread::scope(|threads| {
-        for _ in 0..2 {
-            threads.spawn(|| {
-                loop {
-                    let nth = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(pair) = pairs.get(nth) else { return };
-                    let taken = pair.lock().expect("no thread panics").take();
-                    if let Some(one) = taken.and_then(Pair::compare) {
-                        compared.lock().expect("no thread panics").insert(nth, one);
-                    }
-                }
-            });
-        }
-    });
-    compared.into_inner().expect("no thread panics").into_values().collect()
+    side_by_side(&pairs, Pair::compare).into_iter().flatten().collect()
 }
 
 /// Returns the errors as CSV.

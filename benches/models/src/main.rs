@@ -30,6 +30,7 @@ mod long_run;
 mod population;
 mod requests;
 mod score;
+mod side_by_side;
 mod speed;
 mod workloads;
 

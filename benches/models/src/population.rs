@@ -145,19 +145,24 @@ impl Pair {
     /// Opens the workload on a drive.
     pub(crate) fn requests(&self, layout: &Layout) -> Option<Requests> {
         let page_size = u64::from(layout.logical_page_size());
-        let target = Target {
-            capacity: Bytes(u64::from(layout.logical_pages()) * page_size),
-            logical_block: Bytes(page_size),
-            filled: true,
-            seed: 1,
-        };
-        let workload = flashscope_trace::open_workload(&self.workload, &target).ok()?;
+        let workload = flashscope_trace::open_workload(&self.workload, &target_of(layout)).ok()?;
         let stream: Box<dyn flashscope_workload::Stream> = match workload.ios {
             Ios::Endless(stream) => stream,
             Ios::Application(stream) => stream,
             Ios::Trace(_) | Ios::Runs(_) => return None,
         };
         Some(Requests::Endless { stream, page_size, ios: self.ios, trims: false })
+    }
+}
+
+/// Returns the properties of a full drive that a workload depends on.
+pub(crate) fn target_of(layout: &Layout) -> Target {
+    let page_size = u64::from(layout.logical_page_size());
+    Target {
+        capacity: Bytes(u64::from(layout.logical_pages()) * page_size),
+        logical_block: Bytes(page_size),
+        filled: true,
+        seed: 1,
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use flashscope_document::prediction::Interval;
 use flashscope_document::prediction::Passes;
@@ -16,6 +15,7 @@ use flashscope_predict::{
 use flashscope_sim::setup::{self, Layout};
 
 use crate::population::{Pair, Part, models};
+use crate::side_by_side::side_by_side;
 
 /// The level of the intervals.
 const LEVEL: f64 = 0.9;
@@ -66,20 +66,7 @@ impl ScoredPrediction {
 /// and predictions without intervals.
 pub(crate) fn run(part: Part, count: usize) -> Vec<ScoredPrediction> {
     let pairs: Vec<Pair> = part.draw(count).collect();
-    let (next, scored) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    std::thread::scope(|threads| {
-        for _ in 0..2 {
-            threads.spawn(|| {
-                loop {
-                    let nth = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(pair) = pairs.get(nth) else { return };
-                    let all = score(pair);
-                    scored.lock().expect("no thread panics").insert(nth, all);
-                }
-            });
-        }
-    });
-    scored.into_inner().expect("no thread panics").into_values().flatten().collect()
+    side_by_side(&pairs, score).into_iter().flatten().collect()
 }
 
 /// Compares each model of a pair with the simulator.

@@ -16,6 +16,7 @@ use anyhow::{Context, anyhow};
 use flashscope_analysis::analyse_telling;
 use flashscope_analysis::view::{Overviews, STRETCHES, Viewer};
 use flashscope_command::compare::unique_names;
+use flashscope_command::not_opened;
 use flashscope_document::Manifest;
 use flashscope_document::facts::Facts;
 use flashscope_document::marks::Marks;
@@ -92,22 +93,22 @@ pub(crate) struct OpenedMeasurement {
 impl OpenedResult {
     fn open(path: &Path, bar: &mut LateBar) -> Result<OpenedResult, Failure> {
         if is_simulation(path) {
-            let simulation = read_simulation(path).map_err(opening_failure)?;
+            let simulation = read_simulation(path).map_err(not_opened)?;
             return Ok(OpenedResult::Simulation { name: name_of(path), simulation });
         }
         if is_probe(path) {
-            let probe = read_probe(path).map_err(opening_failure)?;
+            let probe = read_probe(path).map_err(not_opened)?;
             return Ok(OpenedResult::Probe { name: name_of(path), probe });
         }
         if is_sweep(path) {
-            let sweep = Box::new(read_explored(path).map_err(opening_failure)?);
+            let sweep = Box::new(read_explored(path).map_err(not_opened)?);
             return Ok(OpenedResult::Sweep { name: name_of(path), sweep });
         }
         if is_what_if(path) {
-            let what_if = Box::new(read_what_if(path).map_err(opening_failure)?);
+            let what_if = Box::new(read_what_if(path).map_err(not_opened)?);
             return Ok(OpenedResult::WhatIf { name: name_of(path), what_if });
         }
-        let (folder, manifest) = ResultFolder::open(path).map_err(opening_failure)?;
+        let (folder, manifest) = ResultFolder::open(path).map_err(not_opened)?;
         let facts = analyse_telling(&folder, &manifest, |done, total| {
             bar.show("reading the records", done, Some(total));
         })?;
@@ -179,14 +180,6 @@ impl OpenedMeasurement {
     fn viewer(&self) -> Viewer<'_> {
         let OpenedMeasurement { folder, manifest, facts, overviews, .. } = self;
         Viewer { folder, manifest, facts, overviews }
-    }
-}
-
-/// Classifies an error in opening a result. Most often the path is wrong, which is a usage error.
-fn opening_failure(error: Error) -> Failure {
-    match error {
-        error @ (Error::NoResult(_) | Error::Json { .. } | Error::Version { .. }) => usage(error),
-        other => Failure::from(other),
     }
 }
 

@@ -55,6 +55,15 @@ pub fn interrupted(kept: impl std::fmt::Display) -> Failure {
     Failure::Interrupted(anyhow::anyhow!("interrupted: {kept}"))
 }
 
+/// Converts an error in opening a result. Most often the path is wrong, which is a usage error.
+pub fn not_opened(error: flashscope_result::Error) -> Failure {
+    use flashscope_result::Error;
+    match error {
+        error @ (Error::NoResult(_) | Error::Json { .. } | Error::Version { .. }) => usage(error),
+        other => Failure::from(other),
+    }
+}
+
 /// Converts the error of creating a result folder. A name that is already taken is a usage error.
 pub(crate) fn not_made(error: flashscope_result::Error) -> Failure {
     match error {

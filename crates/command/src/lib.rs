@@ -21,5 +21,5 @@ pub mod twin;
 pub mod what_if;
 
 pub(crate) use failure::not_made;
-pub use failure::{Failure, interrupted, usage};
+pub use failure::{Failure, interrupted, not_opened, usage};
 pub use flashscope_measure::{Progress, Step, Unit};

@@ -124,17 +124,20 @@ impl<'t> Intervals<'t> {
         Intervals { twin, best, others, extrapolated, factors, own_writes }
     }
 
-    /// Returns the interval of a number, and the largest standard error of its ends.
+    /// Returns the values of a number on the draws.
+    fn drawn(&self, number: Number) -> Vec<f64> {
+        self.others.iter().filter_map(number).collect()
+    }
+
+    /// Returns the interval of a number, for given values on the draws.
     fn interval(
         &self,
-        number: Number,
-        factor: usize,
+        (number, factor): (Number, usize),
         confidence: f64,
-    ) -> Option<(Range, Option<f64>)> {
-        let value = number(&self.best)?;
-        let draws: Vec<f64> = self.others.iter().filter_map(number).collect();
-        let of = |draws| Range::around(value, draws, confidence).wider(self.factors[factor]);
-        Some((of(draws.clone()), ends::end_error(&draws, self.twin.seed, of)))
+        draws: Vec<f64>,
+    ) -> Option<Range> {
+        let range = Range::around(number(&self.best)?, draws, confidence);
+        Some(range.wider(self.factors[factor]))
     }
 
     /// Returns the largest standard error of an end, as a share of the width of its interval. Ranges that are no intervals do not
@@ -143,14 +146,20 @@ impl<'t> Intervals<'t> {
         let counts = COUNTS.iter().filter(|_| self.own_writes.is_identified);
         let counts = counts.map(|number| (*number, OF_COUNTS));
         let all = TIMES.into_iter().chain(counts);
-        let error = |(number, factor)| self.interval(number, factor, self.twin.confidence)?.1;
+        let error = |(number, factor): (Number, usize)| {
+            number(&self.best)?;
+            ends::end_error(&self.drawn(number), self.twin.seed, |draws| {
+                let range = self.interval((number, factor), self.twin.confidence, draws);
+                range.unwrap_or_default()
+            })
+        };
         all.filter_map(error).reduce(f64::max)
     }
 
     fn prediction(&self, work: &Work, size: &Size) -> TwinPrediction {
         let Intervals { twin, best, others, own_writes, .. } = self;
         let range = |number, factor, confidence| {
-            self.interval(number, factor, confidence).map(|(range, _)| range)
+            self.interval((number, factor), confidence, self.drawn(number))
         };
         let [rate, mean, p50, p99, p999] = TIMES
             .map(|(number, factor)| range(number, factor, twin.confidence).unwrap_or_default());

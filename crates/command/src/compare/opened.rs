@@ -12,11 +12,11 @@ use flashscope_document::{Manifest, Simulation};
 use flashscope_measure::{Progress, Step, Unit};
 use flashscope_result::sweep::is_sweep;
 use flashscope_result::what_if::{is_what_if, read_what_if};
-use flashscope_result::{Error, ResultFolder, is_probe, is_simulation, read_simulation};
+use flashscope_result::{ResultFolder, is_probe, is_simulation, read_simulation};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{Failure, usage};
+use crate::{Failure, not_opened, usage};
 
 /// The largest file of JSON to read.
 const MOST_BYTES: u64 = 64 << 20;
@@ -58,11 +58,11 @@ impl OpenedInput {
             );
         }
         if is_what_if(path) {
-            return Ok(of_what_if(&name, read_what_if(path).map_err(opening_failure)?, progress));
+            return Ok(of_what_if(&name, read_what_if(path).map_err(not_opened)?, progress));
         }
         let content = match is_simulation(path) {
             true => {
-                let document = read_simulation(path).map_err(opening_failure)?;
+                let document = read_simulation(path).map_err(not_opened)?;
                 Content::Simulation(Box::new(parsed(document, path, "simulation")?))
             }
             false => of_measurement(path, progress)?,
@@ -89,7 +89,7 @@ impl OpenedInput {
 }
 
 fn of_measurement(path: &Path, progress: &mut dyn Progress) -> Result<Content, Failure> {
-    let (folder, manifest) = ResultFolder::open(path).map_err(opening_failure)?;
+    let (folder, manifest) = ResultFolder::open(path).map_err(not_opened)?;
     let facts = analyse_telling(&folder, &manifest, |done, total| {
         progress.show(&Step::of("reading the records", done, Some(total), Unit::Count));
     })?;
@@ -149,14 +149,6 @@ fn parsed<T: DeserializeOwned>(document: Value, path: &Path, kind: &str) -> Resu
     serde_json::from_value(document)
         .with_context(|| format!("{}: the {kind} is damaged", path.display()))
         .map_err(usage)
-}
-
-/// Classifies an error in opening a result. Most often the path is wrong, which is a usage error.
-fn opening_failure(error: Error) -> Failure {
-    match error {
-        error @ (Error::NoResult(_) | Error::Json { .. } | Error::Version { .. }) => usage(error),
-        other => Failure::from(other),
-    }
 }
 
 /// Returns the name of a result: its file or folder without the extension.

@@ -187,12 +187,10 @@ impl Array {
             && (self.switch.is_enabled() != self.observed || self.switch.wants_restart())
     }
 
-    /// Applies the state of the observer switch from now on. Returns true if there are active
-    /// observers.
-    pub(crate) fn update_observed(&mut self) -> bool {
+    /// Applies the state of the observer switch from now on.
+    pub(crate) fn update_observed(&mut self) {
         self.observed = !self.observers.is_empty() && self.switch.is_enabled();
         self.plain = self.is_plain();
-        self.observed
     }
 
     /// Reports the log block that the following merge commands concern.

@@ -1,16 +1,15 @@
 //! Identical baselines of a measurement agree on every simulated drive.
 
-use std::sync::atomic::AtomicBool;
-
-use flashscope_analysis::{AGREEMENT, analyse};
+use flashscope_analysis::AGREEMENT;
 use flashscope_block::{Bytes, Device, Nanos};
 use flashscope_document::facts::{BaselineCheck, Facts};
-use flashscope_document::manifest::{Calibration, Manifest, OnError, Options, State, Tool};
+use flashscope_document::manifest::{OnError, Options, State};
 use flashscope_document::methodology::{Methodology, Precision};
-use flashscope_measure::{Bench, LEAST_RUN_PAUSE, machine, plan_where, timestamp};
-use flashscope_result::ResultFolder;
+use flashscope_measure::{LEAST_RUN_PAUSE, plan_where};
 use flashscope_sim::{SimDevice, setup};
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
+
+use crate::measured::MeasuredDrive;
 
 /// Returns the default options of `flashscope bench`.
 fn defaults(device: &SimDevice, seed: u64) -> Options {
@@ -54,28 +53,7 @@ fn measure(drive: &str, seed: u64) -> Facts {
         is_baseline(benchmark, &setup, value)
     };
     let plan = plan_where(wanted, &benchmarks, &options, device.info(), false);
-    let calibration = Calibration {
-        clock_resolution_ns: Nanos(1),
-        clock_cost_ns: Nanos(0),
-        harness_cost_ns: None,
-    };
-    let tool = Tool { version: "0".into(), commit: None };
-    let info = device.info().clone();
-    let mut manifest =
-        Manifest::new(tool, machine::describe(), calibration, info, options, plan, timestamp());
-    let parent = tempfile::tempdir().unwrap();
-    let folder = ResultFolder::create(&parent.path().join("r.flashscope"), &manifest).unwrap();
-    let bench = Bench {
-        device: &mut device,
-        folder: &folder,
-        manifest: &mut manifest,
-        forgot: false,
-        stop: &AtomicBool::new(false),
-        observer: &mut (),
-        surroundings: None,
-    };
-    { bench }.run().unwrap();
-    analyse(&folder, &manifest).unwrap()
+    MeasuredDrive::of(&mut device, options, plan).facts
 }
 
 /// Describes a check that fails.

@@ -3,20 +3,19 @@
 use std::sync::atomic::AtomicBool;
 
 use flashscope_analysis::compare::{Contestant, Subject, compare};
-use flashscope_block::{Bytes, Device, Nanos};
+use flashscope_block::{Bytes, Device};
 use flashscope_document::comparison::{Comparison, ComparisonVerdict};
-use flashscope_document::facts::Facts;
-use flashscope_document::manifest::{Calibration, Manifest, OnError, Options, State, Tool};
+use flashscope_document::manifest::{OnError, Options, State};
 use flashscope_document::methodology::Methodology;
 use flashscope_document::what_if::Quantity;
 use flashscope_document::{Simulation, SimulationStatus};
-use flashscope_measure::{Bench, LEAST_RUN_PAUSE, WarmUp, machine, plan, timestamp};
-use flashscope_result::ResultFolder;
+use flashscope_measure::{LEAST_RUN_PAUSE, WarmUp, plan};
 use flashscope_sim::{SimDevice, setup};
 use flashscope_simulate::{SimulationRequest, Work, simulate};
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 use serde_json::Value;
-use tempfile::TempDir;
+
+use crate::measured::MeasuredDrive;
 
 /// The limit of the checks for regressions.
 const LIMIT: f64 = 0.05;
@@ -47,14 +46,6 @@ fn compared_simulations(a: &Simulation<Value>, b: &Simulation<Value>) -> Compari
     compare(&[a, b], Some(LIMIT))
 }
 
-/// A measurement, with the folder of its records.
-struct MeasuredDrive {
-    _parent: TempDir,
-    folder: ResultFolder,
-    manifest: Manifest,
-    facts: Facts,
-}
-
 fn measured(drive: &str, seed: u64, ios: u64) -> MeasuredDrive {
     let mut device = SimDevice::new(drive, &setup::parse(drive).unwrap()).unwrap();
     let setup = Setup::paper(device.info().capacity.round_down(Bytes::kib(32)), seed);
@@ -69,29 +60,7 @@ fn measured(drive: &str, seed: u64, ios: u64) -> MeasuredDrive {
     };
     let benchmarks = [uflip::find("granularity").unwrap()];
     let plan = plan(&benchmarks, &options, device.info(), false);
-    let calibration = Calibration {
-        clock_resolution_ns: Nanos(1),
-        clock_cost_ns: Nanos(0),
-        harness_cost_ns: None,
-    };
-    let tool = Tool { version: "0".into(), commit: None };
-    let info = device.info().clone();
-    let mut manifest =
-        Manifest::new(tool, machine::describe(), calibration, info, options, plan, timestamp());
-    let parent = tempfile::tempdir().unwrap();
-    let folder = ResultFolder::create(&parent.path().join("r.flashscope"), &manifest).unwrap();
-    let bench = Bench {
-        device: &mut device,
-        folder: &folder,
-        manifest: &mut manifest,
-        forgot: false,
-        stop: &AtomicBool::new(false),
-        observer: &mut (),
-        surroundings: None,
-    };
-    { bench }.run().unwrap();
-    let facts = flashscope_analysis::analyse(&folder, &manifest).unwrap();
-    MeasuredDrive { _parent: parent, folder, manifest, facts }
+    MeasuredDrive::of(&mut device, options, plan)
 }
 
 fn compared_measurements(a: &MeasuredDrive, b: &MeasuredDrive) -> Comparison {

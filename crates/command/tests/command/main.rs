@@ -1,0 +1,5 @@
+//! Tests of the commands on simulated drives.
+
+mod baselines;
+mod comparison;
+mod measured;
