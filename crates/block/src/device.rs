@@ -1,7 +1,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use crate::{Bytes, Completion, Io, Nanos};
+use crate::{Bytes, Completion, Io, Nanos, ZonedDevice};
 
 /// The kind of drive behind a [`Device`].
 #[derive(
@@ -245,6 +245,11 @@ pub trait Device {
         false
     }
 
+    /// Returns the zones of the drive, or `None` for a drive that can be written anywhere.
+    fn zones(&mut self) -> Option<&mut dyn ZonedDevice> {
+        None
+    }
+
     /// Returns a handle that erases the whole drive with the command `erasure`. This call itself
     /// changes nothing.
     ///
@@ -257,6 +262,15 @@ pub trait Device {
                  choose another state"
         )))
     }
+}
+
+/// Supplies the content of writes, for a drive whose caller decides what it writes.
+///
+/// [`Io::stream`] tells concurrent writes apart, as long as each stream has one IO in flight.
+pub trait WriteData: Send + Sync {
+    /// Fills `buffer`, which has the length of the write `io`. A drive calls this once for each
+    /// write, from any thread, after [`Device::submit`] and before the write completes.
+    fn fill(&self, io: &Io, buffer: &mut [u8]);
 }
 
 impl<D: Device + ?Sized> Device for Box<D> {
@@ -292,6 +306,9 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn is_volatile(&self, offset: Bytes, len: Bytes) -> bool {
         (**self).is_volatile(offset, len)
+    }
+    fn zones(&mut self) -> Option<&mut dyn ZonedDevice> {
+        (**self).zones()
     }
     fn eraser(&self, erasure: Erasure) -> Result<Box<dyn Erase + '_>, EraseError> {
         (**self).eraser(erasure)

@@ -18,7 +18,7 @@ use std::fmt;
 pub struct Errno(pub i32);
 
 /// The errors that drives return: number, name and meaning.
-const KNOWN: [(Errno, &str, &str); 11] = [
+const KNOWN: [(Errno, &str, &str); 13] = [
     (Errno::EIO, "EIO", "input/output error"),
     (Errno::ENXIO, "ENXIO", "no such device or address"),
     (Errno::EAGAIN, "EAGAIN", "resource temporarily unavailable"),
@@ -28,6 +28,8 @@ const KNOWN: [(Errno, &str, &str); 11] = [
     (Errno::EROFS, "EROFS", "read-only device"),
     (Errno::ENODATA, "ENODATA", "unreadable or missing data"),
     (Errno::EPROTO, "EPROTO", "the drive broke the protocol"),
+    (Errno::EOVERFLOW, "EOVERFLOW", "too many active zones"),
+    (Errno::ETOOMANYREFS, "ETOOMANYREFS", "too many open zones"),
     (Errno::ETIMEDOUT, "ETIMEDOUT", "timed out"),
     (Errno::EOPNOTSUPP, "EOPNOTSUPP", "operation not supported"),
 ];
@@ -52,6 +54,10 @@ impl Errno {
     /// Protocol error: the drive completed an IO that was not in flight, or completed it before its
     /// submission.
     pub const EPROTO: Errno = Errno(71);
+    /// Too many active zones.
+    pub const EOVERFLOW: Errno = Errno(75);
+    /// Too many open zones.
+    pub const ETOOMANYREFS: Errno = Errno(109);
     /// Timed out.
     pub const ETIMEDOUT: Errno = Errno(110);
     /// Operation not supported.

@@ -63,6 +63,9 @@ impl fmt::Display for Op {
 /// The number of a concurrent stream within a workload (uFLIP's process `p`).
 pub type StreamId = u16;
 
+/// The stream by which a workload marks data that it writes again itself, as its own garbage collection does.
+pub const MOVED_STREAM: StreamId = 3;
+
 /// The content of a write. Drives may treat it differently: some write zeros faster (Sun and Zhang,
 /// section 4.2), others compress or deduplicate.
 #[derive(

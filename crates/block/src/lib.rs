@@ -13,10 +13,12 @@ mod io;
 mod names;
 mod null;
 mod units;
+mod zones;
 
-pub use device::{Device, DeviceInfo, DeviceKind, Erase, EraseError, Erasure, Flash};
+pub use device::{Device, DeviceInfo, DeviceKind, Erase, EraseError, Erasure, Flash, WriteData};
 pub use errno::Errno;
-pub use io::{Completion, Data, Io, Op, Record, StreamId};
+pub use io::{Completion, Data, Io, MOVED_STREAM, Op, Record, StreamId};
 pub use names::nearest;
 pub use null::NullDevice;
 pub use units::{Bytes, Nanos, ParseUnitError, parse_count, parse_share};
+pub use zones::{Zone, ZoneLimits, ZoneState, ZonedDevice};

@@ -7,6 +7,9 @@ pub struct Counters {
     pub host_pages_read: u64,
     /// Logical pages that the host has written, whole or in part.
     pub host_pages_written: u64,
+    /// Of these, the pages that the host has moved itself: those of
+    /// [`MOVED_STREAM`](flashscope_block::MOVED_STREAM).
+    pub host_pages_moved: u64,
     /// Logical pages that the host has trimmed.
     pub host_pages_trimmed: u64,
     /// Logical pages read that the buffer memory already held, or was fetching.
@@ -44,7 +47,18 @@ impl Counters {
     /// pages that the host wrote. A logical page counts whole, even if the host wrote only a part.
     /// The value is below 1 if a write buffer absorbs pages. Returns `None` before the first write.
     pub fn write_amplification(&self) -> Option<f64> {
-        let written = self.host_pages_written * u64::from(self.logical_page);
+        self.programmed_per(self.host_pages_written)
+    }
+
+    /// Returns the write amplification of the host and the drive together: the flash pages programmed per flash page's
+    /// worth of logical pages that the host wrote, except those that it moved. Returns `None` if the host moved none.
+    pub fn total_write_amplification(&self) -> Option<f64> {
+        let new = self.host_pages_written - self.host_pages_moved;
+        (self.host_pages_moved > 0).then(|| self.programmed_per(new)).flatten()
+    }
+
+    fn programmed_per(&self, pages: u64) -> Option<f64> {
+        let written = pages * u64::from(self.logical_page);
         let programmed = self.flash.programs.total() * u64::from(self.flash_page);
         #[allow(clippy::cast_precision_loss)] // exact up to 2^53 bytes
         let ratio = programmed as f64 / written as f64;
@@ -79,6 +93,7 @@ impl Counters {
         Counters {
             host_pages_read: with(self.host_pages_read, other.host_pages_read),
             host_pages_written: with(self.host_pages_written, other.host_pages_written),
+            host_pages_moved: with(self.host_pages_moved, other.host_pages_moved),
             host_pages_trimmed: with(self.host_pages_trimmed, other.host_pages_trimmed),
             read_hits: with(self.read_hits, other.read_hits),
             write_hits: with(self.write_hits, other.write_hits),

@@ -3,9 +3,10 @@ mod lane;
 mod power;
 mod requests;
 mod turns;
+mod zones;
 
 use flashscope_block::{
-    Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Flash, Io, Nanos, Op,
+    Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Flash, Io, Nanos, Op, ZonedDevice,
 };
 
 use groups::Groups;
@@ -15,11 +16,12 @@ use crate::arithmetic::Divisor;
 use crate::budget::{Budget, Reservation};
 use crate::cache::Cache;
 use crate::counters::Counters;
-use crate::ftl::{AnyFtl, Ftl, Health};
+use crate::ftl::{AnyFtl, Ftl, Health, PlacementCounts};
+use crate::host::zones::Zones;
 use crate::interface::{Costs, Interface, Request};
 use crate::nand::{Array, BlockId, Lpn, Page, QueueEvent, Stamp, later};
 use crate::observe::{Notice, Observer, ObserverHandle, ObserverSwitch};
-use crate::setup::{Profile, ProfileError};
+use crate::setup::{Energy, Profile, ProfileError};
 
 /// A simulated SSD on virtual time, which advances only in [`Device::complete`] and
 /// [`Device::idle_until`].
@@ -49,8 +51,14 @@ pub struct SimDevice {
     /// request part by part.
     largest_request: u64,
     groups: Option<Groups>,
+    /// The power of its parts; `None` if the profile states none.
+    power: Option<Energy>,
     nand: Array,
     ftl: AnyFtl,
+    /// See [`Layout::spare_share`](crate::setup::Layout::spare_share).
+    spare_share: Option<f64>,
+    /// `None` for a drive that the host can write anywhere.
+    zones: Option<Box<Zones>>,
     /// True if pages can be trimmed.
     trims: bool,
     /// True if requests go through the buffer memory.
@@ -61,6 +69,7 @@ pub struct SimDevice {
     interface: Interface,
     host_pages_read: u64,
     host_pages_written: u64,
+    host_pages_moved: u64,
     host_pages_trimmed: u64,
     host_bytes_written: u64,
     unaligned_writes: u64,
@@ -105,6 +114,18 @@ impl SimDevice {
         Ok(drive)
     }
 
+    /// Returns the bytes of a logical page.
+    #[must_use]
+    pub fn page_size(&self) -> Bytes {
+        Bytes(self.page_size.value())
+    }
+
+    /// See [`Layout::spare_share`](crate::setup::Layout::spare_share).
+    #[must_use]
+    pub const fn spare_share(&self) -> Option<f64> {
+        self.spare_share
+    }
+
     /// Does the same as [`SimDevice::new`], but reserves no memory, because the caller has reserved
     /// it.
     pub(crate) fn of_array(name: &str, profile: &Profile) -> Result<SimDevice, ProfileError> {
@@ -116,8 +137,12 @@ impl SimDevice {
             nand.report_idle();
         }
         let interface = &profile.interface;
-        let costs =
-            Costs { request: interface.request_overhead, per_kib: interface.transfer_per_kib };
+        let costs = Costs {
+            request: interface.request_overhead,
+            per_kib: interface.transfer_per_kib,
+            command: interface.command_time,
+            cores: interface.cores,
+        };
         let capacity = u64::from(layout.logical_pages()) * page_size;
         let groups = Groups::new(&profile.groups, capacity);
         let has_plain_lane = lane::is_in(interface, &layout, groups.as_ref());
@@ -143,8 +168,11 @@ impl SimDevice {
             long: layout.logs.long,
             largest_request: interface.largest_request.0,
             groups,
+            power: profile.energy.is_on().then_some(profile.energy),
             ftl: (layout.ftl.new)(&layout, &mut nand),
             nand,
+            spare_share: layout.spare_share(),
+            zones: Zones::new(&layout).map(Box::new),
             trims: layout.ftl.trims(),
             cached: layout.cache.is_some(),
             has_plain_lane,
@@ -152,6 +180,7 @@ impl SimDevice {
             interface: Interface::new(costs),
             host_pages_read: 0,
             host_pages_written: 0,
+            host_pages_moved: 0,
             host_pages_trimmed: 0,
             host_bytes_written: 0,
             unaligned_writes: 0,
@@ -174,11 +203,17 @@ impl SimDevice {
             write_hits,
             host_pages_read: self.host_pages_read,
             host_pages_written: self.host_pages_written,
+            host_pages_moved: self.host_pages_moved,
             host_pages_trimmed: self.host_pages_trimmed,
             flash: self.nand.counters(),
             logical_page: geometry.logical_page_size,
             flash_page: u32::try_from(flash_page).expect("a flash page fits in a u32"),
         }
+    }
+
+    /// Returns the power of the drive's parts, if the profile states it.
+    pub(crate) const fn power(&self) -> Option<&Energy> {
+        self.power.as_ref()
     }
 
     /// Returns the flash of the drive. Pages that the last few writes have superseded may still
@@ -232,6 +267,15 @@ impl SimDevice {
     /// Returns the wear and the remaining life of the drive.
     pub fn health(&self) -> Health {
         self.ftl.health()
+    }
+
+    /// Returns what became of data that the host has placed: see [`crate::setup::Placement`].
+    pub fn placement(&self) -> PlacementCounts {
+        match self.zones {
+            // Zones use the handles, not the host.
+            Some(_) => PlacementCounts::default(),
+            None => self.ftl.placement(),
+        }
     }
 
     /// Returns the number of free blocks of each lane: see [`crate::setup::Layout::lanes`].
@@ -297,7 +341,7 @@ impl SimDevice {
         if io.op != Op::Flush && !(aligned && in_range) {
             return Err(Errno::EINVAL);
         }
-        if io.op == Op::Trim && !self.trims {
+        if io.op == Op::Trim && (!self.trims || !self.covers_whole_zones(io)) {
             return Err(Errno::EOPNOTSUPP);
         }
         Ok(())
@@ -432,6 +476,13 @@ impl Device for SimDevice {
             return known;
         }
         known.into_iter().chain(self.nand.next_event()).min()
+    }
+
+    fn zones(&mut self) -> Option<&mut dyn ZonedDevice> {
+        match self.zones {
+            Some(_) => Some(self),
+            None => None,
+        }
     }
 
     fn quiet_until(&self) -> Nanos {

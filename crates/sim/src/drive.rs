@@ -1,8 +1,10 @@
-use flashscope_block::{Bytes, Completion, Device, DeviceInfo, Flash, Io, Nanos};
+use flashscope_block::{Bytes, Completion, Device, DeviceInfo, Flash, Io, Nanos, ZonedDevice};
 
 use crate::budget::{Budget, Reservation};
 use crate::counters::Counters;
 use crate::device::SimDevice;
+use crate::energy::EnergyUse;
+use crate::ftl::PlacementCounts;
 use crate::raid::Raid0;
 use crate::setup::{Profile, ProfileError};
 
@@ -72,6 +74,21 @@ impl Drive {
         let counters = self.members().iter().map(SimDevice::counters);
         counters.fold(Counters::default(), |sum, drive| sum.plus(&drive))
     }
+
+    /// Returns the energy for the commands of `counted`, in `took`, in which `requests` requests were
+    /// answered; `None` unless the profile states the power of the drive.
+    pub fn energy(&self, counted: &Counters, requests: u64, took: Nanos) -> Option<EnergyUse> {
+        let members = self.members();
+        let power = members[0].power()?;
+        let drives = u32::try_from(members.len()).expect("at most 256");
+        Some(EnergyUse::new(power, counted, requests, took, drives))
+    }
+
+    /// Returns the sum over all drives of what became of data that the host has placed.
+    pub fn placement(&self) -> PlacementCounts {
+        let counts = self.members().iter().map(SimDevice::placement);
+        counts.reduce(|sum, drive| sum.plus(&drive)).unwrap_or_default()
+    }
 }
 
 impl Device for Drive {
@@ -138,6 +155,13 @@ impl Device for Drive {
         match self {
             Drive::One(drive) => drive.is_volatile(offset, len),
             Drive::Raid0(array, _) => array.is_volatile(offset, len),
+        }
+    }
+
+    fn zones(&mut self) -> Option<&mut dyn ZonedDevice> {
+        match self {
+            Drive::One(drive) => drive.zones(),
+            Drive::Raid0(..) => None,
         }
     }
 

@@ -79,9 +79,8 @@ pub(crate) fn tree<T>(count: impl Into<u64>) -> Size {
 
 /// Returns the footprint of a drive of this layout whose interface needs `interface`.
 pub(crate) fn of(layout: &Layout, interface: Size) -> Footprint {
-    let slc = layout.slc_blocks_per_lane > 0;
     let parts = [
-        Array::footprint(&layout.parts(), slc),
+        Array::footprint(&layout.parts()),
         (layout.ftl.footprint)(layout),
         cache::footprint(layout),
         interface,

@@ -16,6 +16,9 @@ pub(crate) struct Costs {
     pub(crate) request: Nanos,
     /// The transfer of 1024 bytes of data in either direction.
     pub(crate) per_kib: Nanos,
+    /// The time for which a core works on a command, and the number of cores.
+    pub(crate) command: Nanos,
+    pub(crate) cores: u32,
 }
 
 impl Costs {
@@ -141,6 +144,10 @@ pub(crate) struct Interface {
     costs: Costs,
     in_free: Nanos,
     out_free: Nanos,
+    /// The times at which the cores are free; empty if commands take them no time.
+    cores_free: Vec<Nanos>,
+    /// The time at which a core is done with the last command; 0 without cores.
+    processed: Nanos,
     /// The requests in flight by number, except for `lone`. Memory and time therefore grow with the
     /// requests in flight, not with the queue depth.
     requests: Vec<Pending>,
@@ -156,18 +163,22 @@ pub(crate) struct Interface {
 
 impl Interface {
     /// Returns the memory of an interface with at most `queue_depth` requests in flight.
-    pub(crate) fn footprint(queue_depth: u32) -> Size {
+    pub(crate) fn footprint(queue_depth: u32, cores: u32) -> Size {
         // Requests beyond the queue depth are answered as well, with an error.
         grown::<Pending>(queue_depth)
+            + grown::<Nanos>(cores)
             + grown::<u32>(queue_depth) * 2
             + grown::<Reverse<Place>>(queue_depth) * 3
     }
 
-    pub(crate) const fn new(costs: Costs) -> Self {
+    pub(crate) fn new(costs: Costs) -> Self {
+        let cores = if costs.command > Nanos(0) { costs.cores as usize } else { 0 };
         Interface {
             costs,
             in_free: Nanos(0),
             out_free: Nanos(0),
+            cores_free: vec![Nanos(0); cores],
+            processed: Nanos(0),
             requests: Vec::new(),
             free_numbers: Vec::new(),
             acknowledged: BinaryHeap::new(),
@@ -206,7 +217,21 @@ impl Interface {
     /// controller has the command.
     pub(crate) fn receive_command(&mut self, at: Nanos) -> Nanos {
         self.in_free = later(at.max(self.in_free), self.costs.request);
-        self.in_free
+        if self.cores_free.is_empty() {
+            return self.in_free;
+        }
+        self.process()
+    }
+
+    /// Lets the core that is free first work on the command that came last. Returns the time at which it is done.
+    #[cold]
+    fn process(&mut self) -> Nanos {
+        let (arrived, command) = (self.in_free, self.costs.command);
+        if let Some(core) = self.cores_free.iter_mut().min() {
+            *core = later(arrived.max(*core), command);
+            self.processed = *core;
+        }
+        self.processed
     }
 
     /// Receives the next `len` bytes of the request whose command came last. Returns the time at
@@ -214,10 +239,10 @@ impl Interface {
     #[inline]
     pub(crate) fn receive_data(&mut self, len: Bytes) -> Nanos {
         if self.costs.per_kib == Nanos(0) {
-            return self.in_free;
+            return self.in_free.max(self.processed);
         }
         self.in_free = later(self.in_free, self.costs.transfer(len));
-        self.in_free
+        self.in_free.max(self.processed)
     }
 
     /// Answers a request that has no data to send, when it is ready.

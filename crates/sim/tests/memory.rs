@@ -202,6 +202,7 @@ fn every_option_takes_the_memory_it_states() {
         "interleaving=die",
         "flash.two_plane_commands=true",
         "cleaning.frontiers=host-and-cleaning",
+        "placement.handles=16&over_provisioning=0.5",
         "cache.read_ahead=512",
         "interface.queue_depth=4096",
         "background_cleaning=true",

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use flashscope_block::{Device, Errno, Nanos, Op};
+use flashscope_block::{Bytes, Device, Errno, Nanos, Op};
 use flashscope_document::{
-    Cleaning, LatencyNs, SIMULATION_VERSION, SimulationStatus, SimulationWarmUp,
+    Cleaning, Correction, EnergyStatistics, LatencyNs, SIMULATION_VERSION, SimulationStatus,
+    SimulationWarmUp,
 };
 use flashscope_measure::{FailedIo, Load, Measurement, Outcome, RunEnd, STEADY};
 use flashscope_sim::nand::ByCause;
 use flashscope_sim::observe::Findings;
-use flashscope_sim::{Counters, Drive};
+use flashscope_sim::{Counters, Drive, EnergyUse};
 use flashscope_workload::state::Fill;
 
 use super::Simulation;
+use super::reading::Reading;
 
 /// Describes a failed IO: the error and the offset.
 pub(crate) fn failure(FailedIo { errno, offset, .. }: FailedIo) -> String {
@@ -27,11 +29,12 @@ pub(crate) fn failure(FailedIo { errno, offset, .. }: FailedIo) -> String {
 pub(crate) fn document(
     drive: &Drive,
     load: &Load,
-    outcome: &Outcome<Counters>,
-    measured: &Measurement<Counters>,
+    outcome: &Outcome<Reading>,
+    measured: &Measurement<Reading>,
     observations: Findings,
 ) -> Simulation {
-    let counted = measured.after.since(&measured.before);
+    let reading = measured.after.since(&measured.before);
+    let counted = reading.counters;
     let latencies = &measured.latencies;
     let ios = latencies.all().count();
     let bytes = |op: Op| measured.bytes[usize::from(op.code())];
@@ -43,9 +46,12 @@ pub(crate) fn document(
         RunEnd::Interrupted => (SimulationStatus::Interrupted, None),
         RunEnd::Failed { first, .. } => (SimulationStatus::Failed, Some(failure(first))),
     };
-    let data_pages = drive.members()[0].nand().geometry().data_pages();
+    let geometry = *drive.members()[0].nand().geometry();
+    let data_pages = geometry.data_pages();
+    let block = Bytes(u64::from(geometry.pages_per_block) * geometry.page_size.0);
     Simulation {
         schema_version: SIMULATION_VERSION,
+        conclusions: Vec::new(),
         drive: drive.info().clone(),
         workload: String::new(),
         seed: load.seed,
@@ -69,8 +75,17 @@ pub(crate) fn document(
         erases: by_cause(&counted.flash.erases),
         events: named(counted.flash.events.entries()),
         write_amplification: counted.write_amplification(),
+        host_pages_moved: Some(counted.host_pages_moved).filter(|pages| *pages > 0),
+        total_write_amplification: counted.total_write_amplification(),
         equivalent_throughput: counted.equivalent_throughput(data_pages),
         cleaning: cleaning(&counted, data_pages),
+        tenants: Vec::new(),
+        fairness: None,
+        placement: reading.placement(block),
+        correction: correction(&counted),
+        energy: drive
+            .energy(&counted, ios, measured.took)
+            .map(|used| energy(&used, ios, measured.took)),
         latency_ns: LatencyNs::of(latencies.all()),
         read_latency_ns: of(Op::Read),
         write_latency_ns: of(Op::Write),
@@ -83,7 +98,7 @@ pub(crate) fn document(
     }
 }
 
-fn warm_up(outcome: &Outcome<Counters>) -> SimulationWarmUp {
+fn warm_up(outcome: &Outcome<Reading>) -> SimulationWarmUp {
     let done = &outcome.warm_up;
     SimulationWarmUp {
         ios: done.ios,
@@ -92,6 +107,28 @@ fn warm_up(outcome: &Outcome<Counters>) -> SimulationWarmUp {
         steady: done.steady,
         criterion: done.steady.map(|_| STEADY.to_string()),
     }
+}
+
+fn energy(used: &EnergyUse, ios: u64, took: Nanos) -> EnergyStatistics {
+    let joules = used.total();
+    #[allow(clippy::cast_precision_loss)] // exact up to 2^53 IOs
+    let count = ios as f64;
+    EnergyStatistics {
+        joules,
+        joules_per_io: (ios > 0).then_some(joules / count),
+        mean_watts: (took > Nanos(0)).then(|| joules / took.as_secs_f64()),
+        parts: used.parts().into_iter().map(|(name, joules)| (name.into(), joules)).collect(),
+    }
+}
+
+/// Returns the correction of bit errors, if a read needed any beyond its first attempt.
+fn correction(counted: &Counters) -> Option<Correction> {
+    let flash = &counted.flash;
+    (flash.read_retries > 0 || flash.failed_reads > 0).then_some(Correction {
+        retries: flash.read_retries,
+        uncorrectable_reads: flash.failed_reads,
+        pages_refreshed: flash.programs.wear,
+    })
 }
 
 fn by_cause(commands: &ByCause) -> BTreeMap<String, u64> {

@@ -50,6 +50,12 @@ pub enum Error {
         /// The number that the drive accepts.
         accepted: u32,
     },
+    /// A steady fill of a drive that does not map pages.
+    #[error(
+        "--fill steady: the drive's FTL does not map pages, so no order of writes is known that leads to \
+         its steady state: choose --fill random and --warmup steady"
+    )]
+    NoSteadyFill,
     /// The queue depth is 0.
     #[error("--queue-depth: give at least 1 IO in flight")]
     NoDepth,
@@ -68,16 +74,44 @@ pub enum Error {
         /// The name that was given.
         name: String,
     },
+    /// The workload of a tenant is invalid, or does not fit its namespace.
+    #[error("--tenant {name}: {error}")]
+    Tenant {
+        /// The name of the tenant.
+        name: String,
+        /// The reason.
+        error: Box<Error>,
+    },
+    /// A uFLIP pattern as the workload of a tenant.
+    #[error(
+        "--tenant {name}: the runs of a uFLIP pattern follow each other: choose an endless workload or a trace"
+    )]
+    TenantRuns {
+        /// The name of the tenant.
+        name: String,
+    },
+    /// Two tenants with the same name.
+    #[error("--tenant: two tenants are named `{name}`: give them different names")]
+    TenantTwice {
+        /// The name.
+        name: String,
+    },
+    /// Too many tenants.
+    #[error("--tenant: a drive has at most {most} tenants")]
+    Tenants {
+        /// The largest number.
+        most: usize,
+    },
     /// The simulation was stopped before it had measured anything.
     #[error("interrupted before anything was measured")]
     Interrupted,
     /// The drive failed an IO before anything was measured.
-    #[error("{failure} before anything was measured{}", .end_of_life.as_deref().unwrap_or_default())]
+    #[error("{failure} before anything was measured{}", .reason.as_deref().unwrap_or_default())]
     Failed {
         /// The error and the offset.
         failure: String,
-        /// The reason, if the drive is worn out.
-        end_of_life: Option<String>,
+        /// The reason, if the drive is worn out or has zones.
+        reason: Option<String>,
     },
     /// The workload ended during its warm-up.
     #[error("the workload ended in its warm-up, after {ios} IOs: nothing is left to measure")]

@@ -6,10 +6,12 @@ mod document;
 mod error;
 mod hooks;
 mod load;
+mod reading;
 mod request;
 mod resources;
 mod simulator;
 pub mod sweep;
+mod tenants;
 pub mod what_if;
 
 pub use error::Error;
@@ -18,8 +20,9 @@ use flashscope_sim::observe::Findings;
 pub use hooks::Hooks;
 pub use request::{SimulationRequest, Work, drive, profile_name};
 pub use resources::Resources;
-pub use simulator::{SimulationResult, Simulator};
+pub use simulator::{SimulationResult, Simulator, initial_contents};
 use std::sync::atomic::AtomicBool;
+pub use tenants::{Tenant, TenantError, run_alone};
 
 /// The document of a simulation.
 pub type Simulation = flashscope_document::Simulation<Findings>;
@@ -56,7 +59,11 @@ pub(crate) fn simulate_within(
     stop: &AtomicBool,
     hooks: &mut dyn Hooks,
 ) -> Result<SimulationResult, Error> {
-    Simulator::open(request, memory, stop, hooks)?.run(stop, hooks)
+    let mut result = Simulator::open(request, memory, stop, hooks)?.run(stop, hooks)?;
+    if request.work.alone {
+        run_alone(request, memory, stop, hooks, &mut result.simulation)?;
+    }
+    Ok(result)
 }
 
 #[cfg(test)]

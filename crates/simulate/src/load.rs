@@ -4,16 +4,18 @@ use flashscope_block::Nanos;
 use flashscope_measure::{Length, Load, MOST_IOS, WarmUp};
 use flashscope_trace::Survey;
 use flashscope_workload::pattern::Reference;
+use flashscope_workload::state::InitialContents;
 use flashscope_workload::synthetic::{Ios, Workload};
 
 use super::{Error, Work};
 
 /// The number of IOs of an endless workload to measure, unless the request sets the number.
-const DEFAULT_IOS: u64 = 1_000_000;
+pub(crate) const DEFAULT_IOS: u64 = 1_000_000;
 
 /// Returns the load for a drive that accepts `device_depth` IOs at once.
 pub(crate) fn load(
     work: &Work,
+    fill: InitialContents,
     workload: &Workload,
     survey: Option<&Survey>,
     device_depth: u32,
@@ -25,7 +27,7 @@ pub(crate) fn load(
         (other, _) => other,
     };
     Ok(Load {
-        fill: work.fill,
+        fill,
         warm_up,
         queue_depth: queue_depth(work, workload, device_depth)?,
         length: length(work, endless, survey)?,
@@ -54,7 +56,7 @@ fn queue_depth(work: &Work, workload: &Workload, device_depth: u32) -> Result<u3
     }
 }
 
-fn length(work: &Work, endless: bool, survey: Option<&Survey>) -> Result<Length, Error> {
+pub(crate) fn length(work: &Work, endless: bool, survey: Option<&Survey>) -> Result<Length, Error> {
     match (work.ios, work.duration, survey) {
         (Some(_), Some(_), _) => Err(Error::TwoLengths),
         (Some(ios @ 1..=MOST_IOS), ..) => Ok(Length::Ios(ios)),

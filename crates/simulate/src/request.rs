@@ -2,10 +2,11 @@ use flashscope_block::Nanos;
 use flashscope_measure::WarmUp;
 use flashscope_sim::Drive;
 use flashscope_sim::budget::Budget;
+use flashscope_sim::host::Arbitration;
 use flashscope_workload::state::Fill;
 use serde::{Deserialize, Serialize};
 
-use super::Error;
+use super::{Error, Tenant};
 
 /// A request for a simulation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,6 +53,16 @@ pub struct Work {
     pub seed: u64,
     /// The names of observers that record details of the drive during the measurement.
     pub observe: Vec<String>,
+    /// The tenants of the drive, which run at once in namespaces of their own. The workload above is not used if there are
+    /// any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<Tenant>,
+    /// The choice of the tenant whose command is next.
+    #[serde(skip_serializing_if = "is_default")]
+    pub arbitration: Arbitration,
+    /// True to run each tenant alone as well, to learn how much the others slow it down.
+    #[serde(skip_serializing_if = "is_true")]
+    pub alone: bool,
     /// True to enable all observers and the latency heat map, which the web pages of a simulation show.
     pub pictures: bool,
 }
@@ -66,10 +77,22 @@ impl Default for Work {
             duration: None,
             queue_depth: None,
             seed: 1,
+            tenants: Vec::new(),
+            arbitration: Arbitration::default(),
+            alone: true,
             observe: Vec::new(),
             pictures: false,
         }
     }
+}
+
+fn is_default(arbitration: &Arbitration) -> bool {
+    *arbitration == Arbitration::default()
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+fn is_true(flag: &bool) -> bool {
+    *flag
 }
 
 /// Returns the profile name of the simulated drive `name`, which may start with `sim:`.

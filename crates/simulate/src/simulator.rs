@@ -1,38 +1,45 @@
 use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 
-use flashscope_block::{Device, Io, Nanos, Op};
+use flashscope_block::{Device, Io, Nanos, Op, ZoneLimits};
 use flashscope_document::LatencyHeatMap;
-use flashscope_measure::{Gauge, IoCallback, Load, Outcome, Phase, RunEnd, Session, Step, Unit};
+use flashscope_measure::{IoCallback, Load, Outcome, Phase, RunEnd, Session, Step, Unit};
 use flashscope_sim::budget::Budget;
 use flashscope_sim::observe::{self, Findings, Glances, Watch};
-use flashscope_sim::{Counters, Drive, SimDevice};
+use flashscope_sim::{Drive, SimDevice};
 use flashscope_stats::HeatMap;
 use flashscope_trace::{Passes, Survey};
 use flashscope_workload::playback::Playback;
-use flashscope_workload::state::Fill;
+use flashscope_workload::state::{Fill, InitialContents};
+use flashscope_workload::steady_fill::SpareSpace;
 use flashscope_workload::synthetic::{Ios, Target};
 
 use super::document::{document, failure};
 use super::load::load;
+use super::reading::{GAUGE, Reading};
+use super::tenants::{self, Tenants};
 use super::{Error, Hooks, Simulation, SimulationRequest, Work, request};
 
 /// The most time steps of the latency heat map.
 const HEAT_MAP_STRETCHES: usize = 256;
 
-/// The measure that must become steady: write amplification.
-const GAUGE: Gauge<Drive, Counters> =
-    Gauge { read: Drive::counters, metric: |from, to| to.since(from).write_amplification() };
-
 /// A simulation that is ready to run: the request is valid.
 pub struct Simulator {
     name: String,
     drive: Drive,
-    ios: Ios,
+    workload: Workload,
     load: Load,
     fill: Fill,
     watch: Watch,
     pictures: bool,
+}
+
+/// The IOs of a simulation.
+enum Workload {
+    /// Of one workload.
+    One(Ios),
+    /// Of the workloads of several tenants.
+    Tenants(Tenants),
 }
 
 /// The result of a simulation.
@@ -40,8 +47,8 @@ pub struct Simulator {
 pub struct SimulationResult {
     /// The document; its wall time is left at 0.
     pub simulation: Simulation,
-    /// A note for the user if the drive is worn out.
-    pub end_of_life: Option<String>,
+    /// A note for the user on the reason of a failed IO: the drive is worn out, or has zones.
+    pub reason: Option<String>,
 }
 
 impl Simulator {
@@ -69,6 +76,9 @@ impl Simulator {
         stop: &AtomicBool,
         hooks: &mut dyn Hooks,
     ) -> Result<Simulator, Error> {
+        if !work.tenants.is_empty() {
+            return Simulator::with_tenants(drive, work, None, stop, hooks);
+        }
         let info = drive.info();
         let target = Target {
             capacity: info.capacity,
@@ -82,10 +92,29 @@ impl Simulator {
             Ios::Trace(playback) => Some(survey(playback, stop, hooks)?),
             _ => None,
         };
-        let load = load(work, &workload, survey.as_ref(), device_depth)?;
+        let contents = initial_contents(&drive, work.fill)?;
+        let load = load(work, contents, &workload, survey.as_ref(), device_depth)?;
         let watch = watch(work, &mut drive)?;
         let (name, fill, pictures) = (work.workload.clone(), work.fill, work.pictures);
-        Ok(Simulator { name, drive, ios: workload.ios, load, fill, watch, pictures })
+        let workload = Workload::One(workload.ios);
+        Ok(Simulator { name, drive, workload, load, fill, watch, pictures })
+    }
+
+    /// Does the same as [`Simulator::on`] for the tenants of `work`, of which only tenant `only` runs, if there is one.
+    pub(crate) fn with_tenants(
+        mut drive: Drive,
+        work: &Work,
+        only: Option<usize>,
+        stop: &AtomicBool,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Simulator, Error> {
+        let tenants = Tenants::open(work, &drive, only, stop, hooks)?;
+        let load = tenants.load(work, initial_contents(&drive, work.fill)?)?;
+        let watch = watch(work, &mut drive)?;
+        let names: Vec<String> = work.tenants.iter().map(ToString::to_string).collect();
+        let (name, workload) = (names.join(" "), Workload::Tenants(tenants));
+        let (fill, pictures) = (work.fill, work.pictures);
+        Ok(Simulator { name, drive, workload, load, fill, watch, pictures })
     }
 
     /// Returns the drive, for inspection.
@@ -101,35 +130,63 @@ impl Simulator {
     /// # Errors
     /// If nothing was measured, or a trace cannot be read again.
     pub fn run(self, stop: &AtomicBool, hooks: &mut dyn Hooks) -> Result<SimulationResult, Error> {
-        let Simulator { name, mut drive, ios, load, fill, watch, pictures } = self;
+        let Simulator { name, mut drive, workload, load, fill, watch, pictures } = self;
         let glances = drive.only().map(|device| Glances::new(device.observer_switch()));
         let heat_map = pictures.then(|| HeatMap::new(3, HEAT_MAP_STRETCHES));
         let counts = pictures || hooks.wants_each();
         let callbacks = RefCell::new(Callbacks { hooks, glances, heat_map });
-        let session = Session {
-            device: &mut drive,
-            load,
-            gauge: GAUGE,
-            stop,
-            begin: &mut |phase, now| callbacks.borrow_mut().begin(phase, now),
-            progress: &mut |phase, done, total| callbacks.borrow_mut().progress(phase, done, total),
-        };
+        let begin = &mut |phase, now| callbacks.borrow_mut().begin(phase, now);
+        let progress =
+            &mut |phase, done, total| callbacks.borrow_mut().progress(phase, done, total);
         let mut each =
             |io: &Io, at: Nanos, latency: Nanos| callbacks.borrow_mut().each(io, at, latency);
-        let outcome = play(session, ios, counts.then_some(&mut each as &mut IoCallback<'_>))?;
+        let each = counts.then_some(&mut each as &mut IoCallback<'_>);
+        let (mut drive, outcome, tenants) = match workload {
+            Workload::One(ios) => {
+                let device = &mut drive;
+                let session = Session { device, load, gauge: GAUGE, stop, begin, progress };
+                let outcome = play(session, ios, each)?;
+                (drive, outcome, None)
+            }
+            Workload::Tenants(mut tenants) => {
+                let mut host = tenants.host(drive);
+                let (device, gauge) = (&mut host, tenants::GAUGE);
+                let session = Session { device, load, gauge, stop, begin, progress };
+                let outcome = tenants.play(session, each)?;
+                (host.into_device(), outcome, Some(tenants))
+            }
+        };
         let latency_heat_map = callbacks.into_inner().heat_map.as_ref().map(LatencyHeatMap::of);
-        let end_of_life = end_of_life(&drive);
+        let reason = end_of_life(&drive).or_else(|| rules_of_zones(&mut drive));
         let Some(measured) = &outcome.measured else {
-            return Err(nothing_measured(&outcome, end_of_life));
+            return Err(nothing_measured(&outcome, reason));
         };
         let observations = Findings {
             erases: observe::erases(drive.members()),
             observed: watch.report(measured.began + measured.took),
         };
         let document = document(&drive, &load, &outcome, measured, observations);
-        let simulation = Simulation { workload: name, fill, latency_heat_map, ..document };
-        Ok(SimulationResult { simulation, end_of_life })
+        let tenants = tenants.map(|tenants| tenants.results(measured.took)).unwrap_or_default();
+        let simulation = Simulation { workload: name, fill, latency_heat_map, tenants, ..document };
+        Ok(SimulationResult { simulation, reason })
     }
+}
+
+/// Returns the initial contents of an empty drive for a fill.
+///
+/// # Errors
+/// [`Error::NoSteadyFill`] for a steady fill if the FTL does not map pages.
+pub fn initial_contents(drive: &Drive, fill: Fill) -> Result<InitialContents, Error> {
+    Ok(match fill {
+        Fill::None => InitialContents::None,
+        Fill::Sequential => InitialContents::Sequential,
+        Fill::Random => InitialContents::Random,
+        Fill::Steady => {
+            let member = drive.members().first().ok_or(Error::NoSteadyFill)?;
+            let share = member.spare_share().ok_or(Error::NoSteadyFill)?;
+            InitialContents::Steady(SpareSpace { page: member.page_size(), share })
+        }
+    })
 }
 
 /// Fans simulation events out to hooks, observers and the heat map.
@@ -177,10 +234,10 @@ const fn heat_map_kind(op: Op) -> usize {
 }
 
 fn play(
-    session: Session<'_, Drive, Counters>,
+    session: Session<'_, Drive, Reading>,
     ios: Ios,
     each: Option<&mut IoCallback<'_>>,
-) -> Result<Outcome<Counters>, Error> {
+) -> Result<Outcome<Reading>, Error> {
     Ok(match ios {
         Ios::Endless(generator) => session.run_with_callback([vec![*generator]], each),
         Ios::Application(application) => session.run_with_callback([vec![*application]], each),
@@ -198,7 +255,11 @@ fn play(
 }
 
 /// Reads a trace once, to learn its length and the space that it needs.
-fn survey(playback: &Playback, stop: &AtomicBool, hooks: &mut dyn Hooks) -> Result<Survey, Error> {
+pub(crate) fn survey(
+    playback: &Playback,
+    stop: &AtomicBool,
+    hooks: &mut dyn Hooks,
+) -> Result<Survey, Error> {
     let survey = flashscope_trace::survey(playback, stop, |read| {
         hooks.show(&Step::of("reading the trace", read.done(), read.total(), Unit::Bytes));
     })?;
@@ -240,10 +301,21 @@ fn end_of_life(device: &Drive) -> Option<String> {
     })
 }
 
-fn nothing_measured(outcome: &Outcome<Counters>, end_of_life: Option<String>) -> Error {
+/// Returns a note for the user if the drive has zones, whose rules a failed IO probably broke.
+fn rules_of_zones(device: &mut Drive) -> Option<String> {
+    let ZoneLimits { zones, size, active, .. } = device.zones()?.limits();
+    Some(format!(
+        ", probably because the drive has zones ({zones} of {size}, {active} of them active at a time): writes to a zone follow \
+         each other from its start, and trims cover whole zones; \
+         `--workload log-structured?segment={}` writes so",
+        size.0
+    ))
+}
+
+fn nothing_measured(outcome: &Outcome<Reading>, reason: Option<String>) -> Error {
     match outcome.ended {
         RunEnd::Interrupted => Error::Interrupted,
-        RunEnd::Failed { first, .. } => Error::Failed { failure: failure(first), end_of_life },
+        RunEnd::Failed { first, .. } => Error::Failed { failure: failure(first), reason },
         RunEnd::Complete => Error::NothingLeft { ios: outcome.warm_up.ios },
     }
 }

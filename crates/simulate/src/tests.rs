@@ -4,6 +4,7 @@ use flashscope_block::{Io, Nanos, Op};
 use flashscope_document::SimulationStatus;
 use flashscope_measure::{Phase, Progress, Step, WarmUp};
 use flashscope_sim::{Drive, Profile};
+use flashscope_workload::state::Fill;
 
 use super::*;
 
@@ -41,6 +42,36 @@ fn a_drive_that_keeps_buckets_and_regions_of_a_cache_apart_moves_fewer_pages() {
         done.simulation.write_amplification.unwrap()
     });
     assert!(apart < 0.9 * mixed, "{apart} and {mixed}");
+}
+
+/// The fields that turn [`SMALL`] into a drive whose zones are a block.
+const ZONED: &str =
+    "&zones.blocks=1&persistence.map=nv-ram&background_cleaning=false&interface.logical_block=4KiB";
+
+// On the same flash, with as much live data: a zoned drive leaves all moves to the host, and together they move less.
+#[test]
+fn zones_leave_all_write_amplification_to_the_host() {
+    let [zoned, usual] = [ZONED, "&background_cleaning=false"].map(|fields| {
+        let workload = "log-structured?segment=256KiB&live=0.7".into();
+        let work = Work { workload, ios: Some(60_000), ..Work::default() };
+        simulate(&request(&format!("{SMALL}{fields}"), work), &false.into(), &mut ()).unwrap()
+    });
+    let (zoned, usual) = (zoned.simulation, usual.simulation);
+    assert_eq!(zoned.write_amplification, Some(1.0));
+    let new = zoned.host_pages_written - zoned.host_pages_moved.unwrap();
+    #[allow(clippy::cast_precision_loss, reason = "a few pages")]
+    let of_host = zoned.host_pages_written as f64 / new as f64;
+    assert!(of_host > 1.5 && zoned.total_write_amplification == Some(of_host), "{of_host}");
+    assert!(usual.write_amplification.unwrap() > 1.0);
+    assert!(usual.total_write_amplification.unwrap() > of_host);
+}
+
+#[test]
+fn a_workload_that_breaks_the_rules_of_zones_is_told_them() {
+    let work = Work { ios: Some(100), ..Work::default() };
+    let error = simulate(&request(&format!("{SMALL}{ZONED}"), work), &false.into(), &mut ());
+    let error = error.map(|_| ()).expect_err("it writes anywhere").to_string();
+    assert!(error.contains("EIO") && error.contains("log-structured?segment=262144"), "{error}");
 }
 
 #[test]
@@ -153,4 +184,52 @@ fn invalid_requests_differ_from_failures() {
         &mut (),
     );
     assert!(matches!(bast, Err(Error::Failed { .. })), "{:?}", bast.err());
+}
+
+/// Returns the write amplification of each quarter of the capacity after a fill, and of the long run.
+fn after_fill(drive: &str, fill: Fill) -> (Vec<f64>, f64) {
+    let window = |warm_up, ios, fill| {
+        let work = Work { fill, warm_up: Some(warm_up), ios: Some(ios), ..Work::default() };
+        let done = simulate(&request(drive, work), &false.into(), &mut ()).unwrap().simulation;
+        (done.write_amplification.unwrap(), done.drive.capacity.0 / 4096)
+    };
+    let (_, pages) = window(WarmUp::None, 1, Fill::None);
+    let quarter = |nth| window(WarmUp::Ios(nth * pages / 4), pages / 4, fill).0;
+    let long = window(WarmUp::Ios(8 * pages), 4 * pages, Fill::Random).0;
+    ((0..4).map(quarter).collect(), long)
+}
+
+// Two ways to the same state: a pass of at most 1.2 times the flash, and eight times the capacity at random.
+#[test]
+fn a_steady_fill_has_the_write_amplification_of_the_long_run_from_the_first_write_on() {
+    let mut off = 0.0_f64;
+    for change in [
+        "over_provisioning=0.05&cleaning.policy=greedy",
+        "over_provisioning=0.15&cleaning.policy=fifo",
+        "over_provisioning=0.3&cleaning.policy=d-choices",
+        "over_provisioning=0.1&cleaning.policy=cost-benefit&flash.packages=3",
+        "over_provisioning=0.2&cleaning.policy=windowed-greedy&flash.pages_per_block=24",
+        "over_provisioning=0.12&cleaning.frontiers=host-and-cleaning",
+        "over_provisioning=0.12&persistence.map=nv-ram&ftl=dftl&map_cache.size=8KiB",
+    ] {
+        let drive = format!(
+            "sim:agrawal-2008?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&\
+             flash.blocks_per_plane=512&cleaning.free_threshold=0.006&timed=false&\
+             background_cleaning=false&{change}"
+        );
+        let (quarters, long) = after_fill(&drive, Fill::Steady);
+        println!("{change}: {quarters:.3?} for {long:.3}");
+        for found in &quarters {
+            assert!((found / long - 1.0).abs() < 0.04, "{change}: {quarters:?} for {long}");
+        }
+        off = off.max((after_fill(&drive, Fill::Random).0[0] / long - 1.0).abs());
+    }
+    assert!(off > 0.3, "a random fill is no steadier: {off}");
+}
+
+#[test]
+fn steady_fills_are_refused_where_pages_are_not_mapped() {
+    let work = Work { fill: Fill::Steady, ios: Some(1), ..Work::default() };
+    let failed = simulate(&request("sim:flashsim-2009?ftl=fast", work), &false.into(), &mut ());
+    assert!(failed.err().unwrap().to_string().starts_with("--fill steady: "));
 }

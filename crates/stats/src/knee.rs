@@ -18,6 +18,13 @@ const PARAMETERS: f64 = 3.0;
 /// The minimum number of costs that can show a knee.
 const FEWEST: usize = 3;
 
+/// The minimum number of costs up to a knee that can show an earlier one: more than a curve has
+/// parameters, because a rise may have a few steps.
+const FEWEST_OF_TWO_RISES: usize = 5;
+
+/// The minimum number of costs between two rises.
+const PLATEAU: usize = 2;
+
 /// The knee of a curve, by positions in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knee {
@@ -40,7 +47,34 @@ pub struct Knee {
 /// do not count. The function tries every pair of positions as the ends of the rise, and compares
 /// the best curve with a constant cost by the likelihood ratio. It takes O(n³) time for n costs,
 /// which are a few dozen at most.
-pub fn knee(costs: &[Estimate]) -> Option<Knee> {
+///
+/// A curve may rise twice. Beside a high second rise, the first one counts as scatter of the low
+/// level. Costs of at most `cheap` are low in any case. If a cost up to the knee is higher beyond its
+/// interval, the function looks for an earlier knee among the costs up to there. It counts if at least
+/// two costs follow it: a single one belongs to the later rise.
+pub fn knee(costs: &[Estimate], cheap: f64) -> Option<Knee> {
+    let mut knee = one_rise(costs)?;
+    loop {
+        let low_level = &costs[..=knee.at];
+        if low_level.len() < FEWEST_OF_TWO_RISES
+            || low_level.iter().all(|cost| least(cost) <= cheap)
+        {
+            return Some(knee);
+        }
+        match one_rise(low_level).filter(|earlier| earlier.at + PLATEAU <= knee.at) {
+            Some(earlier) => knee = earlier,
+            None => return Some(knee),
+        }
+    }
+}
+
+/// Returns the lower end of the interval of a cost.
+fn least(cost: &Estimate) -> f64 {
+    cost.low.unwrap_or(cost.value)
+}
+
+/// Finds the knee of a curve that rises once.
+fn one_rise(costs: &[Estimate]) -> Option<Knee> {
     if costs.len() < FEWEST || costs.iter().any(|cost| cost.value <= 0.0) {
         return None;
     }
@@ -158,12 +192,15 @@ mod tests {
 
     const SEEDS: u64 = 1000;
 
+    /// Twice the cost of sequential writes, which is 1.
+    const CHEAP: f64 = 2.0;
+
     fn certain(costs: &[f64]) -> Vec<Estimate> {
         costs.iter().map(|cost| Estimate::symmetric(*cost, Some(0.02 * cost))).collect()
     }
 
     fn at(costs: &[f64]) -> Option<usize> {
-        knee(&certain(costs)).map(|knee| knee.at)
+        knee(&certain(costs), CHEAP).map(|knee| knee.at)
     }
 
     // Costs relative to sequential writes, after Table 3 and Figure 8 of uFLIP. Each curve has the
@@ -193,6 +230,43 @@ mod tests {
         // 150 times.
         let dthx = [19.0, 20.0, 20.0, 20.0, 20.0, 150.0, 150.0, 150.0];
         assert_eq!(at(&dthx), Some(4));
+    }
+
+    // The simulated Samsung drive has four log blocks: two steps, the second six times as high.
+    #[test]
+    fn the_first_of_two_rises_counts() {
+        let samsung =
+            [0.65, 0.72, 0.75, 5.71, 3.96, 12.82, 22.68, 34.38, 20.77].map(|ms| ms / 0.65);
+        assert_eq!(at(&samsung), Some(2));
+        assert_eq!(knee(&certain(&samsung), CHEAP).unwrap().last, 2);
+        // Its small areas are written in the buffer, but those up to 16 MiB are cheap as well.
+        let areas =
+            [0.39, 0.39, 0.39, 0.39, 0.55, 0.83, 0.99, 1.05, 1.1, 1.1, 5.5, 11.6, 14.2, 15.5];
+        assert_eq!(at(&areas.map(|ms| ms / 0.65)), Some(9));
+        // A single cost in between belongs to the rise: areas of the simulated Mtron.
+        let mtron = [1.0, 1.0, 1.0, 1.0, 1.0, 2.31, 9.08, 14.4, 17.5, 19.0, 20.0, 20.1, 20.3];
+        assert_eq!(at(&mtron), Some(5));
+        // A gradual rise is one rise: a Kingston DTI writes to 4 partitions at five times the cost.
+        assert_eq!(at(&[1.0, 2.2, 5.0, 45.0, 88.0, 88.0, 88.0, 88.0, 88.0]), Some(2));
+    }
+
+    #[test]
+    fn the_first_of_two_rises_is_found_in_noise() {
+        for (first, second, noise) in [(6.0, 30.0, 0.05), (6.0, 50.0, 0.1), (4.0, 20.0, 0.1)] {
+            let right = (0..SEEDS).filter(|&seed| {
+                let mut errors = Errors::new(seed);
+                let truth = 2 + usize::try_from(seed % 4).unwrap();
+                let cost = |i: usize| match i {
+                    i if i <= truth => 1.0,
+                    i if i <= truth + 2 => first,
+                    _ => second,
+                };
+                let costs: Vec<_> = (0..13).map(|i| errors.noisy(cost(i), noise)).collect();
+                knee(&costs, CHEAP).is_some_and(|found| found.at.abs_diff(truth) <= 1)
+            });
+            let right = right.count();
+            assert!(right >= 950, "{first}, then {second} in noise of {noise}: {right} of 1000");
+        }
     }
 
     /// A source of errors that are normally distributed.
@@ -234,7 +308,7 @@ mod tests {
                     let truth = 1 + usize::try_from(seed % 6).unwrap();
                     let cost = |i: usize| 1.0 + (rise - 1.0) * of(i as f64 - truth as f64);
                     let costs: Vec<_> = (0..13).map(|i| errors.noisy(cost(i), noise)).collect();
-                    let Some(found) = knee(&costs) else { continue };
+                    let Some(found) = knee(&costs, CHEAP) else { continue };
                     right += u32::from(found.at.abs_diff(truth) <= 1);
                     held += u32::from((found.first..=found.last).contains(&truth));
                 }
@@ -251,7 +325,7 @@ mod tests {
             let alarms = (0..SEEDS).filter(|seed| {
                 let mut errors = Errors::new(*seed);
                 let costs: Vec<_> = (0..count).map(|_| errors.noisy(7.0, noise)).collect();
-                knee(&costs).is_some()
+                knee(&costs, CHEAP).is_some()
             });
             let alarms = alarms.count();
             assert!(alarms <= 50, "{alarms} of 1000 for {count} costs in noise of {noise}");

@@ -2,7 +2,7 @@
 //! becomes no request in flight, and waits in no queue. The general path gives the same answers, at
 //! the same times.
 
-use flashscope_block::{Completion, Io, Nanos, Op};
+use flashscope_block::{Completion, Io, MOVED_STREAM, Nanos, Op};
 
 use super::SimDevice;
 use super::groups::Groups;
@@ -11,13 +11,14 @@ use crate::nand::Lpn;
 use crate::observe::Notice;
 use crate::setup::{HostInterface, Layout};
 
-/// Returns true if a drive has a plain lane: it has no buffer, no queues of flash commands and no
+/// Returns true if a drive has a plain lane: it has no buffer, no zones, no queues of flash commands and no
 /// groups, and a logical page is one part of a request.
 pub(super) fn is_in(interface: &HostInterface, layout: &Layout, groups: Option<&Groups>) -> bool {
     let geometry = &layout.geometry;
     let page = u64::from(geometry.logical_page_size);
     let largest = interface.largest_request.0;
     !layout.cache.is_some()
+        && layout.zones.is_none()
         && layout.queues.is_none()
         && groups.is_none()
         && geometry.element_page() <= page
@@ -60,6 +61,7 @@ impl SimDevice {
                 match self.ftl.write_fetched(&mut self.nand, slice, arrived) {
                     Ok(done) => {
                         self.host_pages_written += 1;
+                        self.host_pages_moved += u64::from(io.stream == MOVED_STREAM);
                         self.host_bytes_written += io.len.0;
                         (done.max(command), Ok(()))
                     }

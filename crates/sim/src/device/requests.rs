@@ -1,7 +1,7 @@
 //! The path of a request. The drive splits it into parts and pages, lets the buffer and the FTL
 //! execute them, and answers with the last page.
 
-use flashscope_block::{Bytes, Io, Nanos};
+use flashscope_block::{Bytes, Io, MOVED_STREAM, Nanos};
 
 use super::SimDevice;
 use crate::ftl::{Ftl, Slice};
@@ -48,13 +48,16 @@ impl SimDevice {
 
     pub(super) fn write(&mut self, request: &mut Request) {
         self.unaligned_writes += u64::from(self.page_size.remainder(request.io.offset.0) > 0);
-        self.write_from(request, request.io.offset.0, request.ready);
+        match self.zones {
+            Some(_) => self.write_in_zone(request),
+            None => self.write_from(request, request.io.offset.0, request.ready),
+        }
     }
 
     /// Writes the data from `from` on, part by part. The command of the first part reached the
     /// controller at `arrived`.
     #[inline]
-    fn write_from(&mut self, request: &mut Request, from: u64, arrived: Nanos) {
+    pub(super) fn write_from(&mut self, request: &mut Request, from: u64, arrived: Nanos) {
         let (mut from, mut arrived) = (from, arrived);
         loop {
             let end = self.end_of_part(request.io, from);
@@ -87,7 +90,7 @@ impl SimDevice {
     /// Does the same as [`SimDevice::answer`] for a request that waits for queued flash commands.
     /// With `next`, the request then continues with the part that begins there, and is not answered
     /// yet.
-    fn answer_later(
+    pub(super) fn answer_later(
         &mut self,
         request: &Request,
         first: Nanos,
@@ -123,7 +126,7 @@ impl SimDevice {
 
     /// Lets a request wait until `done`, which may stand for a command that waits in a queue.
     #[inline]
-    fn await_part(&mut self, request: &mut Request, done: Nanos) {
+    pub(super) fn await_part(&mut self, request: &mut Request, done: Nanos) {
         if self.queued && awaited(done).is_some() {
             self.awaited.push(done);
         } else {
@@ -140,7 +143,10 @@ impl SimDevice {
             arrived = self.interface.receive_data(Bytes(end - from));
         }
         while from < end && request.result.is_ok() {
-            let slice = Slice { long, ..self.slice(request.io, from, end) };
+            let mut slice = Slice { long, ..self.slice(request.io, from, end) };
+            if let Some(zones) = &self.zones {
+                slice.stream = zones.stream(slice.lpn);
+            }
             if self.cut_through {
                 arrived = self.interface.receive_data(Bytes(u64::from(slice.len)));
             }
@@ -150,7 +156,9 @@ impl SimDevice {
             };
             match written {
                 Ok(done) => {
-                    self.host_pages_written += self.pages_in(&slice);
+                    let pages = self.pages_in(&slice);
+                    self.host_pages_written += pages;
+                    self.host_pages_moved += u64::from(request.io.stream == MOVED_STREAM) * pages;
                     self.host_bytes_written += u64::from(slice.len);
                     self.await_part(request, done);
                 }
@@ -227,7 +235,8 @@ impl SimDevice {
     #[inline]
     fn refresh(&mut self, at: Nanos) {
         let pages = self.nand.take_refresh();
-        if !pages.is_empty() {
+        // A page of a zone stays in its place: no other place is free for it.
+        if !pages.is_empty() && self.zones.is_none() {
             self.write_anew(&pages, at);
         }
     }
@@ -246,7 +255,8 @@ impl SimDevice {
                 let of_host = u64::from(number) < self.info.capacity.0 / self.page_size.value();
                 if of_host && self.ftl.slot(entry.lpn) == Some(slot) {
                     let len = geometry.logical_page_size;
-                    let (start, stream, long) = (0, 0, false);
+                    let stream = self.ftl.stream_of(&self.nand, page.block);
+                    let (start, long) = (0, false);
                     let slice =
                         Slice { lpn: entry.lpn, start, len, zero: entry.zero, stream, long };
                     // Ignore the error: if space is lacking here, a write of the host fails too and
@@ -260,6 +270,9 @@ impl SimDevice {
 
     /// Trims the logical pages that lie in the range as a whole.
     pub(super) fn trim(&mut self, request: &mut Request) {
+        if self.zones.is_some() {
+            return self.reset_zones(request);
+        }
         let page_size = self.page_size.value();
         let whole = request.io.offset.0.div_ceil(page_size)..request.io.end().0 / page_size;
         for lpn in whole {

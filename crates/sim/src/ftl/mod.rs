@@ -12,10 +12,13 @@ mod n_k;
 mod page_map;
 mod superblock;
 
+use std::ops::Range;
+
 use flashscope_block::{Errno, Nanos, StreamId};
 
+pub use self::page_map::{HandleCounts, PlacementCounts};
 use crate::footprint::Size;
-use crate::nand::{Array, Fault, Illegal, Lpn, Page, Slot};
+use crate::nand::{Array, BlockId, Fault, Illegal, Lpn, Page, Slot};
 use crate::setup::{Layout, Profile, ProfileError};
 
 /// The part of a request that falls on one logical page. If several logical pages fit on a flash
@@ -132,6 +135,33 @@ pub trait Ftl {
 
     /// Returns the slot with the newest copy of a logical page, if there is one.
     fn slot(&self, lpn: Lpn) -> Option<Slot>;
+
+    /// Returns a stream that a drive places as it has placed the data of `block`.
+    fn stream_of(&self, _nand: &Array, _block: BlockId) -> StreamId {
+        0
+    }
+
+    /// Returns what became of data that the host has placed; no handles without placement.
+    fn placement(&self) -> PlacementCounts {
+        PlacementCounts::default()
+    }
+
+    /// Closes the open blocks of a placement handle, whether they are full or not.
+    fn end_handle(&mut self, _nand: &mut Array, _handle: StreamId) {}
+
+    /// Discards the data of `pages`, and erases the full blocks that then hold no data. Returns the time at which the erases
+    /// are done.
+    ///
+    /// # Errors
+    /// Returns `EOPNOTSUPP` unless the FTL maps pages in memory that survives power cuts, or an error of [`Ftl::write`].
+    fn reclaim(
+        &mut self,
+        _nand: &mut Array,
+        _pages: Range<u32>,
+        _at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        Err(Errno::EOPNOTSUPP)
+    }
 
     /// Returns the drive's health.
     fn health(&self) -> Health;
@@ -368,6 +398,23 @@ macro_rules! registry {
             }
             fn slot(&self, lpn: Lpn) -> Option<Slot> {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.slot(lpn),)+ }
+            }
+            fn stream_of(&self, nand: &Array, block: BlockId) -> StreamId {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.stream_of(nand, block),)+ }
+            }
+            fn placement(&self) -> PlacementCounts {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.placement(),)+ }
+            }
+            fn end_handle(&mut self, nand: &mut Array, handle: StreamId) {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.end_handle(nand, handle),)+ }
+            }
+            fn reclaim(
+                &mut self,
+                nand: &mut Array,
+                pages: Range<u32>,
+                at: Nanos,
+            ) -> Result<Nanos, Errno> {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.reclaim(nand, pages, at),)+ }
             }
             fn health(&self) -> Health {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.health(),)+ }

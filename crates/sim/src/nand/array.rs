@@ -10,7 +10,8 @@ use std::ops::Range;
 use flashscope_block::Nanos;
 
 use super::blocks::Blocks;
-use super::disturb::DisturbState;
+use super::disturb::{DisturbState, ReadOutcome};
+use super::errors::ErrorState;
 use super::faults::Faults;
 use super::schedule::Schedule;
 use super::undo::UndoLog;
@@ -38,11 +39,15 @@ pub struct Parts {
     pub reliability: Reliability,
     /// Is true if commands take time; if false, each is done at once.
     pub timed: bool,
+    /// Is true if the times of commands are summed up.
+    pub measures_energy: bool,
     /// Is true if the metadata of a page contains its stamp.
     pub stamped: bool,
     /// Is true if a program on another unit may supersede a page. Erases must then wait for that
     /// program.
     pub settling: bool,
+    /// Is true if blocks may be used as SLC, which has its own read and program times.
+    pub slc: bool,
     /// The command queues; `None` if a command reserves its unit and bus when it is submitted.
     pub queues: Option<Queues>,
 }
@@ -80,11 +85,15 @@ pub struct Array {
     direct: bool,
     faults: Faults,
     disturb: Option<DisturbState>,
+    /// The bit errors of pages, if there are any.
+    errors: Option<Box<ErrorState>>,
     /// Is true if programs by the host currently rewrite existing data to refresh it.
     refreshing: bool,
     counters: FlashCounters,
-    /// For each block, true if it is in the SLC region; empty without an SLC region.
-    slc: Vec<bool>,
+    /// Is true if the times of commands are summed up.
+    measures_energy: bool,
+    /// Is true if blocks may be used as SLC.
+    has_slc: bool,
     undo: Option<UndoLog>,
     block_lifetime: u32,
     observers: Vec<Box<dyn Observer>>,
@@ -98,8 +107,8 @@ pub struct Array {
 }
 
 impl Array {
-    /// Returns the memory for an array of these parts, with or without an SLC region.
-    pub(crate) fn footprint(parts: &Parts, slc: bool) -> Size {
+    /// Returns the memory for an array of these parts.
+    pub(crate) fn footprint(parts: &Parts) -> Size {
         let Parts { geometry, reliability, .. } = parts;
         let (blocks, pages) = (geometry.blocks(), u64::from(geometry.pages_per_block));
         // A failed program tears its pages and ends the use of its block.
@@ -117,7 +126,7 @@ impl Array {
                 None => Size(0),
             }
             + DisturbState::footprint(reliability.read_disturb, u64::from(blocks) * pages)
-            + fixed::<bool>(if slc { blocks } else { 0 })
+            + ErrorState::footprint(&reliability.bit_errors, blocks)
             // The factory bad blocks, and the erase counts that are collected at the end.
             + fixed::<u32>(geometry.blocks_per_plane)
             + grown::<u32>(blocks)
@@ -147,9 +156,11 @@ impl Array {
             schedule,
             faults,
             disturb: DisturbState::new(parts.reliability.read_disturb, parts.reliability.seed),
+            errors: ErrorState::new(&parts.reliability.bit_errors, geometry.blocks()),
             refreshing: false,
             counters: FlashCounters::default(),
-            slc: Vec::new(),
+            measures_energy: parts.measures_energy,
+            has_slc: parts.slc,
             undo: None,
             block_lifetime: parts.reliability.block_lifetime,
             observers: Vec::new(),
@@ -248,16 +259,10 @@ impl Array {
         self.schedule.packages_of(unit)
     }
 
-    /// Adds a block to the SLC region, which has its own read and program times.
-    pub(crate) fn make_slc(&mut self, block: BlockId) {
-        self.slc.resize(self.geometry().blocks() as usize, false);
-        self.slc[block.0 as usize] = true;
-        self.plain = false;
-    }
-
+    /// Returns true if a block is used as SLC.
     #[inline]
     fn is_slc(&self, block: BlockId) -> bool {
-        self.slc.get(block.0 as usize).copied().unwrap_or_default()
+        self.has_slc && self.blocks.is_slc(block)
     }
 
     /// Returns the parts of the array that commands on a block occupy.
@@ -272,10 +277,11 @@ impl Array {
     }
 
     /// Returns true if [`Array::relocate`] can move pages: a logical page is one page of an
-    /// element, and no program can fail.
+    /// element, no program can fail, and no read needs retries.
     pub(crate) fn can_relocate(&self) -> bool {
         let geometry = self.geometry();
         self.faults.programs_succeed()
+            && self.errors.is_none()
             && geometry.slots_per_page == 1
             && geometry.pages_per_slot == 1
     }
@@ -306,30 +312,55 @@ impl Array {
         }
         let transfer = self.schedule.timing().page_transfer;
         let done = self.schedule_read(page, members.clone(), at, cause, transfer).done;
-        if cause == Cause::Host && self.disturb.is_some() {
-            return self.read_again(page, &members, done);
+        if cause == Cause::Host && self.disturb.is_some() || self.errors.is_some() {
+            return self.read_again(page, &members, done, cause);
         }
         Ok(done)
     }
 
-    /// Repeats a read that ended at `at`, as often as the page needs.
-    #[cold]
-    fn read_again(&mut self, page: Page, members: &Range<u32>, at: Nanos) -> Result<Nanos, Fault> {
-        let Some(disturb) = &mut self.disturb else { return Ok(at) };
-        let effort = disturb.read(page);
-        let (mut done, transfer) = (at, self.schedule.timing().page_transfer);
-        for _ in 0..effort.retries {
-            done = self.schedule_read(page, members.clone(), done, Cause::Host, transfer).done;
+    /// Returns the outcome of a page read that ended at `at`.
+    fn outcome(&mut self, page: Page, cause: Cause, at: Nanos) -> ReadOutcome {
+        let now = self.known(at);
+        let (erases, slc) = (self.blocks.erases(page.block), self.is_slc(page.block));
+        match (&mut self.errors, &mut self.disturb) {
+            (Some(errors), _) => errors.read(page, cause, erases, slc, now),
+            (None, Some(disturb)) => disturb.read(page),
+            (None, None) => ReadOutcome { retries: 0, readable: true },
         }
-        self.counters.read_retries += u64::from(effort.retries);
-        self.counters.failed_reads += u64::from(!effort.readable);
-        if effort.readable { Ok(done) } else { Err(Fault::Failed(done)) }
+    }
+
+    /// Repeats a read that ended at `at`, as often as the page needs.
+    fn read_again(
+        &mut self,
+        page: Page,
+        members: &Range<u32>,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Fault> {
+        let outcome = self.outcome(page, cause, at);
+        let decode = self.errors.as_ref().map_or(Nanos(0), |errors| errors.decode());
+        let transfer = self.schedule.timing().page_transfer;
+        let mut done = self.after(at, decode);
+        for _ in 0..outcome.retries {
+            done = self.schedule_read(page, members.clone(), done, cause, transfer).done;
+            done = self.after(done, decode);
+        }
+        self.counters.read_retries += u64::from(outcome.retries);
+        self.counters.failed_reads += u64::from(!outcome.readable);
+        match outcome.readable || cause != Cause::Host {
+            true => Ok(done),
+            false => Err(Fault::Failed(done)),
+        }
     }
 
     /// Returns the pages read since the last call that must be rewritten before they become
     /// unreadable.
     pub(crate) fn take_refresh(&mut self) -> Vec<Page> {
-        self.disturb.as_mut().map(DisturbState::take_refresh).unwrap_or_default()
+        match (&mut self.errors, &mut self.disturb) {
+            (Some(errors), _) => errors.take_refresh(),
+            (None, Some(disturb)) => disturb.take_refresh(),
+            (None, None) => Vec::new(),
+        }
     }
 
     /// Sets whether programs by the host from now on are refreshes, which count as [`Cause::Wear`].
@@ -369,6 +400,9 @@ impl Array {
         let cause = if self.refreshing && cause == Cause::Host { Cause::Wear } else { cause };
         self.counters.programs.count(cause, pages * self.geometry().span);
         let mut done = at;
+        if page.index == 0 && self.errors.is_some() {
+            self.note_age(page.block, at);
+        }
         for index in page.index..page.index + pages {
             let page = Page { index, ..page };
             let span = self.schedule_program(page, at, cause, transfer, zero);
@@ -380,6 +414,15 @@ impl Array {
             return Err(Fault::Failed(done));
         }
         Ok(done)
+    }
+
+    /// Records that the data of a block begins to age.
+    #[cold]
+    fn note_age(&mut self, block: BlockId, at: Nanos) {
+        let now = self.known(at);
+        if let Some(errors) = &mut self.errors {
+            errors.written(block, now);
+        }
     }
 
     /// Programs logical pages from the controller to one flash page. Writes one logical page to
@@ -443,7 +486,9 @@ impl Array {
             && !(self.observed && self.observers.iter().any(|one| one.needs_commands()))
             && self.queued.is_none()
             && self.undo.is_none()
-            && self.slc.is_empty()
+            && !self.has_slc
+            && !self.measures_energy
+            && !self.schedule.timing().page_types.is_some()
             && !self.schedule.timing().distinguishes_zeros()
     }
 
@@ -493,7 +538,7 @@ impl Array {
         let count = pages * geometry.span;
         self.counters.programs.count(cause, count);
         self.counters.copy_backs.count(cause, count);
-        let done = self.schedule_copies(source.block, target, pages, at, cause);
+        let done = self.schedule_copies(source.block, Some(source.index), target, pages, at, cause);
         if self.faults.program_fails() {
             self.counters.failed_programs += 1;
             self.blocks.tear(target, pages);
@@ -545,7 +590,7 @@ impl Array {
         self.counters.programs.count(cause, commands);
         let done = if copy_back {
             self.counters.copy_backs.count(cause, commands);
-            self.schedule_copies(from, target, count, at, cause)
+            self.schedule_copies(from, None, target, count, at, cause)
         } else {
             self.counters.reads.count(cause, commands);
             self.schedule_moves(from, target, count, at, cause)
@@ -570,6 +615,9 @@ impl Array {
         self.blocks.erase(block);
         if let Some(disturb) = &mut self.disturb {
             disturb.erased(block);
+        }
+        if let Some(errors) = &mut self.errors {
+            errors.erased(block, self.blocks.erases(block));
         }
         if self.faults.erase_fails() {
             self.counters.failed_erases += 1;

@@ -88,6 +88,8 @@ struct Life {
     opened: u32,
     /// The role that the FTL gave the block; also part of that metadata.
     role: u8,
+    /// Is true if the block is used as SLC.
+    slc: bool,
     bad: bool,
 }
 
@@ -97,6 +99,7 @@ pub(super) struct Image {
     written: u32,
     opened: u32,
     role: u8,
+    slc: bool,
     logical: Box<[u32]>,
     stamps: Box<[Stamp]>,
     zeros: Box<[u64]>,
@@ -489,11 +492,17 @@ impl Blocks {
     }
 
     /// Records the role that the FTL gives a block, when its first page is programmed.
-    pub(super) fn open(&mut self, block: BlockId, role: u8) {
+    pub(super) fn open(&mut self, block: BlockId, role: u8, slc: bool) {
         self.opened += 1;
         let life = &mut self.lives[block.0 as usize];
         life.opened = self.opened;
-        life.role = role;
+        (life.role, life.slc) = (role, slc);
+    }
+
+    /// Returns true if a block is used as SLC.
+    #[inline]
+    pub(super) fn is_slc(&self, block: BlockId) -> bool {
+        self.life(block).slc
     }
 
     pub(super) fn opened(&self, block: BlockId) -> (u32, u8) {
@@ -555,6 +564,7 @@ impl Blocks {
             written: self.written(block),
             opened: life.opened,
             role: life.role,
+            slc: life.slc,
             logical: self.logical[places.clone()].into(),
             stamps: self.stamps.get(places).unwrap_or_default().into(),
             zeros: self.zeros.get(self.words(block)).unwrap_or_default().into(),
@@ -568,7 +578,8 @@ impl Blocks {
         let places = self.places(block);
         self.blocks[block.0 as usize].written = image.written;
         let life = &mut self.lives[block.0 as usize];
-        (life.erases, life.opened, life.role) = (life.erases - 1, image.opened, image.role);
+        (life.erases, life.opened) = (life.erases - 1, image.opened);
+        (life.role, life.slc) = (image.role, image.slc);
         self.logical[places.clone()].copy_from_slice(&image.logical);
         if let Some(stamps) = self.stamps.get_mut(places) {
             stamps.copy_from_slice(&image.stamps);

@@ -135,6 +135,21 @@ pub struct FlashCounters {
     pub read_retries: u64,
     /// Host reads that failed after all retries, also counted in `reads`.
     pub failed_reads: u64,
+    /// The times of commands; 0 unless the drive measures its energy.
+    pub busy: BusyTimes,
+}
+
+/// The times in nanoseconds for which commands occupied cells and buses, summed over packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BusyTimes {
+    /// Cells that were read.
+    pub read: u64,
+    /// Cells that were programmed.
+    pub program: u64,
+    /// Cells that were erased.
+    pub erase: u64,
+    /// Transfers over a bus.
+    pub bus: u64,
 }
 
 impl FlashCounters {
@@ -159,6 +174,12 @@ impl FlashCounters {
             failed_erases: with(self.failed_erases, other.failed_erases),
             read_retries: with(self.read_retries, other.read_retries),
             failed_reads: with(self.failed_reads, other.failed_reads),
+            busy: BusyTimes {
+                read: with(self.busy.read, other.busy.read),
+                program: with(self.busy.program, other.busy.program),
+                erase: with(self.busy.erase, other.busy.erase),
+                bus: with(self.busy.bus, other.busy.bus),
+            },
         }
     }
 }

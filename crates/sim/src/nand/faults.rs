@@ -1,6 +1,6 @@
 use flashscope_block::Nanos;
 
-use super::{Illegal, ReadDisturb};
+use super::{BitErrors, Illegal, ReadDisturb};
 use crate::arithmetic::draw_index;
 
 /// The settings for factory bad blocks, failing commands, read disturb and block lifetime.
@@ -14,6 +14,8 @@ pub struct Reliability {
     pub erase_failures: f64,
     /// How reads make pages harder to read.
     pub read_disturb: ReadDisturb,
+    /// The bit errors of pages, and their correction.
+    pub bit_errors: BitErrors,
     /// Erases after which a block reaches its end of life.
     pub block_lifetime: u32,
     /// Seed of the random numbers.

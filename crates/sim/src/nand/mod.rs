@@ -8,8 +8,10 @@ mod blocks;
 mod counters;
 mod disturb;
 mod due;
+mod errors;
 mod faults;
 mod geometry;
+mod page_types;
 mod schedule;
 #[cfg(test)]
 mod tests;
@@ -18,11 +20,13 @@ mod undo;
 
 pub use array::{Array, Event as QueueEvent, Moves, NOWHERE, Parts, Queues};
 pub use blocks::{Entry, Illegal, Note, Stamp};
-pub use counters::{ByCause, Cause, Event, Events, FlashCounters};
+pub use counters::{BusyTimes, ByCause, Cause, Event, Events, FlashCounters};
 pub use disturb::ReadDisturb;
 pub(crate) use due::{FAR, awaited};
+pub use errors::{BitErrors, Code, Growth};
 pub use faults::{Fault, Reliability, bad_blocks};
 pub use geometry::{BlockId, Dimensions, Geometry, Lpn, Page, Slot};
+pub use page_types::PageTypes;
 pub use schedule::{GangSharing, Interleaving, Place, Wiring};
 pub(crate) use schedule::{bus_has_one_die, units};
 pub use timing::{Timing, later, transfer_time};

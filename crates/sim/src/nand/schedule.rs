@@ -419,17 +419,17 @@ impl Schedule {
         span
     }
 
-    /// Reads a page of each of these packages of the element. `transfer` is the time on each bus.
+    /// Reads a page of each of these packages of the element. `cells` is the read time of the cells,
+    /// and `transfer` the time on each bus.
     #[inline]
     pub(super) fn read(
         &mut self,
         place: Place,
         members: Range<u32>,
         at: Nanos,
-        slc: bool,
+        cells: Nanos,
         transfer: Nanos,
     ) -> Span {
-        let cells = if slc { self.timing.slc_read } else { self.timing.page_read };
         self.each(members, at, |schedule, member| {
             let (unit, bus) = schedule.parts(place, member);
             let start = schedule.begin(CommandKind::Read, place, member, at);
@@ -528,25 +528,15 @@ impl Schedule {
         self.internal(CommandKind::Erase, place, members, at, self.timing.block_erase)
     }
 
-    /// Copies a page within a plane (section 2.1). `slc` is true for the source and the destination
-    /// block in the SLC region.
+    /// Copies a page within a plane (section 2.1), which takes `cells`.
     pub(super) fn copy_back(
         &mut self,
         place: Place,
         members: Range<u32>,
         at: Nanos,
-        slc: [bool; 2],
+        cells: Nanos,
     ) -> Span {
-        let duration = self.copy_back_time(slc);
-        self.internal(CommandKind::CopyBack, place, members, at, duration)
-    }
-
-    /// Returns the time of a copy within a plane: see [`Schedule::copy_back`].
-    pub(super) const fn copy_back_time(&self, slc: [bool; 2]) -> Nanos {
-        let timing = &self.timing;
-        let read = if slc[0] { timing.slc_read } else { timing.page_read };
-        let program = if slc[1] { timing.slc_program } else { timing.page_program };
-        later(read, program)
+        self.internal(CommandKind::CopyBack, place, members, at, cells)
     }
 
     /// Schedules in one step `count` reads from one block, each followed by a program to another

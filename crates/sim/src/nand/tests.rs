@@ -12,6 +12,7 @@ const TIMING: Timing = Timing {
     slc_program: Nanos(100_000),
     block_erase: Nanos(1_500_000),
     page_transfer: Nanos(105_600),
+    page_types: PageTypes::NONE,
     metadata_transfer: Nanos(3200),
     summary_transfer: Nanos(13_200),
 };
@@ -44,6 +45,7 @@ fn array(packages: u32, span: u32, wiring: Wiring) -> Array {
         program_failures: 0.0,
         erase_failures: 0.0,
         read_disturb: ReadDisturb { probability: 0.0, most_retries: 0, refresh_from: 1 },
+        bit_errors: BitErrors::NONE,
         block_lifetime: 1000,
         seed: 1,
     };
@@ -55,6 +57,8 @@ fn array(packages: u32, span: u32, wiring: Wiring) -> Array {
         timed: true,
         stamped: true,
         settling: true,
+        measures_energy: false,
+        slc: false,
         queues: None,
     })
 }
@@ -466,12 +470,15 @@ fn a_gathering_that_fails_moves_nothing() {
                 program_failures: 0.3,
                 erase_failures: 0.0,
                 read_disturb: ReadDisturb { probability: 0.0, most_retries: 0, refresh_from: 1 },
+                bit_errors: BitErrors::NONE,
                 block_lifetime: 1000,
                 seed,
             },
             timed: true,
             stamped: true,
             settling: true,
+            measures_energy: false,
+            slc: false,
             queues: None,
         });
         if (0..3).any(|index| try_program(&mut array, slot(&plain(), 0, index), 0).is_err()) {

@@ -1,5 +1,7 @@
 use flashscope_block::{Bytes, Nanos};
 
+use super::PageTypes;
+
 /// The durations of the parts of a flash command (Agrawal et al., Table 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
@@ -17,6 +19,8 @@ pub struct Timing {
     pub block_erase: Nanos,
     /// Time to transfer the data and metadata of a page over the serial bus of a package.
     pub page_transfer: Nanos,
+    /// The page types, whose times replace those of pages outside the SLC region.
+    pub page_types: PageTypes,
     /// Time to transfer only the metadata of a page.
     pub metadata_transfer: Nanos,
     /// Time to transfer the summary of a block.
@@ -27,6 +31,28 @@ impl Timing {
     /// Returns true if the program time depends on whether the data is all zeros.
     pub(crate) const fn distinguishes_zeros(&self) -> bool {
         self.zero_page_program.0 != self.page_program.0
+    }
+
+    /// Returns the time to read page `index` of a block, which is in the SLC region or not.
+    #[inline]
+    pub(super) fn read_time(&self, index: u32, slc: bool) -> Nanos {
+        match (slc, self.page_types.times(index)) {
+            (true, _) => self.slc_read,
+            (false, Some((read, _))) => read,
+            (false, None) => self.page_read,
+        }
+    }
+
+    /// Returns the time to program page `index` of a block, which is in the SLC region or not. `zero`
+    /// is true if its data is all zeros.
+    #[inline]
+    pub(super) fn program_time(&self, index: u32, slc: bool, zero: bool) -> Nanos {
+        match (slc, self.page_types.times(index), zero) {
+            (true, ..) => self.slc_program,
+            (false, Some((_, program)), _) => program,
+            (false, None, true) => self.zero_page_program,
+            (false, None, false) => self.page_program,
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use flashscope_block::{Bytes, Nanos};
 
 use super::{
-    Cache, Cleaning, Flash, Gang, Groups, HostInterface, Log, MapCache, MapMemory, Persistence,
-    Profile, Raid, Reliability, Scheduling, Slc, Wear,
+    Cache, Cells, Cleaning, Energy, Errors, Flash, Gang, Groups, HostInterface, Log, MapCache,
+    MapMemory, Persistence, Placement, Profile, Raid, Reliability, Scheduling, Slc, Wear, Zones,
 };
 use crate::gc::Ties;
 use crate::nand::{GangSharing, Interleaving};
@@ -30,9 +30,14 @@ impl Default for Profile {
             flash: Flash::default(),
             scheduling: Scheduling::default(),
             reliability: Reliability::default(),
+            errors: Errors::default(),
+            energy: Energy::default(),
             cleaning: Cleaning::default(),
             log: Log::default(),
+            placement: Placement::default(),
+            zones: Zones::default(),
             wear: Wear::default(),
+            cells: Cells::default(),
             slc: Slc::default(),
             persistence: Persistence::default(),
             map_cache: MapCache::default(),
@@ -106,17 +111,6 @@ impl Default for Wear {
     }
 }
 
-impl Default for Slc {
-    fn default() -> Self {
-        Slc {
-            share: 0.0,
-            bits_per_cell: 3,
-            page_read: Nanos::micros(25),
-            page_program: Nanos::micros(200),
-        }
-    }
-}
-
 impl Default for Persistence {
     fn default() -> Self {
         Persistence { map: MapMemory::Summary, summary_pages: 1, summary_size: Bytes(528) }
@@ -166,6 +160,8 @@ impl Default for HostInterface {
         HostInterface {
             logical_block: Bytes(512),
             queue_depth: 32,
+            cores: 1,
+            command_time: Nanos(0),
             largest_request: Bytes(0),
             cut_through: true,
             request_overhead: Nanos(0),

@@ -1,12 +1,12 @@
 use std::ops::Range;
 
-use flashscope_block::Nanos;
+use flashscope_block::{Nanos, StreamId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ftl::Kind;
 use crate::nand::{BlockId, Geometry, Lpn, Parts, Queues, Reliability, Timing, Wiring};
-use crate::setup::Log;
+use crate::setup::{Log, Placement, WhenFull, ZoneLayout};
 use crate::{cache, gc, wear};
 
 /// A part of the flash (Agrawal et al., section 3.1).
@@ -121,6 +121,8 @@ pub struct Layout {
     pub reliability: Reliability,
     /// True if commands take time.
     pub timed: bool,
+    /// True if the times of commands are summed up, for the energy that they take.
+    pub measures_energy: bool,
     /// The queues of flash commands; `None` if each command reserves its unit and bus at
     /// submission.
     pub queues: Option<Queues>,
@@ -148,11 +150,19 @@ pub struct Layout {
     pub urgent_below: u32,
     /// The separation of data into active blocks.
     pub frontiers: Frontiers,
+    /// The placement of data by the host.
+    pub placement: Placement,
+    /// The zones; `None` for a drive that the host can write anywhere.
+    pub zones: Option<ZoneLayout>,
     /// The way in which garbage collection moves pages.
     pub transfer: Transfer,
-    /// Number of blocks of each lane that form its SLC region.
+    /// Number of blocks of each lane that form its static SLC region.
     pub slc_blocks_per_lane: u32,
-    /// Number of logical pages that fit in a block used as SLC.
+    /// The share of the blocks without other data that a dynamic SLC cache may take; 0 without one.
+    pub slc_dynamic: f64,
+    /// The fate of writes for which the SLC cache has no room.
+    pub slc_when_full: WhenFull,
+    /// Number of logical pages that fit in a block used as SLC; 0 if none is.
     pub slc_slots_per_block: u32,
     /// The log blocks, if the FTL has any.
     pub logs: Logs,
@@ -183,6 +193,8 @@ impl Layout {
             wiring: self.wiring,
             reliability: self.reliability.clone(),
             timed: self.timed,
+            measures_energy: self.measures_energy,
+            slc: self.has_slc(),
             stamped: !self.map_survives,
             settling: self.timed,
             queues: self.queues.map(|queues| Queues {
@@ -197,6 +209,25 @@ impl Layout {
     /// blocks and garbage collection.
     pub const fn lanes(&self) -> u32 {
         self.pools * self.lanes_per_pool
+    }
+
+    /// Returns the number of sets of lanes between which writes take turns: all lanes of each pool, and
+    /// those of each reclaim group if there are several.
+    pub(crate) const fn turns(&self) -> u32 {
+        match self.placement.groups {
+            1 => self.pools,
+            groups => self.pools * (1 + groups),
+        }
+    }
+
+    /// Returns the number of reclaim groups that a stream can name beside `handles` handles.
+    pub(crate) const fn most_groups(handles: u32) -> u32 {
+        1 << (StreamId::BITS - handles.next_power_of_two().trailing_zeros())
+    }
+
+    /// Returns true if blocks may be used as SLC.
+    pub const fn has_slc(&self) -> bool {
+        self.slc_slots_per_block > 0
     }
 
     /// Returns the number of blocks in each lane.
@@ -272,6 +303,20 @@ impl Layout {
     /// frees a flash page.
     pub(crate) const fn most_valid(&self) -> u32 {
         self.geometry.slots_per_block - self.geometry.slots_per_page
+    }
+
+    /// Returns the logical pages that fill the flash of an empty drive before garbage collection starts, beyond those that
+    /// the host can address, divided by the latter. Returns `None` if the FTL does not map pages, or the host cannot
+    /// write them in any order.
+    #[must_use]
+    pub fn spare_share(&self) -> Option<f64> {
+        if !self.ftl.is_page_mapped() || self.zones.is_some() {
+            return None;
+        }
+        let pages =
+            f64::from(self.pools * self.data_blocks_per_pool()) * f64::from(self.slots_per_block());
+        let own = f64::from(self.internal_pages());
+        Some((pages - own) / f64::from(self.logical_pages()) - 1.0)
     }
 
     /// Returns the bytes of a logical page.

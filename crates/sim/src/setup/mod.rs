@@ -4,6 +4,7 @@
 mod defaults;
 mod error;
 mod layout;
+mod per_page_type;
 mod quantity;
 mod registry;
 mod rules;
@@ -21,11 +22,18 @@ use crate::nand::{GangSharing, Interleaving};
 
 pub use error::ProfileError;
 pub use layout::{Eviction, Frontiers, Layout, Logs, MapCacheLayout, Merge, Scope, Transfer};
+pub use per_page_type::{PageFactors, PageTimes, PerPageType};
 pub use registry::{KINDS, Kind};
+pub use rules::cells::{Cells, Programming};
+pub use rules::energy::Energy;
+pub use rules::errors::Errors;
 pub use rules::log::Log;
+pub use rules::placement::{Identifiers, Isolation, Placement};
 pub(crate) use rules::require;
+pub use rules::slc::{Slc, WhenFull};
+pub use rules::zones::{ZoneLayout, Zones};
 pub use scheduling::{CleaningUnit, Scheduling};
-pub use spec::{field_names, from_toml, parse};
+pub use spec::{field_names, from_toml, from_toml_with, parse};
 
 /// A simulated drive. A field that is left out has its default; an unknown field is an error. Sizes
 /// are bytes or a text such as `"4KiB"`, times a text such as `"25us"`.
@@ -89,12 +97,22 @@ pub struct Profile {
     pub scheduling: Scheduling,
     /// Failures and wear of the flash.
     pub reliability: Reliability,
+    /// Bit errors, their correction, and the retries of reads.
+    pub errors: Errors,
+    /// The power of the drive's parts.
+    pub energy: Energy,
     /// How blocks are recycled.
     pub cleaning: Cleaning,
     /// The log blocks in front of the data blocks.
     pub log: Log,
+    /// Placement of data by the host: reclaim unit handles and reclaim groups.
+    pub placement: Placement,
+    /// Zones, which the host writes from start to end and resets.
+    pub zones: Zones,
     /// Wear levelling: how the drive keeps blocks from wearing out before others.
     pub wear: Wear,
+    /// The bits of a cell, and the pages of a word line.
+    pub cells: Cells,
     /// Blocks that are used as SLC.
     pub slc: Slc,
     /// How the map survives a power cut.
@@ -181,25 +199,6 @@ pub struct Wear {
     /// The share of the average remaining lifetime (0 to 1) below which a block is filled with cold
     /// data. Default: 0.85. Source: section 5.
     pub retirement_age: f64,
-}
-
-/// Blocks that are used as SLC, in which writes of the host land first. Newer drives have such a
-/// cache; the flash of the paper's drive is all SLC.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Slc {
-    /// The share of the blocks (0 to 1) that are used as SLC; the host cannot address them.
-    /// Default: 0. Source: none.
-    pub share: f64,
-    /// The number of bits per cell in the other blocks: a block used as SLC holds that many times
-    /// fewer pages. Default: 3. Source: none.
-    pub bits_per_cell: u32,
-    /// Time to read a page of an SLC block into the register. Default: 25 µs. Source: Table 1.
-    #[serde(deserialize_with = "quantity::time")]
-    pub page_read: Nanos,
-    /// Time to program a page of an SLC block from the register. Default: 200 µs. Source: Table 1.
-    #[serde(deserialize_with = "quantity::time")]
-    pub page_program: Nanos,
 }
 
 /// How the map survives a power cut: section 3.4.
@@ -412,6 +411,13 @@ pub struct HostInterface {
     /// Table 3, whose times are those of the flash alone.
     #[serde(deserialize_with = "quantity::time")]
     pub request_overhead: Nanos,
+    /// The number of the controller's cores that process commands (1 to 1024), each a command at a time; no effect
+    /// unless `command_time` is above 0. Default: 1. Source: chosen.
+    pub cores: u32,
+    /// The time for which a core processes a command, after `request_overhead`, before the drive carries it out; may
+    /// be 0. The cores limit the drive to `cores` / `command_time` commands a second. Default: 0. Source: chosen.
+    #[serde(deserialize_with = "quantity::time")]
+    pub command_time: Nanos,
     /// The size in bytes of the longest request that the drive carries out as one. The drive splits
     /// a longer request into parts of this size; each part starts when the previous part is
     /// answered. A multiple of `logical_block`; 0 for no limit. Default: 0. Source: none; Sun and

@@ -1,8 +1,14 @@
 //! The rules for a profile, and the values that follow from it.
 
 mod cache;
+pub(super) mod cells;
+pub(super) mod energy;
+pub(super) mod errors;
 pub(super) mod log;
 mod map_cache;
+pub(super) mod placement;
+pub(super) mod slc;
+pub(super) mod zones;
 
 use flashscope_block::{Bytes, Nanos, nearest};
 
@@ -14,7 +20,7 @@ use crate::interface::Interface;
 use crate::nand::{
     self, Dimensions, GangSharing, Geometry, Interleaving, Timing, Wiring, later, transfer_time,
 };
-use crate::setup::{Frontiers, Layout, Scope, Transfer};
+use crate::setup::{Frontiers, Layout, PageFactors, PageTimes, Scope, Transfer};
 use crate::{gc, raid, wear};
 
 /// Distinct seeds, so that the random numbers of a drive's parts are independent.
@@ -37,6 +43,17 @@ pub(crate) fn require(
     rule: impl Into<String>,
 ) -> Result<(), ProfileError> {
     if kept { Ok(()) } else { Err(broken(field, value, rule)) }
+}
+
+/// A field, true if its value is excluded, that value in words, and what it must be.
+type Exclusion<'a> = (&'static str, bool, &'a str, &'a str);
+
+/// Refuses the first excluded value. `by` names the setting that excludes it, such as `with ftl = "bast"`.
+fn require_none(by: &str, exclusions: &[Exclusion<'_>]) -> Result<(), ProfileError> {
+    for (field, is_excluded, value, only) in exclusions {
+        require(!is_excluded, field, value, format!("{by} it must be {only}"))?;
+    }
+    Ok(())
 }
 
 /// The number of lanes, and the blocks of each lane.
@@ -75,7 +92,8 @@ impl Profile {
     /// Does the same as [`Profile::footprint`] for this profile's layout.
     pub(crate) fn footprint_of(&self, layout: &Layout) -> Footprint {
         let (drives, depth) = (self.raid.drives, self.interface.queue_depth);
-        let one = footprint::of(layout, Interface::footprint(depth) + text(&self.model));
+        let interface = Interface::footprint(depth, self.interface.cores);
+        let one = footprint::of(layout, interface + text(&self.model));
         match drives {
             0 | 1 => one,
             _ => one.times(drives).and(raid::footprint(drives, depth)),
@@ -90,11 +108,14 @@ impl Profile {
         let geometry = self.geometry()?;
         let timing = self.timing()?;
         self.check_interface()?;
+        self.check_energy()?;
         let wiring = self.wiring()?;
         self.check_shares()?;
         let lanes = self.lanes(&geometry)?;
         let stripe = self.stripe(&geometry)?;
         let ftl = named("ftl", &self.ftl, ftl::KINDS, |kind| kind.name)?;
+        self.check_placement(ftl.is_page_mapped(), lanes)?;
+        let zone_row = self.zone_row(&geometry, lanes, stripe)?;
         let map_cache = self.map_cache(ftl, &geometry)?;
         let (clean_below, background_below) = self.thresholds(ftl, lanes.blocks)?;
         let urgent_below = self.urgent_below(lanes.blocks, clean_below, background_below)?;
@@ -102,7 +123,13 @@ impl Profile {
             Family::PageMapped { .. } => {
                 let keep_free = clean_below.max(background_below);
                 let entries = map_cache.entries_per_page;
-                self.logical_pages(&geometry, lanes, keep_free, stripe, entries)?
+                self.logical_pages(
+                    &geometry,
+                    lanes,
+                    keep_free,
+                    zone_row.unwrap_or(stripe),
+                    entries,
+                )?
             }
             Family::LogBlock(uses) => {
                 self.check_log_blocks(uses, &geometry)?;
@@ -126,10 +153,12 @@ impl Profile {
                     most_retries: self.reliability.read_retries,
                     refresh_from: self.reliability.refresh_retries,
                 },
+                bit_errors: self.bit_errors()?,
                 block_lifetime: self.reliability.block_lifetime,
                 seed: self.seed ^ FAULT_SEED,
             },
             timed: self.timed,
+            measures_energy: self.energy.is_on(),
             queues: self.queues(&geometry, wiring)?,
             pools: lanes.pools,
             lanes_per_pool: lanes.per_pool,
@@ -141,8 +170,12 @@ impl Profile {
             background_below,
             urgent_below,
             frontiers: self.cleaning.frontiers,
+            placement: zone_row.map_or(self.placement, |_| self.zones.placement(lanes)),
+            zones: self.zone_layout(zone_row, lanes, logical_pages_per_pool),
             transfer: self.cleaning.transfer,
             slc_blocks_per_lane: lanes.slc_blocks,
+            slc_dynamic: self.slc.dynamic,
+            slc_when_full: self.slc.when_full,
             slc_slots_per_block: lanes.slc_slots,
             logs: self.logs(ftl),
             policy: named("cleaning.policy", &self.cleaning.policy, gc::KINDS, |k| k.name)?,
@@ -260,6 +293,12 @@ impl Profile {
         Ok(geometry)
     }
 
+    /// Returns the duration of a step inside the drive: `time`, or 0 where flash operations take none. They are then
+    /// done when a request is answered, and an erase waits for nothing.
+    fn within_drive(&self, time: Nanos) -> Nanos {
+        if self.timed { time } else { Nanos(0) }
+    }
+
     fn timing(&self) -> Result<Timing, ProfileError> {
         let flash = &self.flash;
         let times = [
@@ -287,6 +326,7 @@ impl Profile {
             },
             slc_read: self.slc.page_read,
             slc_program: self.slc.page_program,
+            page_types: self.page_types()?,
             block_erase: flash.block_erase,
             page_transfer: later(transfer(flash.page_size), transfer(flash.metadata_size)),
             metadata_transfer: transfer(flash.metadata_size),
@@ -354,6 +394,9 @@ impl Profile {
             format!("it must be a multiple of interface.logical_block, which is {}", block.0);
         require(largest.is_multiple_of(block), "interface.largest_request", largest.0, rule)?;
         let (depth, groups) = (self.interface.queue_depth, self.groups.count);
+        let cores = self.interface.cores;
+        let rule = "it must be from 1 to 1024";
+        require((1..=1024).contains(&cores), "interface.cores", cores, rule)?;
         let rule = "it must be from 1 to 65536";
         require((1..=1 << 16).contains(&groups), "groups.count", groups, rule)?;
         require((1..=1 << 16).contains(&depth), "interface.queue_depth", depth, rule)
@@ -430,26 +473,6 @@ impl Profile {
         })
     }
 
-    /// Returns the number of blocks of a lane that are used as SLC, and the number of logical pages
-    /// that fit in each.
-    fn slc(&self, geometry: &Geometry, blocks: u32) -> Result<(u32, u32), ProfileError> {
-        let (bits, value) = (self.slc.bits_per_cell, self.slc.share);
-        let page = geometry.slots_per_page;
-        let pages = geometry.slots_per_block / page / bits.max(1);
-        let rule = format!(
-            "it must be at least 1 and leave a page in a block of {}",
-            geometry.slots_per_block / page
-        );
-        if value == 0.0 {
-            return Ok((0, 0));
-        }
-        require(bits > 0 && pages > 0, "slc.bits_per_cell", bits, rule)?;
-        let slc = share("slc.share", value, blocks, f64::ceil)?;
-        let rule = format!("it must leave some of the {blocks} blocks of a lane for other data");
-        require(slc < blocks, "slc.share", value, rule)?;
-        Ok((slc, pages * page))
-    }
-
     /// Returns the number of consecutive logical pages that belong to one pool.
     fn stripe(&self, geometry: &Geometry) -> Result<u32, ProfileError> {
         let logical = u64::from(geometry.logical_page_size);
@@ -514,23 +537,27 @@ impl Profile {
     /// for cleaning always to find a victim: while cleaning frees up to `keep_free` blocks of every
     /// lane, at least one full block has a page's worth of superseded places. Hence valid places
     /// must not fill all blocks that are neither free nor open. Each of these blocks may leave part
-    /// of a page unused.
+    /// of a page unused. The number is a multiple of `unit`.
     fn logical_pages(
         &self,
         geometry: &Geometry,
         lanes: Lanes,
         keep_free: u32,
-        stripe: u32,
+        unit: u32,
         entries_per_page: u32,
     ) -> Result<u32, ProfileError> {
         let (field, value) = ("over_provisioning", self.over_provisioning);
         let places = lanes.blocks * lanes.per_pool * geometry.slots_per_block;
         let spare = share(field, value, places, f64::floor)?;
-        let logical = (places - spare) / stripe * stripe;
-        let rule = format!("it must leave at least a stripe of {stripe} pages for the host");
+        let logical = (places - spare) / unit * unit;
+        let what = if self.zones.is_on() { "a zone in each lane" } else { "a stripe" };
+        let rule =
+            format!("it must leave at least {what}, so {unit} pages of a pool, for the host");
         require(logical > 0, field, value, rule)?;
         let map_frontier = u32::from(entries_per_page > 0);
         let open = map_frontier
+            + u32::from(self.slc.dynamic > 0.0)
+            + self.placement.more_open_blocks()
             + match self.cleaning.frontiers {
                 Frontiers::One => 0,
                 Frontiers::HostAndCleaning | Frontiers::HotAndCold => 1,

@@ -19,18 +19,33 @@ use super::{KINDS, Profile, ProfileError};
 pub fn parse(spec: &str) -> Result<Profile, ProfileError> {
     // Most specs are valid, and sweeps have thousands of specs. Only an invalid spec is checked
     // part by part, to name the wrong part.
-    overridden(spec, |_, _| Ok(()))
-        .or_else(|_| overridden(spec, |table, part| checked(table, part).map(drop)))
+    let (name, overrides) = spec.split_once('?').unwrap_or((spec, ""));
+    over(&base(name)?, name, overrides)
 }
 
-/// Returns the profile of a spec. Calls `check` after each override with the fields so far and the
-/// text of the override.
+/// Returns a profile in TOML with overrides, in the form that they have after the `?` of a spec.
+///
+/// # Errors
+/// An error in the text or in an override, as for [`parse`].
+pub fn from_toml_with(text: &str, overrides: &str) -> Result<Profile, ProfileError> {
+    over(&read(text, "the profile")?, "the profile", overrides)
+}
+
+fn over(base: &Table, name: &str, overrides: &str) -> Result<Profile, ProfileError> {
+    let each = |check: &dyn Fn(&Table, &str) -> Result<(), ProfileError>| {
+        overridden(base.clone(), name, overrides, check)
+    };
+    each(&|_, _| Ok(())).or_else(|_| each(&|table, part| checked(table, part).map(drop)))
+}
+
+/// Returns the profile `table` with overrides. Calls `check` after each override with the fields so far and the text of the
+/// override.
 fn overridden(
-    spec: &str,
-    check: impl Fn(&Table, &str) -> Result<(), ProfileError>,
+    mut table: Table,
+    name: &str,
+    overrides: &str,
+    check: &dyn Fn(&Table, &str) -> Result<(), ProfileError>,
 ) -> Result<Profile, ProfileError> {
-    let (name, overrides) = spec.split_once('?').unwrap_or((spec, ""));
-    let mut table = base(name)?;
     for part in overrides.split('&').filter(|part| !part.is_empty()) {
         let (field, value) =
             part.split_once('=').ok_or_else(|| ProfileError::Override(part.into()))?;
@@ -96,19 +111,44 @@ fn base(name: &str) -> Result<Table, ProfileError> {
     read(&text, name)
 }
 
+/// Fields of earlier versions, and the names that they have now.
+const RENAMED: [(&str, &str); 1] = [("slc.bits_per_cell", "cells.bits_per_cell")];
+
+/// Gives fields of earlier versions their names of today. Returns true if there were any.
+fn rename(table: &mut Table) -> bool {
+    let mut any = false;
+    for (old, new) in RENAMED {
+        let take = |table: &mut Table| {
+            let (section, key) = old.split_once('.')?;
+            table.get_mut(section)?.as_table_mut()?.remove(key)
+        };
+        let Some(value) = take(table) else { continue };
+        let (section, key) = new.split_once('.').expect("renamed fields are in sections");
+        let section = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(section) = section {
+            section.entry(key).or_insert(value);
+            any = true;
+        }
+    }
+    any
+}
+
 /// Reads TOML; errors of syntax and type show the line.
 fn read(text: &str, origin: &str) -> Result<Table, ProfileError> {
     let invalid = |error: toml::de::Error| ProfileError::Invalid {
         origin: origin.into(),
         message: plain(&error),
     };
-    let table: Table = toml::from_str(text).map_err(invalid)?;
+    let mut table: Table = toml::from_str(text).map_err(invalid)?;
+    let has_old_names = rename(&mut table);
     let mut names = Vec::new();
     collect_names(&table, "", &mut names);
     for name in names {
         known(&name)?;
     }
-    toml::from_str::<Profile>(text).map_err(invalid)?;
+    if !has_old_names {
+        toml::from_str::<Profile>(text).map_err(invalid)?;
+    }
     Ok(table)
 }
 
@@ -133,6 +173,7 @@ fn known(name: &str) -> Result<(), ProfileError> {
 
 /// Puts the text `value` into the field with dotted name `field`.
 pub(super) fn set(table: &mut Table, field: &str, value: &str) -> Result<(), ProfileError> {
+    let field = RENAMED.iter().find(|(old, _)| *old == field).map_or(field, |(_, new)| new);
     known(field)?;
     let (path, key) = field.rsplit_once('.').unwrap_or(("", field));
     let (mut target, mut default) = (table, defaults());

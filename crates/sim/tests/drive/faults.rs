@@ -17,6 +17,7 @@ use crate::{drive, one_pool, request};
 #[test]
 fn every_ftl_with_every_policy_keeps_its_pages() {
     let (mut drives, mut cut_recoveries, mut failed, mut lost_blocks) = (0, 0, 0, 0);
+    let mut pages_placed = 0;
     for (ftl, policies) in policies() {
         let mut lived = 0;
         let live = |seed| Some(Life::with(ftl, policies, &script(seed, 2500))?.live());
@@ -24,12 +25,14 @@ fn every_ftl_with_every_policy_keeps_its_pages() {
             lived += 1;
             cut_recoveries += story.recoveries_cut;
             lost_blocks += story.lost_blocks;
+            pages_placed += story.pages_placed;
             failed += story.counters.flash.failed_programs + story.counters.flash.failed_erases;
         }
         assert!(lived > 0, "no drive with {} and {:?} works", ftl.name, policies.map(|p| p.0.name));
         drives += lived;
     }
     assert!(drives > 140, "{drives} drives");
+    assert!(pages_placed > 1000, "{pages_placed} pages were placed");
     assert!(cut_recoveries > 1000, "{cut_recoveries} recoveries were cut");
     assert!(failed > 150 && lost_blocks > 300, "{failed} commands failed, {lost_blocks} blocks");
 }

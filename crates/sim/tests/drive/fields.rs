@@ -1,6 +1,6 @@
-use flashscope_block::{Completion, Data, Device, DeviceInfo, Io, Nanos, Op};
+use flashscope_block::{Completion, Data, Device, DeviceInfo, Io, Nanos, Op, Zone};
 use flashscope_sim::setup::{self, field_names};
-use flashscope_sim::{Counters, Drive, ProfileError};
+use flashscope_sim::{Counters, Drive, EnergyUse, ProfileError};
 
 use crate::request;
 
@@ -51,11 +51,43 @@ const OTHERS: &[(&str, &str)] = &[
     ("reliability.read_disturb", "0.5"),
     ("reliability.read_retries", "1"),
     ("reliability.refresh_retries", "2"),
+    ("energy.read", "0.05"),
+    ("energy.program", "0.05"),
+    ("energy.erase", "0.05"),
+    ("energy.bus", "0.1"),
+    ("energy.request", "5"),
+    ("energy.idle", "1"),
+    ("errors.rate", "0.008"),
+    ("errors.page_type", "1/1.5"),
+    ("errors.slc_factor", "1"),
+    ("errors.wear", "2"),
+    ("errors.wear_exponent", "1"),
+    ("errors.retention", "100ms"),
+    ("errors.retention_exponent", "2"),
+    ("errors.temperature", "85"),
+    ("errors.reads", "50"),
+    ("errors.codeword", "512"),
+    ("errors.correctable", "50"),
+    ("errors.retry_gain", "0.9"),
+    ("errors.decode_time", "5us"),
+    ("placement.handles", "2"),
+    ("placement.isolation", "persistent"),
+    ("placement.identifiers", "streams"),
+    ("placement.groups", "2"),
+    ("zones.blocks", "2"),
+    ("zones.lanes", "1"),
+    ("zones.open", "3"),
+    ("zones.active", "3"),
     ("wear.policy", "migrate"),
     ("wear.age_variance", "0.01"),
     ("wear.retirement_age", "0.99"),
+    ("cells.bits_per_cell", "2"),
+    ("cells.page_read", "20us/40us"),
+    ("cells.page_program", "100us/300us"),
+    ("cells.programming", "one-shot"),
     ("slc.share", "0.04"),
-    ("slc.bits_per_cell", "2"),
+    ("slc.dynamic", "0.5"),
+    ("slc.when_full", "fold"),
     ("slc.page_read", "10us"),
     ("slc.page_program", "100us"),
     ("persistence.map", "nv-ram"),
@@ -110,6 +142,8 @@ const OTHERS: &[(&str, &str)] = &[
     ("interface.logical_block", "4KiB"),
     ("interface.queue_depth", "8"),
     ("interface.request_overhead", "11us"),
+    ("interface.cores", "2"),
+    ("interface.command_time", "7us"),
     ("interface.transfer_per_kib", "3us"),
     ("interface.largest_request", "4KiB"),
     ("groups.count", "2"),
@@ -124,6 +158,8 @@ struct Behaviour {
     info: DeviceInfo,
     completions: Vec<Completion>,
     counters: Counters,
+    energy: Option<EnergyUse>,
+    zones: Vec<Zone>,
 }
 
 /// A fixed workload: batches of writes and reads, some sequential, and flushes in the part of the
@@ -138,7 +174,8 @@ fn behaviour(mut drive: Drive) -> Behaviour {
             let op = if random.u32(..4) == 0 { Op::Read } else { Op::Write };
             let io = request(op, random.u64(..places) * len, len, drive.now());
             let data = if random.u32(..4) == 0 { Data::Zeros } else { Data::Random };
-            drive.submit(&Io { data, ..io });
+            let stream = u16::try_from(io.offset.0 / len % 6).expect("below 6");
+            drive.submit(&Io { data, stream, ..io });
         }
         completions.extend(std::iter::from_fn(|| drive.complete(Nanos::MAX)));
         for place in 0..3 {
@@ -153,7 +190,12 @@ fn behaviour(mut drive: Drive) -> Behaviour {
         }
     }
     let info = DeviceInfo { name: String::new(), ..drive.info().clone() };
-    Behaviour { info, completions, counters: drive.counters() }
+    let counters = drive.counters();
+    let energy = drive.energy(&counters, completions.len() as u64, drive.now());
+    let zones = drive.zones().map_or(Vec::new(), |zones| {
+        (0..zones.limits().zones).map(|number| zones.zone(number)).collect()
+    });
+    Behaviour { info, completions, counters, energy, zones }
 }
 
 fn open(spec: &str) -> Result<Drive, ProfileError> {
@@ -163,6 +205,10 @@ fn open(spec: &str) -> Result<Drive, ProfileError> {
 /// The other fields that the fields of the FTL `last` need to have an effect.
 const LOCALITIES: &str =
     "ftl=last&background_cleaning=false&persistence.map=pages&log.sequential_request=12KiB";
+
+/// The other fields that zones need.
+const ZONED: &str = "zones.blocks=1&zones.open=2&persistence.map=nv-ram&background_cleaning=false&over_provisioning=0.4\
+     &active_blocks=die&interface.logical_block=4KiB&cleaning.free_threshold=0.09";
 
 /// The other fields that a field needs to have an effect.
 const NEEDS: &[(&str, &str)] = &[
@@ -193,6 +239,7 @@ const NEEDS: &[(&str, &str)] = &[
     ("cache.write_back", "cache.kind=lru&cache.size=64KiB"),
     ("cache.batch", "cache.kind=lru&cache.size=64KiB"),
     ("cache.drain", "cache.kind=lru&cache.size=64KiB&cache.write_back=0.5&cache.batch=4"),
+    ("interface.cores", "interface.command_time=20us"),
     ("groups.count", "groups.switch_time=250us"),
     ("groups.switch_time", "groups.count=4"),
     ("ftl", "over_provisioning=0.3"),
@@ -217,6 +264,14 @@ const NEEDS: &[(&str, &str)] = &[
     ("active_blocks", "over_provisioning=0.4&cleaning.free_threshold=0.09"),
     ("allocation_pool", "over_provisioning=0.4&cleaning.free_threshold=0.09"),
     ("cleaning.frontiers", "over_provisioning=0.2"),
+    ("placement.handles", "over_provisioning=0.4"),
+    ("placement.isolation", "over_provisioning=0.4&placement.handles=3"),
+    ("placement.identifiers", "over_provisioning=0.4&placement.handles=3"),
+    ("placement.groups", "active_blocks=die&over_provisioning=0.4&cleaning.free_threshold=0.09"),
+    ("zones.blocks", ZONED),
+    ("zones.lanes", ZONED),
+    ("zones.open", ZONED),
+    ("zones.active", ZONED),
     ("scheduling.overtake_limit", "scheduling.policy=read-first"),
     ("scheduling.overtake_wait", "scheduling.policy=read-first"),
     ("scheduling.suspend_time", "scheduling.policy=suspend"),
@@ -237,7 +292,24 @@ const NEEDS: &[(&str, &str)] = &[
     ("reliability.read_retries", "reliability.read_disturb=0.5&reliability.refresh_retries=3"),
     ("reliability.refresh_retries", "reliability.read_disturb=0.5"),
     ("slc.share", "over_provisioning=0.4"),
-    ("slc.bits_per_cell", "over_provisioning=0.4&slc.share=0.04"),
+    ("errors.page_type", "errors.rate=0.007&cells.bits_per_cell=2"),
+    ("errors.slc_factor", "errors.rate=0.008&over_provisioning=0.4&slc.share=0.04"),
+    ("errors.wear", "errors.rate=0.006&errors.wear=20"),
+    ("errors.wear_exponent", "errors.rate=0.006&errors.wear=20"),
+    ("errors.retention", "errors.rate=0.005&errors.retention=5s"),
+    ("errors.retention_exponent", "errors.rate=0.005&errors.retention=1s"),
+    ("errors.temperature", "errors.rate=0.005&errors.retention=5s"),
+    ("errors.reads", "errors.rate=0.005&errors.reads=500"),
+    ("errors.codeword", "errors.rate=0.008"),
+    ("errors.correctable", "errors.rate=0.007"),
+    ("errors.retry_gain", "errors.rate=0.009"),
+    ("errors.decode_time", "errors.rate=0.001"),
+    ("slc.dynamic", "over_provisioning=0.4&slc.page_program=50us"),
+    ("slc.when_full", "over_provisioning=0.4&slc.dynamic=0.1&slc.page_program=50us"),
+    ("cells.bits_per_cell", "over_provisioning=0.4&slc.share=0.04"),
+    ("cells.page_read", "cells.bits_per_cell=2"),
+    ("cells.page_program", "cells.bits_per_cell=2"),
+    ("cells.programming", "cells.bits_per_cell=2"),
     ("slc.page_read", "over_provisioning=0.4&slc.share=0.04"),
     ("slc.page_program", "over_provisioning=0.4&slc.share=0.04"),
     ("seed", "reliability.program_failures=0.001"),
@@ -256,7 +328,7 @@ fn every_field_has_a_visible_effect() {
         let base = behaviour(open(&spec).unwrap_or_else(|error| panic!("{field}: {error}")));
         let programs = base.counters.flash.programs;
         let moved = programs.total() - programs.host - programs.mapping;
-        assert!(moved > 50, "{field}: {:?}", base.counters);
+        assert!(moved > 50 || needs == ZONED, "{field}: {:?}", base.counters);
         match open(&format!("{spec}&{field}={other}")) {
             Ok(drive) => assert!(behaviour(drive) != base, "{field}={other} changes nothing"),
             Err(ProfileError::Rule { field: refused, .. }) => {

@@ -187,8 +187,47 @@ fn unusable_profiles_are_refused_with_field_value_and_rule() {
         ("reliability.program_failures=1", "from 0 to below 1"),
         ("reliability.factory_bad_blocks=0.1", "`over_provisioning` is 0.15"),
         ("slc.share=0.999", "leave some of the"),
-        ("slc.share=0.02&slc.bits_per_cell=0", "`slc.bits_per_cell` is 0"),
-        ("slc.share=0.02&slc.bits_per_cell=64", "leave a page in a block of 63"),
+        ("slc.dynamic=1.1", "`slc.dynamic` is 1.1: it must be from 0 to 1"),
+        ("slc.dynamic=1", ""),
+        ("slc.dynamic=0.5&slc.share=0.02", "must be 0 where slc.share"),
+        ("slc.dynamic=0.5&cells.bits_per_cell=1", "folding must gain space"),
+        ("slc.share=0.02&slc.when_full=bypass", ""),
+        ("slc.share=0.02&slc.when_full=bypass&background_cleaning=false", "ever empty the cache"),
+        ("slc.dynamic=0.5&placement.handles=2", "the SLC cache mixes the data"),
+        ("cells.bits_per_cell=0", "`cells.bits_per_cell` is 0"),
+        ("cells.bits_per_cell=6", "from 1 to 5"),
+        ("slc.share=0.02&flash.pages_per_block=3", "leave a page in a block of 2 that"),
+        ("cells.page_read=20us", "multiple of cells.bits_per_cell, which is 3"),
+        ("cells.bits_per_cell=2&cells.page_read=20us/30us/40us", "must have 2 times"),
+        ("cells.bits_per_cell=2&cells.page_read=20us/0us", "each time must be above 0"),
+        ("cells.page_read=20us/x", "separate the values of page types by `/`"),
+        (
+            "cells.programming=one-shot&cells.bits_per_cell=2&cells.page_program=1us/2us",
+            "must be empty",
+        ),
+        (
+            "cells.bits_per_cell=2&cells.page_read=20us/30us&flash.zero_page_program=50us",
+            "where pages have types",
+        ),
+        ("energy.idle=-1", "`energy.idle` is -1: it must be from 0 to 1000"),
+        ("energy.idle=1&timed=false", "commands without time take no energy"),
+        ("errors.rate=0.6", "`errors.rate` is 0.6: it must be from 0 to 0.5"),
+        ("errors.rate=1e-3", ""),
+        ("errors.rate=1e-3&errors.page_type=1/2", "must have 3 factors above 0"),
+        ("errors.rate=1e-3&errors.page_type=1/2/0", "must have 3 factors above 0"),
+        ("errors.rate=1e-3&errors.page_type=1/2/x", "separate the values of page types by `/`"),
+        ("errors.rate=1e-3&errors.slc_factor=-1", "from 0 to 1000"),
+        ("errors.rate=1e-3&errors.wear_exponent=0", "from 0.1 to 10"),
+        ("errors.rate=1e-3&errors.retention_exponent=11", "from 0.1 to 10"),
+        ("errors.rate=1e-3&errors.temperature=200", "from -40 to 125"),
+        ("errors.rate=1e-3&errors.codeword=0", "from 1 byte to 64 KiB"),
+        ("errors.rate=1e-3&errors.correctable=8192", "below the 8192 bits of errors.codeword"),
+        ("errors.rate=1e-3&errors.retry_gain=1", "above 0 and below 1"),
+        ("errors.rate=1e-3&reliability.read_disturb=0.1", "errors.reads describes"),
+        (
+            "errors.rate=1e-3&active_blocks=plane&over_provisioning=0.4&cleaning.transfer=copy-back",
+            "correct no errors",
+        ),
         ("wear.policy=migration", "did you mean `migrate`?"),
         ("wear.age_variance=1", "from 0 to below 1"),
         ("persistence.summary_pages=0", "`persistence.summary_pages` is 0"),
@@ -317,4 +356,17 @@ fn unusable_profiles_are_refused_with_field_value_and_rule() {
             assert!(message.contains(part), "{spec}: {message}");
         }
     }
+}
+
+#[test]
+fn profiles_of_earlier_versions_are_read() {
+    let text = "model = \"of version 0.2\"\n[slc]\nshare = 0.05\nbits_per_cell = 2\n";
+    let read = flashscope_sim::setup::from_toml(text).unwrap();
+    assert_eq!((read.cells.bits_per_cell, read.slc.share), (2, 0.05));
+    assert_eq!(parse("demo?slc.bits_per_cell=4").unwrap().cells.bits_per_cell, 4);
+    let both = "[slc]\nbits_per_cell = 2\n[cells]\nbits_per_cell = 4\n";
+    let read = flashscope_sim::setup::from_toml(both).unwrap();
+    assert_eq!(read.cells.bits_per_cell, 4, "the new name wins");
+    let wrong = "[slc]\nbits_per_cell = \"two\"\n";
+    assert!(flashscope_sim::setup::from_toml(wrong).is_err());
 }

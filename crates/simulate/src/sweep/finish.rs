@@ -43,6 +43,7 @@ pub fn finish(space: &Space, rows: &[Row], status: SweepStatus) -> Sweep {
     Sweep {
         schema_version: SWEEP_VERSION,
         status,
+        conclusions: Vec::new(),
         space: space.text.clone(),
         factors: names.iter().map(|name| (*name).into()).collect(),
         objectives: objectives.clone(),

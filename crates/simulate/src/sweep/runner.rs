@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 
+use flashscope_document::conclusion::EvidenceUnit;
 use flashscope_document::sweep::Row;
-use flashscope_measure::{Progress, Step, Unit};
+use flashscope_measure::{PartialResult, Progress, Step, Unit};
 use flashscope_result::Error;
 use flashscope_result::sweep::SweepFolder;
 
@@ -39,6 +40,8 @@ pub struct Runner<'a> {
     rows: BTreeMap<(u32, u32), Row>,
     kept: usize,
     failed: Option<Error>,
+    /// The number of each row that is reported as a partial result.
+    watched: Option<String>,
 }
 
 impl<'a> Runner<'a> {
@@ -55,6 +58,7 @@ impl<'a> Runner<'a> {
             rows,
             kept,
             failed: None,
+            watched: None,
         }
     }
 
@@ -69,6 +73,13 @@ impl<'a> Runner<'a> {
     #[must_use]
     pub fn passing(mut self, each: &'a mut Each<'a>) -> Runner<'a> {
         self.each = Some(each);
+        self
+    }
+
+    /// Reports this number of each row as a partial result.
+    #[must_use]
+    pub fn watching(mut self, field: Option<&str>) -> Runner<'a> {
+        self.watched = field.map(String::from);
         self
     }
 
@@ -142,6 +153,9 @@ impl<'a> Runner<'a> {
                 if let Some(each) = &mut self.each {
                     each(&row);
                 }
+                if let Some(field) = &self.watched {
+                    report(self.progress, field, &row);
+                }
                 self.rows.insert((row.point, row.repeat), row.clone());
                 new.push(row);
                 let done = self.rows.len() as u64;
@@ -165,6 +179,26 @@ impl<'a> Runner<'a> {
         new.clear();
         Ok(())
     }
+}
+
+/// Reports a number of a row as a partial result, if the row has it.
+fn report(progress: &mut dyn Progress, field: &str, row: &Row) {
+    let Some(&value) = row.numbers.get(field) else { return };
+    let unit = match field {
+        "ios_per_second" => EvidenceUnit::IosPerSecond,
+        _ if field.contains("_ns") => EvidenceUnit::Nanoseconds,
+        _ => EvidenceUnit::Number,
+    };
+    let what = format!("{field} at point {}, repeat {}", row.point, row.repeat);
+    progress.found(&PartialResult {
+        chart: &format!("{field} of each simulation"),
+        x_axis: "point",
+        series: field,
+        x: row.point.into(),
+        what: &what,
+        value,
+        unit,
+    });
 }
 
 /// Runs trials on the cores of this machine, until they are stopped or the receiver is gone because rows could not be saved.

@@ -42,7 +42,7 @@ pub fn run_trial(trial: &Trial, memory: &Budget, stop: &AtomicBool) -> Option<Ro
                 SimulationStatus::Failed => {
                     let failure = done.simulation.error.clone().unwrap_or_default();
                     row.status = RowStatus::Failed;
-                    row.reason = Some(failure + &done.end_of_life.unwrap_or_default());
+                    row.reason = Some(failure + &done.reason.unwrap_or_default());
                 }
             }
             row.numbers = numbers(&done.simulation);

@@ -47,12 +47,8 @@ impl Answer {
         let Some(variant) = self.variant(nth) else { return };
         match predicted {
             Ok(mut form) => {
-                for expected in &mut form.expected {
-                    let of_base = base.iter().flat_map(|base| &base.expected);
-                    let before = of_base.clone().find(|base| base.quantity == expected.quantity);
-                    expected.relative = before
-                        .map(|before| expected.value / before.value - 1.0)
-                        .filter(|share| share.is_finite());
+                if let Some(base) = &base {
+                    form.compare_with(base);
                 }
                 variant.closed_form = Some(form);
             }

@@ -176,6 +176,7 @@ impl Question {
         WhatIf {
             schema_version: WHAT_IF_VERSION,
             status: WhatIfStatus::Unfinished,
+            conclusions: Vec::new(),
             seed: self.requests[0].work.seed,
             repeats: self.repeats,
             base: all.next().expect("the first request is the baseline"),

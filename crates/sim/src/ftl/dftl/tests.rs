@@ -92,11 +92,11 @@ impl Drive {
             let Some(slot) = self.ftl.slot(lpn) else { continue };
             let role = self.nand.opened(geometry.block(slot)).1;
             let of_map = lpn >= self.ftl.layout.translation_page(0);
-            assert_eq!(role == Role::Map as u8, of_map, "{lpn:?} at {slot:?}");
+            assert_eq!(role == Role::Map.number(), of_map, "{lpn:?} at {slot:?}");
         }
         let blocks = (0..geometry.blocks()).map(BlockId);
         let of_map = |block: &BlockId| {
-            self.nand.written(*block) > 0 && self.nand.opened(*block).1 == Role::Map as u8
+            self.nand.written(*block) > 0 && self.nand.opened(*block).1 == Role::Map.number()
         };
         blocks.filter(of_map).map(|block| (block, self.nand.erases(block))).collect()
     }

@@ -239,7 +239,7 @@ impl Core {
         at: Nanos,
     ) -> Result<BlockId, Errno> {
         let block = self.pool[pool as usize].free.pop_front().ok_or(Errno::ENOSPC)?;
-        nand.open(block, role as u8);
+        nand.open(block, role as u8, false);
         self.announce_free(nand, pool, at);
         Ok(block)
     }

@@ -1,5 +1,5 @@
 //! Garbage collection (section 3.2), in the foreground and in the background, with wear levelling
-//! (section 5) and the folding of the SLC region.
+//! (section 5).
 
 use std::collections::BTreeSet;
 
@@ -16,35 +16,39 @@ impl<M: MapStorage> PageMap<M> {
     /// another one if only that one has room.
     pub(super) fn target(&self, nand: &Array, lane: u32, victim: BlockId) -> Front {
         let state = &self.lanes[lane as usize];
-        let open = |role: Role| state.frontiers[role as usize].is_some();
+        let open = |role: Role| state.open_block(role).is_some();
         let wanted = self.preferred_role(nand, victim);
         if !state.free.is_empty() || open(wanted) {
             return Front { lane, role: wanted };
         }
-        let other = wanted.moves_to().iter().find(|role| open(**role));
-        Front { lane, role: *other.unwrap_or(&wanted) }
+        let other = state.moves_to(wanted).find(|role| open(*role));
+        Front { lane, role: other.unwrap_or(wanted) }
     }
 
     /// Returns the preferred frontier for the pages of a victim.
     fn preferred_role(&self, nand: &Array, victim: BlockId) -> Role {
         match (self.layout.frontiers, Role::of(nand.opened(victim).1)) {
             (_, Role::Map) => Role::Map,
+            (_, role) if self.layout.placement.is_on() => self.placed_again(role),
             (Frontiers::One, _) => Role::Host,
             (Frontiers::HostAndCleaning, _) => Role::Other,
             // Data keeps its temperature.
-            (Frontiers::HotAndCold, Role::Host | Role::Slc) => Role::Host,
+            (Frontiers::HotAndCold, Role::Host | Role::Slc | Role::Handle(_)) => Role::Host,
             (Frontiers::HotAndCold, Role::Other | Role::Wear) => Role::Other,
         }
     }
 
-    /// Collects the present victim, or chooses one and collects it. Returns false if there is no
-    /// block whose collection gains a page.
+    /// Collects the present victim, or chooses one and collects it. Blocks of a dynamic SLC cache are
+    /// folded first. Returns false if there is no block whose collection gains a page.
     pub(super) fn clean_block(
         &mut self,
         nand: &mut Array,
         lane: u32,
         at: Nanos,
     ) -> Result<bool, Errno> {
+        if self.layout.slc_dynamic > 0.0 && self.fold_oldest(nand, lane, at)? {
+            return Ok(true);
+        }
         self.give_up_victim(nand, lane);
         let Some(victim) = self.choose_victim(nand, lane) else { return Ok(false) };
         let mut moved = at;
@@ -132,8 +136,8 @@ impl<M: MapStorage> PageMap<M> {
     /// Returns true if a lane has room for the data of a block.
     pub(super) fn fits(&self, nand: &Array, lane: u32, block: BlockId) -> bool {
         let state = &self.lanes[lane as usize];
-        let roles = Role::of(nand.opened(block).1).moves_to().iter();
-        let open = roles.filter_map(|role| state.frontiers[*role as usize]);
+        let roles = state.moves_to(Role::of(nand.opened(block).1));
+        let open = roles.filter_map(|role| state.open_block(role));
         let room: u32 = open.map(|front| front.places - front.next).sum();
         nand.valid(block) <= room || !state.free.is_empty()
     }
@@ -182,6 +186,7 @@ impl<M: MapStorage> PageMap<M> {
         let done = nand.relocate(moves, at, Cause::Cleaning, moved)?;
         let heat = self.heat(victim) * u64::from(count);
         self.advance(nand, front, count, heat, done);
+        self.count_moved(nand, victim, count.into());
         Ok(done)
     }
 
@@ -211,6 +216,7 @@ impl<M: MapStorage> PageMap<M> {
         if let Some(note) = note {
             nand.set_note(to, note);
         }
+        self.count_moved(nand, block, sources.len() as u64);
         for (nth, (from, entry)) in (0u32..).zip(sources) {
             self.point(entry.lpn, Slot(to.0 + nth), done);
             self.mapping.changed(entry.lpn);
@@ -294,6 +300,7 @@ impl<M: MapStorage> PageMap<M> {
         let (to, done) = self.append_by(nand, front, heat, at, |nand, _, to, at| {
             nand.copy_back(from, to, at, cause)
         })?;
+        self.count_moved(nand, nand.geometry().block(from), 1);
         self.point(entry.lpn, to, done);
         self.mapping.changed(entry.lpn);
         nand.supersede(from, done);
@@ -330,12 +337,13 @@ impl<M: MapStorage> PageMap<M> {
         at: Nanos,
         cause: Cause,
     ) -> Result<Nanos, Errno> {
-        let slc = nand.opened(block).1 == Role::Slc as u8;
+        let role = Role::of(nand.opened(block).1);
         let (erased, done) = match nand.erase(block, at, cause) {
             Ok(done) => (true, done),
             Err(Fault::Failed(done)) => (false, done),
             Err(Fault::Illegal(illegal)) => return Err(illegal.into()),
         };
+        self.count_reclaimed(role);
         let worn = nand.erases(block) >= self.layout.reliability.block_lifetime;
         let state = &mut self.lanes[lane as usize];
         state.erases += 1;
@@ -343,7 +351,7 @@ impl<M: MapStorage> PageMap<M> {
             nand.mark_bad(block, done);
             self.health.failed_blocks += u64::from(!worn);
             self.health.expired_blocks += u64::from(worn);
-        } else if slc {
+        } else if role == Role::Slc && self.layout.slc_blocks_per_lane > 0 {
             state.slc_free.push_back(block);
         } else {
             state.free.push_back(block);
@@ -364,7 +372,7 @@ impl<M: MapStorage> PageMap<M> {
         let Some(cold) = self.coldest(nand, lane) else { return Ok(at) };
         self.policy.remove(lane, cold, nand.valid(cold));
         self.lane(lane).free.pop_back();
-        nand.open(rest, Role::Wear as u8);
+        nand.open(rest, Role::Wear.number(), false);
         let places = self.layout.geometry.slots_per_block;
         *self.lane(lane).frontier(Role::Wear) = Some(Frontier {
             block: rest,
@@ -400,7 +408,7 @@ impl<M: MapStorage> PageMap<M> {
         let (state, average) = (&self.lanes[lane as usize], self.average_remaining(lane));
         // Translation pages change too often to be cold, and stay in their own blocks.
         let young = |block: &BlockId| {
-            self.remaining(nand, *block) > average && nand.opened(*block).1 != Role::Map as u8
+            self.remaining(nand, *block) > average && nand.opened(*block).1 != Role::Map.number()
         };
         (state.blocks.iter().copied())
             .filter(|block| young(block) && state.is_candidate(nand, *block))
@@ -527,7 +535,11 @@ impl<M: MapStorage> PageMap<M> {
     fn background_step(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
         self.apply_deferred(nand);
         let state = &self.lanes[lane as usize];
-        let wanted = state.victim.is_some() || state.free_blocks() < self.layout.background_below;
+        let scarce = state.free_blocks() < self.layout.background_below;
+        if scarce && self.layout.slc_dynamic > 0.0 && self.fold_step(nand, lane, at)? {
+            return Ok(true);
+        }
+        let wanted = scarce || self.lanes[lane as usize].victim.is_some();
         if wanted && let Some(victim) = self.choose_victim(nand, lane) {
             self.clean_step(nand, lane, victim, at)?;
             return Ok(true);
@@ -557,24 +569,5 @@ impl<M: MapStorage> PageMap<M> {
             false => self.move_page(nand, front, victim, at, Cause::Cleaning),
         };
         moved.map(drop)
-    }
-
-    /// Moves one page out of the oldest full block of the SLC region, or erases the block if it is
-    /// empty. Returns false if the region has no full block, or there is no room for its pages.
-    fn fold_step(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
-        let state = &self.lanes[lane as usize];
-        let Some(block) = state.slc_full.front().copied() else { return Ok(false) };
-        if nand.valid(block) > 0 {
-            let front = self.target(nand, lane, block);
-            let open = state.frontiers[front.role as usize].is_some();
-            if !open && state.free_blocks() <= self.layout.clean_below {
-                return Ok(false);
-            }
-            self.move_page(nand, front, block, at, Cause::Folding)?;
-        } else {
-            self.lane(lane).slc_full.pop_front();
-            self.recycle(nand, lane, block, at, Cause::Folding)?;
-        }
-        Ok(true)
     }
 }

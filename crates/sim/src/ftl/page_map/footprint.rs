@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::lane::Lane;
+use flashscope_block::StreamId;
+
+use super::HandleCounts;
+use super::lane::{Frontier, Lane};
 use crate::footprint::{Size, fixed, grown, tree};
 use crate::nand::{BlockId, Lpn, Note, Stamp};
 use crate::setup::Layout;
@@ -19,10 +22,22 @@ pub(crate) fn footprint(layout: &Layout) -> Size {
     };
     fixed::<u32>(pages)
         + lanes(layout)
-        + fixed::<u32>(layout.pools)
+        + fixed::<u32>(layout.turns())
+        + handles(layout)
         + (layout.policy.footprint)(layout)
         + temperatures
         + records(layout)
+}
+
+/// Returns the memory of the handles and their counts.
+fn handles(layout: &Layout) -> Size {
+    match layout.placement.is_on() {
+        true => {
+            let handles = layout.placement.handles;
+            fixed::<HandleCounts>(handles) + grown::<(StreamId, u8)>(handles)
+        }
+        false => Size(0),
+    }
 }
 
 /// Returns the memory of the lanes with their lists of blocks.
@@ -30,9 +45,11 @@ fn lanes(layout: &Layout) -> Size {
     let (lanes, size) = (u64::from(layout.lanes()), layout.blocks_per_lane());
     // The list of all blocks, and for each block one entry in the list of free, full or failed
     // blocks.
-    let lists = grown::<BlockId>(size) * 2 + grown::<BlockId>(layout.slc_blocks_per_lane) * 2;
+    let slc = if layout.slc_dynamic > 0.0 { size } else { layout.slc_blocks_per_lane };
+    let lists = grown::<BlockId>(size) * 2 + grown::<BlockId>(slc) * 2;
     let suited = size_of::<BTreeSet<BlockId>>() as u64 + tree::<BlockId>(size).0;
-    (fixed::<Lane>(1u32) + lists + fixed::<u32>(1u32)) * lanes + Size(suited)
+    let handles = fixed::<Option<Frontier>>(layout.placement.handles - 1);
+    (fixed::<Lane>(1u32) + handles + lists + fixed::<u32>(1u32)) * lanes + Size(suited)
 }
 
 /// Returns the memory of the records of trims and of the pages with unrecorded trims. A record

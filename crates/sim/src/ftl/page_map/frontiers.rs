@@ -91,13 +91,15 @@ impl<M: MapStorage> PageMap<M> {
             Role::Slc => self.layout.slc_slots_per_block,
             _ => self.layout.geometry.slots_per_block,
         };
+        let is_static = role == Role::Slc && self.layout.slc_blocks_per_lane > 0;
         let lane = self.lane(index);
-        let free = if role == Role::Slc { &mut lane.slc_free } else { &mut lane.free };
+        let free = if is_static { &mut lane.slc_free } else { &mut lane.free };
         let block = free.pop_front().ok_or(Errno::ENOSPC)?;
-        nand.open(block, role as u8);
+        nand.open(block, role.number(), role == Role::Slc);
         let frontier =
             Frontier { block, place: nand.place(block), next: 0, places, temperature: 0 };
         *lane.frontier(role) = Some(frontier);
+        self.count_opened(role);
         self.announce_free(nand, index, at);
         Ok(frontier)
     }
@@ -159,7 +161,7 @@ impl<M: MapStorage> PageMap<M> {
     pub(super) fn file(&mut self, nand: &Array, lane: u32, slc: bool, block: BlockId) {
         if slc {
             self.lane(lane).slc_full.push_back(block);
-        } else if nand.opened(block).1 == Role::Map as u8 {
+        } else if nand.opened(block).1 == Role::Map.number() {
             self.mapping.closed(lane, block, nand.valid(block));
         } else {
             self.policy.closed(lane, block, nand.valid(block));

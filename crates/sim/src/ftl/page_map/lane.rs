@@ -9,36 +9,61 @@ use crate::setup::Layout;
 /// The kind of data that a block is written for. Each lane has at most one open block of each role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ftl) enum Role {
-    /// Host data; with separate temperatures, only hot data.
-    Host = 0,
+    /// Host data; with separate temperatures, only hot data; with placement, data of handle 0.
+    Host,
     /// Data moved by garbage collection; with separate temperatures, cold data.
-    Other = 1,
+    Other,
     /// Host data in the SLC region.
-    Slc = 2,
+    Slc,
     /// Cold data that wear levelling moved to a worn block.
-    Wear = 3,
+    Wear,
     /// Translation pages, if the mapping table is on the flash.
-    Map = 4,
+    Map,
+    /// Data of this placement handle, from 1 on.
+    Handle(u8),
 }
 
 impl Role {
-    pub(super) const COUNT: usize = 5;
+    /// The number of roles besides handles.
+    const COUNT: usize = 5;
 
-    /// Returns the roles of the frontiers to which pages of a block of this role may move.
-    pub(super) fn moves_to(self) -> &'static [Role] {
+    /// Returns the number under which the flash keeps the role of a block.
+    #[inline]
+    pub(in crate::ftl) const fn number(self) -> u8 {
         match self {
-            Role::Map => &[Role::Map],
-            Role::Host | Role::Other | Role::Slc | Role::Wear => &[Role::Host, Role::Other],
+            Role::Host => 0,
+            Role::Other => 1,
+            Role::Slc => 2,
+            Role::Wear => 3,
+            Role::Map => 4,
+            Role::Handle(handle) => 4 + handle,
         }
     }
 
-    pub(super) fn of(number: u8) -> Role {
+    /// Returns the role with this number.
+    pub(super) const fn of(number: u8) -> Role {
         match number {
             0 => Role::Host,
             1 => Role::Other,
             2 => Role::Slc,
             3 => Role::Wear,
-            _ => Role::Map,
+            4 => Role::Map,
+            _ => Role::Handle(number - 4),
+        }
+    }
+
+    /// Returns the role of the data of a placement handle.
+    #[inline]
+    pub(super) const fn of_handle(handle: u8) -> Role {
+        if handle == 0 { Role::Host } else { Role::Handle(handle) }
+    }
+
+    /// Returns the placement handle whose data a block of this role holds, if it is one.
+    pub(super) const fn handle(self) -> Option<u8> {
+        match self {
+            Role::Host => Some(0),
+            Role::Handle(handle) => Some(handle),
+            Role::Other | Role::Slc | Role::Wear | Role::Map => None,
         }
     }
 }
@@ -74,13 +99,15 @@ pub(in crate::ftl) struct Lane {
     /// Erased blocks in the order of next use. The block that has been free for the longest time
     /// comes first.
     pub(super) free: VecDeque<BlockId>,
-    /// Erased blocks of the SLC region.
+    /// Erased blocks of the static SLC region.
     pub(super) slc_free: VecDeque<BlockId>,
-    /// Full blocks of the SLC region, oldest first.
+    /// Full blocks that are used as SLC, oldest first.
     pub(super) slc_full: VecDeque<BlockId>,
     /// Failed blocks, to be emptied and marked bad.
     pub(super) failed: VecDeque<BlockId>,
-    pub(super) frontiers: [Option<Frontier>; Role::COUNT],
+    frontiers: [Option<Frontier>; Role::COUNT],
+    /// The frontiers of placement handles, from handle 1 on.
+    handles: Box<[Option<Frontier>]>,
     /// The block that garbage collection is emptying.
     pub(super) victim: Option<BlockId>,
     /// The slots of the likely next victim that are not prefetched yet; `None` if there is no
@@ -94,11 +121,10 @@ pub(in crate::ftl) struct Lane {
 
 impl Lane {
     /// Creates lane `index`, with all blocks free except the bad ones.
-    pub(super) fn new(layout: &Layout, index: u32, nand: &mut Array) -> Self {
+    pub(super) fn new(layout: &Layout, index: u32, nand: &Array) -> Self {
         let (first, size) = (layout.first_block(index).0, layout.blocks_per_lane());
         let (slc, blocks) = (layout.slc_blocks_per_lane, layout.blocks_of_lane(index));
         let slc_blocks = &blocks[..slc as usize];
-        slc_blocks.iter().for_each(|block| nand.make_slc(*block));
         let good = |block: &&BlockId| !nand.is_bad(**block);
         Lane {
             index,
@@ -108,6 +134,7 @@ impl Lane {
             slc_full: VecDeque::new(),
             failed: VecDeque::new(),
             frontiers: [None; Role::COUNT],
+            handles: vec![None; layout.placement.handles as usize - 1].into(),
             victim: None,
             likely: None,
             settled: Nanos(0),
@@ -116,29 +143,61 @@ impl Lane {
         }
     }
 
-    /// Returns the number of free blocks outside the SLC region, which the thresholds apply to.
+    /// Returns the number of free blocks outside the static SLC region, which the thresholds apply to.
     #[inline]
     pub(super) fn free_blocks(&self) -> u32 {
         u32::try_from(self.free.len()).expect("fewer than the blocks of a lane, a u32")
     }
 
-    /// Returns the blocks outside the SLC region.
+    /// Returns the blocks outside the static SLC region.
     pub(super) fn usual_blocks(&self, layout: &Layout) -> &[BlockId] {
         &self.blocks[layout.slc_blocks_per_lane as usize..]
     }
 
+    #[inline]
     pub(super) fn frontier(&mut self, role: Role) -> &mut Option<Frontier> {
-        &mut self.frontiers[role as usize]
+        match role {
+            Role::Handle(handle) => &mut self.handles[usize::from(handle) - 1],
+            role => &mut self.frontiers[usize::from(role.number())],
+        }
+    }
+
+    /// Returns the open block of a role, if there is one.
+    #[inline]
+    pub(super) fn open_block(&self, role: Role) -> Option<&Frontier> {
+        match role {
+            Role::Handle(handle) => self.handles[usize::from(handle) - 1].as_ref(),
+            role => self.frontiers[usize::from(role.number())].as_ref(),
+        }
+    }
+
+    /// Closes no block, but forgets which blocks are open.
+    pub(super) fn forget_frontiers(&mut self) {
+        self.frontiers = [None; Role::COUNT];
+        self.handles.fill(None);
+    }
+
+    /// Returns the roles of the frontiers to which pages of a block of this role may move: first the
+    /// role of the host's data, then the role of moved data, then the handles.
+    pub(super) fn moves_to(&self, role: Role) -> impl Iterator<Item = Role> + use<> {
+        let handles = u8::try_from(self.handles.len()).expect("at most 128 handles");
+        let map = (role == Role::Map).then_some(Role::Map);
+        let data = (role != Role::Map).then(|| {
+            let handles = (1..=handles).map(Role::Handle);
+            [Role::Host, Role::Other].into_iter().chain(handles)
+        });
+        map.into_iter().chain(data.into_iter().flatten())
     }
 
     /// Returns true if a block is full of data and no operation is using it.
     pub(super) fn is_candidate(&self, nand: &Array, block: BlockId) -> bool {
-        let open = self.frontiers.iter().flatten().any(|frontier| frontier.block == block);
+        let mut frontiers = self.frontiers.iter().chain(&self.handles).flatten();
+        let open = frontiers.any(|frontier| frontier.block == block);
         nand.written(block) > 0
             && !open
             && self.victim != Some(block)
             && !nand.is_bad(block)
             && !self.failed.contains(&block)
-            && nand.opened(block).1 != Role::Slc as u8
+            && nand.opened(block).1 != Role::Slc.number()
     }
 }

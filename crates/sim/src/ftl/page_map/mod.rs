@@ -1,5 +1,5 @@
 //! The page-mapped FTL of Agrawal et al. This file has the path of host requests. The submodules
-//! have lanes, frontiers, garbage collection, the SLC region and recovery.
+//! have lanes, frontiers, garbage collection, the SLC cache and recovery.
 
 mod cleaning;
 mod deferred;
@@ -7,19 +7,24 @@ pub(super) mod footprint;
 mod frontiers;
 mod lane;
 mod map_storage;
+mod placement;
 mod plain;
 mod recovery;
 mod room;
+mod slc;
 mod victim_prefetch;
+mod zones;
 
 use std::collections::BTreeSet;
 
-use flashscope_block::{Errno, Nanos};
+use flashscope_block::{Errno, Nanos, StreamId};
 
 use self::deferred::DeferredWrites;
 use self::lane::Lane;
 pub(super) use self::lane::{Front, Role};
 pub(super) use self::map_storage::{InMemory, MapStorage};
+use self::placement::Handles;
+pub use self::placement::{HandleCounts, PlacementCounts};
 use super::{AnyFtl, Family, Ftl, Health, Kind, NO_FIELDS, Recovery, Slice};
 use crate::arithmetic::Divisor;
 use crate::gc::{Policy, VictimPolicy};
@@ -51,7 +56,8 @@ pub struct PageMap<M = InMemory> {
     /// pages.
     pub(super) map: Vec<u32>,
     pub(super) lanes: Vec<Lane>,
-    /// For each pool, the lane that takes the next page, counted from the pool's first lane.
+    /// For each pool, and then for each reclaim group of each pool, the lane that takes the next page,
+    /// counted from the first lane.
     turns: Vec<u32>,
     /// For each run of [`Layout::blocks_per_lane`] consecutive blocks, the lane that owns them.
     lane_of_part: Vec<u32>,
@@ -73,6 +79,7 @@ pub struct PageMap<M = InMemory> {
     /// previous map entry, and the time at which the write is done.
     undo: Option<Vec<(Lpn, u32, Nanos)>>,
     health: Health,
+    handles: Handles,
     /// Is true if garbage collection may move many pages in one step.
     bulk: bool,
     /// Writes that are not yet in the map.
@@ -102,7 +109,7 @@ impl<M: MapStorage> PageMap<M> {
             map,
             pools: Divisor::new(layout.pools.into()),
             stripe: Divisor::new(layout.stripe.into()),
-            turns: vec![0; layout.pools as usize],
+            turns: vec![0; layout.turns() as usize],
             lane_of_part,
             policy: (layout.policy.new)(layout),
             temperatures: vec![0; if wear.migrates() { blocks as usize } else { 0 }],
@@ -113,6 +120,7 @@ impl<M: MapStorage> PageMap<M> {
             programmed: Nanos(0),
             recorded: Nanos(0),
             undo: None,
+            handles: Handles::new(layout),
             health: Health { factory_bad_blocks: bad as u64, ..Health::default() },
             bulk: nand.can_relocate(),
             deferred: DeferredWrites::new(),
@@ -272,6 +280,9 @@ impl<M: MapStorage> PageMap<M> {
         ready: Nanos,
     ) -> Result<Nanos, Errno> {
         let front = self.host_room(nand, pool, slice.stream, ready)?;
+        if self.layout.placement.is_on() {
+            self.count_placed(front.role, slice);
+        }
         self.stamp = self.next_stamp(nand);
         let stamp = self.stamp;
         if self.layout.geometry.slots_per_page == 1 {
@@ -305,7 +316,7 @@ impl<M: MapStorage> PageMap<M> {
     /// Table 3 of Agrawal et al., this raises the mean time of a write from 305.6 us to 309 us.
     #[inline]
     fn completion_time(&self, nand: &mut Array, front: Front, slot: Slot, done: Nanos) -> Nanos {
-        if self.lanes[front.lane as usize].frontiers[front.role as usize].is_some() {
+        if self.lanes[front.lane as usize].open_block(front.role).is_some() {
             return done;
         }
         nand.written_by(nand.geometry().block(slot), done)
@@ -337,13 +348,17 @@ impl<M: MapStorage> PageMap<M> {
         self.layout.transfer == Transfer::CopyBack
     }
 
-    /// Returns the role of the block for a write of this stream.
+    /// Returns the role of the block for a write of this stream, and the reclaim group that it is for, if
+    /// there are several.
     #[inline]
-    fn role_of(&self, stream: u16) -> Role {
+    fn role_of(&mut self, stream: StreamId) -> (Role, Option<u32>) {
+        if self.layout.placement.is_on() {
+            return self.place(stream);
+        }
         if self.layout.frontiers == Frontiers::HotAndCold && stream == super::COLD_STREAM {
-            Role::Other
+            (Role::Other, None)
         } else {
-            Role::Host
+            (Role::Host, None)
         }
     }
 }
@@ -461,6 +476,22 @@ impl<M: MapStorage> Ftl for PageMap<M> {
         self.apply_deferred(nand);
     }
 
+    fn end_handle(&mut self, nand: &mut Array, handle: StreamId) {
+        self.close_handle(nand, handle);
+    }
+
+    fn reclaim(
+        &mut self,
+        nand: &mut Array,
+        pages: std::ops::Range<u32>,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        match self.layout.map_survives {
+            true => self.discard(nand, pages, at),
+            false => Err(Errno::EOPNOTSUPP),
+        }
+    }
+
     fn expect_power_cuts(&mut self) {
         // A power cut could not undo deferred writes.
         self.defers = false;
@@ -497,6 +528,19 @@ impl<M: MapStorage> Ftl for PageMap<M> {
 
     fn slot(&self, lpn: Lpn) -> Option<Slot> {
         self.slot_of(lpn)
+    }
+
+    fn stream_of(&self, nand: &Array, block: BlockId) -> StreamId {
+        let is_cold = || Role::of(nand.opened(block).1) == Role::Other;
+        match self.layout.frontiers {
+            _ if self.layout.placement.is_on() => self.stream_for(nand, block),
+            Frontiers::HotAndCold if is_cold() => super::COLD_STREAM,
+            _ => 0,
+        }
+    }
+
+    fn placement(&self) -> PlacementCounts {
+        self.handles.counts.clone()
     }
 
     fn health(&self) -> Health {

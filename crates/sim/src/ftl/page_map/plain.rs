@@ -14,7 +14,7 @@ pub(super) const fn is_in(layout: &Layout) -> bool {
     layout.lanes_per_pool == 1
         && layout.background_below == 0
         && layout.urgent_below == 0
-        && layout.slc_blocks_per_lane == 0
+        && !layout.has_slc()
         && layout.geometry.slots_per_page == 1
 }
 
@@ -34,14 +34,18 @@ impl<M: MapStorage> PageMap<M> {
         at: Nanos,
     ) -> Result<Nanos, Errno> {
         let lane = self.pool_of(slice.lpn);
-        let front = Front { lane, role: self.role_of(slice.stream) };
+        let front = Front { lane, role: self.role_of(slice.stream).0 };
         let state = &self.lanes[lane as usize];
-        let frontier = state.frontiers[front.role as usize]
+        let frontier = state
+            .open_block(front.role)
             .filter(|_| state.free_blocks() >= self.layout.clean_below && state.failed.is_empty());
         let frontier = match frontier {
-            Some(frontier) => frontier,
+            Some(frontier) => *frontier,
             None => self.plain_frontier(nand, front, at)?,
         };
+        if self.layout.placement.is_on() {
+            self.count_placed(front.role, &slice);
+        }
         self.stamp = self.next_stamp(nand);
         let entry = Entry { lpn: slice.lpn, stamp: self.stamp, zero: false };
         let slot = nand.geometry().slot(frontier.block, frontier.next);

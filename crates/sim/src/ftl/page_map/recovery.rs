@@ -128,6 +128,7 @@ impl<M: MapStorage> PageMap<M> {
         }
         self.unrecorded.fill(false);
         self.trimmed.clear();
+        self.handles.forget_streams();
         (self.programmed, self.recorded) = (at, at);
         self.count_bad(nand);
         self.policy = (self.layout.policy.new)(&self.layout);
@@ -248,7 +249,7 @@ impl<M: MapStorage> PageMap<M> {
     fn classify_blocks(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<(), Errno> {
         let slc_blocks = self.layout.slc_blocks_per_lane as usize;
         let state = self.lane(lane);
-        state.frontiers = Default::default();
+        state.forget_frontiers();
         [&mut state.free, &mut state.slc_free, &mut state.slc_full, &mut state.failed]
             .into_iter()
             .for_each(std::collections::VecDeque::clear);
@@ -259,18 +260,18 @@ impl<M: MapStorage> PageMap<M> {
         let none_free = !usual.any(|block| nand.written(*block) == 0);
         for (nth, block) in blocks.iter().copied().enumerate() {
             let written = nand.written(block);
-            let slc = nth < slc_blocks;
+            let is_static = nth < slc_blocks;
             if nand.is_bad(block) {
                 continue;
             }
             if written == 0 {
                 let state = self.lane(lane);
-                let free = if slc { &mut state.slc_free } else { &mut state.free };
+                let free = if is_static { &mut state.slc_free } else { &mut state.free };
                 free.push_back(block);
-            } else if none_free && !slc && nand.valid(block) == 0 {
+            } else if none_free && !is_static && nand.valid(block) == 0 {
                 self.recycle(nand, lane, block, at, Cause::Cleaning)?;
             } else {
-                self.resume(nand, lane, block, slc, at);
+                self.resume(nand, lane, block, at);
             }
         }
         let state = self.lane(lane);
@@ -281,10 +282,11 @@ impl<M: MapStorage> PageMap<M> {
     }
 
     /// Resumes a block with data, as a frontier if it was one, or as a full block.
-    fn resume(&mut self, nand: &mut Array, lane: u32, block: BlockId, slc: bool, at: Nanos) {
+    fn resume(&mut self, nand: &mut Array, lane: u32, block: BlockId, at: Nanos) {
         let geometry = *nand.geometry();
         let written = nand.written(block);
         let role = Role::of(nand.opened(block).1);
+        let slc = role == Role::Slc;
         let places = match slc {
             true => self.layout.slc_slots_per_block,
             false => geometry.slots_per_block,

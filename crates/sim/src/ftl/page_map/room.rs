@@ -1,10 +1,19 @@
 //! Room for the next page: chooses a lane and a frontier, and runs garbage collection if needed.
 
-use flashscope_block::{Errno, Nanos};
+use flashscope_block::{Errno, Nanos, StreamId};
 
 use super::lane::{Front, Role};
 use super::{MapStorage, PageMap};
-use crate::nand::{Array, Cause};
+use crate::nand::Array;
+
+/// Consecutive lanes of a pool that take turns.
+#[derive(Clone, Copy)]
+struct Turn {
+    first: u32,
+    lanes: u32,
+    /// The index of the turn in [`PageMap::turns`].
+    number: usize,
+}
 
 impl<M: MapStorage> PageMap<M> {
     /// Does the same as [`PageMap::make_room`] for a host page, and then writes the translation
@@ -16,23 +25,58 @@ impl<M: MapStorage> PageMap<M> {
         &mut self,
         nand: &mut Array,
         pool: u32,
-        stream: u16,
+        stream: StreamId,
         at: Nanos,
     ) -> Result<Front, Errno> {
-        let role = self.role_of(stream);
+        let (role, group) = self.role_of(stream);
         loop {
-            let front = self.make_room(nand, pool, role, at)?;
+            let front = self.room_for(nand, pool, role, group, at)?;
             if !self.mapping.must_catch_up() {
                 return Ok(front);
             }
             if !M::catch_up(self, nand, at)? {
-                return self.make_room(nand, pool, role, at);
+                return self.room_for(nand, pool, role, group, at);
             }
         }
     }
 
-    /// Finds a lane of `pool` with room for a page at its frontier for `role`, or in its SLC
-    /// region. Lanes take turns; a lane that cannot free a page is skipped.
+    /// Does the same as [`PageMap::make_room`] in this reclaim group, if there is one, or in another if
+    /// the group is full.
+    #[inline]
+    fn room_for(
+        &mut self,
+        nand: &mut Array,
+        pool: u32,
+        role: Role,
+        group: Option<u32>,
+        at: Nanos,
+    ) -> Result<Front, Errno> {
+        let Some(group) = group else { return self.make_room(nand, pool, role, at) };
+        match self.room_in_lanes(nand, self.turn_of_group(pool, group), role, at) {
+            Err(Errno::ENOSPC) => {
+                let other = self.make_room(nand, pool, role, at)?;
+                self.handles.counts.groups_overflowed += 1;
+                Ok(other)
+            }
+            room => room,
+        }
+    }
+
+    /// Returns the lanes of a pool.
+    const fn turn_of_pool(&self, pool: u32) -> Turn {
+        let lanes = self.layout.lanes_per_pool;
+        Turn { first: pool * lanes, lanes, number: pool as usize }
+    }
+
+    /// Returns the lanes of a reclaim group in a pool.
+    const fn turn_of_group(&self, pool: u32, group: u32) -> Turn {
+        let (groups, all) = (self.layout.placement.groups, self.layout.lanes_per_pool);
+        let lanes = all / groups;
+        let number = (self.layout.pools + pool * groups + group) as usize;
+        Turn { first: pool * all + group * lanes, lanes, number }
+    }
+
+    /// Finds a lane of `pool` with room for a page at its frontier for `role`, or in its SLC cache. Lanes take turns; a lane that cannot free a page is skipped.
     #[inline]
     pub(in crate::ftl) fn make_room(
         &mut self,
@@ -41,15 +85,26 @@ impl<M: MapStorage> PageMap<M> {
         role: Role,
         at: Nanos,
     ) -> Result<Front, Errno> {
-        let lanes = self.layout.lanes_per_pool;
-        let first = pool * lanes;
+        self.room_in_lanes(nand, self.turn_of_pool(pool), role, at)
+    }
+
+    /// Does the same as [`PageMap::make_room`] for these lanes.
+    #[inline]
+    fn room_in_lanes(
+        &mut self,
+        nand: &mut Array,
+        lanes_in_turn: Turn,
+        role: Role,
+        at: Nanos,
+    ) -> Result<Front, Errno> {
+        let Turn { first, lanes, number } = lanes_in_turn;
         if lanes == 1 {
             return match self.room_in(nand, Front { lane: first, role }, at)? {
                 Some(role) => Ok(Front { lane: first, role }),
                 None => Err(Errno::ENOSPC),
             };
         }
-        let turn = self.turns[pool as usize];
+        let turn = self.turns[number];
         let in_turn = |nth: u32| first + (turn + nth) % lanes;
         // No lane collects in the foreground while another lane on the same unit has room. Pages
         // for the SLC region always take turns, whatever room other lanes have.
@@ -59,14 +114,14 @@ impl<M: MapStorage> PageMap<M> {
             self.yields(first + turn, lane) && self.has_room(Front { lane, role })
         };
         if !through_slc && let Some(nth) = (0..lanes).find(free) {
-            self.turns[pool as usize] = (turn + nth + 1) % lanes;
+            self.turns[number] = (turn + nth + 1) % lanes;
             return Ok(Front { lane: in_turn(nth), role });
         }
         for nth in 0..lanes {
             let lane = in_turn(nth);
             match self.room_in(nand, Front { lane, role }, at) {
                 Ok(Some(role)) => {
-                    self.turns[pool as usize] = (turn + nth + 1) % lanes;
+                    self.turns[number] = (turn + nth + 1) % lanes;
                     return Ok(Front { lane, role });
                 }
                 Ok(None) | Err(Errno::ENOSPC) => {}
@@ -88,14 +143,14 @@ impl<M: MapStorage> PageMap<M> {
     #[inline]
     pub(in crate::ftl) fn has_room(&self, front: Front) -> bool {
         let state = &self.lanes[front.lane as usize];
-        let opens = u32::from(state.frontiers[front.role as usize].is_none());
+        let opens = u32::from(state.open_block(front.role).is_none());
         state.failed.is_empty() && state.free_blocks() >= self.layout.clean_below + opens
     }
 
-    /// Returns true if pages for a frontier go to the SLC region first.
+    /// Returns true if pages for a frontier go to blocks used as SLC first.
     #[inline]
     fn goes_through_slc(&self, role: Role) -> bool {
-        self.layout.slc_blocks_per_lane > 0 && role != Role::Map
+        self.layout.has_slc() && role != Role::Map
     }
 
     /// Makes room for a page in a lane. Returns the role of the frontier, or `None` if there is no
@@ -112,7 +167,7 @@ impl<M: MapStorage> PageMap<M> {
             return Ok(Some(Role::Slc));
         }
         let state = &self.lanes[lane as usize];
-        let ready = state.frontiers[role as usize].is_some()
+        let ready = state.open_block(role).is_some()
             && state.free_blocks() >= self.layout.clean_below
             && state.failed.is_empty();
         if ready || self.main_room(nand, front, at)? { Ok(Some(role)) } else { Ok(None) }
@@ -158,31 +213,5 @@ impl<M: MapStorage> PageMap<M> {
                 return Ok(false);
             }
         }
-    }
-
-    /// Returns true if the SLC region takes the next page. Without background work, a full region
-    /// is emptied one block at a time in the foreground. With background work, writes bypass a full
-    /// region until the drive has had time to empty it.
-    fn slc_room(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
-        let state = self.lane(lane);
-        if state.frontier(Role::Slc).is_some() || !state.slc_free.is_empty() {
-            return Ok(true);
-        }
-        if self.layout.background_below > 0 {
-            return Ok(false);
-        }
-        self.apply_deferred(nand);
-        let Some(block) = self.lane(lane).slc_full.front().copied() else { return Ok(false) };
-        let mut moved = at;
-        while nand.valid(block) > 0 {
-            let front = self.target(nand, lane, block);
-            if !self.main_room(nand, front, at)? {
-                return Ok(false);
-            }
-            moved = moved.max(self.move_page(nand, front, block, at, Cause::Folding)?);
-        }
-        self.lane(lane).slc_full.pop_front();
-        self.recycle(nand, lane, block, moved, Cause::Folding)?;
-        Ok(!self.lane(lane).slc_free.is_empty())
     }
 }

@@ -57,9 +57,11 @@ impl Array {
         self.blocks.expect_cleaning(block);
     }
 
-    /// Records in the metadata of a block that the block is in use from now on, and its role.
-    pub fn open(&mut self, block: BlockId, role: u8) {
-        self.blocks.open(block, role);
+    /// Records in the metadata of a block that the block is in use from now on, its role, and whether
+    /// it is used as SLC.
+    pub fn open(&mut self, block: BlockId, role: u8, slc: bool) {
+        debug_assert!(self.has_slc || !slc);
+        self.blocks.open(block, role, slc);
     }
 
     /// Returns the number of a block in the order in which blocks were opened, and its role.

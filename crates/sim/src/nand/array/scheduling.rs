@@ -384,15 +384,16 @@ impl Array {
         cause: Cause,
         transfer: Nanos,
     ) -> Span {
-        let slc = self.is_slc(page.block);
+        let cells = self.schedule.timing().read_time(page.index, self.is_slc(page.block));
+        if self.measures_energy {
+            self.tally(members.len(), [cells, Nanos(0), Nanos(0), transfer]);
+        }
         let job = Job::over_bus(CommandKind::Read, cause, page, transfer);
         if self.queues().is_some() {
-            let timing = self.schedule.timing();
-            let cells = if slc { timing.slc_read } else { timing.page_read };
             return self.give(&job, members, Op::Read, cells, at);
         }
         self.carry_out(job, members, at, |schedule, place, members| {
-            schedule.read(place, members, at, slc, transfer)
+            schedule.read(place, members, at, cells, transfer)
         })
     }
 
@@ -405,13 +406,12 @@ impl Array {
         transfer: Nanos,
         zero: bool,
     ) -> Span {
-        let timing = self.schedule.timing();
-        let cells = match (self.is_slc(page.block), zero) {
-            (true, _) => timing.slc_program,
-            (false, true) => timing.zero_page_program,
-            (false, false) => timing.page_program,
-        };
+        let slc = self.is_slc(page.block);
+        let cells = self.schedule.timing().program_time(page.index, slc, zero);
         let members = 0..self.geometry().span;
+        if self.measures_energy {
+            self.tally(members.len(), [Nanos(0), cells, Nanos(0), transfer]);
+        }
         let job = Job::over_bus(CommandKind::Program, cause, page, transfer);
         let span = match self.queues().is_some() {
             true => self.give(&job, members, Op::Program, cells, at),
@@ -421,6 +421,17 @@ impl Array {
         };
         self.note_undo_of_program(page, span);
         span
+    }
+
+    /// Adds the times that a command on so many packages takes to read, program and erase cells, and on the
+    /// bus.
+    fn tally(&mut self, packages: usize, times: [Nanos; 4]) {
+        let [read, program, erase, bus] = times.map(|time| time.0 * packages as u64);
+        let busy = &mut self.counters.busy;
+        busy.read += read;
+        busy.program += program;
+        busy.erase += erase;
+        busy.bus += bus;
     }
 
     /// Records the program that was issued last, so that a power cut can undo it.
@@ -434,29 +445,43 @@ impl Array {
         }
     }
 
-    /// Schedules `pages` copies within a plane, from `from` to `target` and the pages after it.
+    /// Schedules `pages` copies within a plane, from `from` to `target` and the pages after it. The
+    /// sources are page `first` and those after it or, without `first`, the first valid pages.
     pub(super) fn schedule_copies(
         &mut self,
         from: BlockId,
+        first: Option<u32>,
         target: Page,
         pages: u32,
         at: Nanos,
         cause: Cause,
     ) -> Nanos {
-        let slc = [self.is_slc(from), self.is_slc(target.block)];
+        let (from_slc, to_slc) = (self.is_slc(from), self.is_slc(target.block));
         let members = 0..self.geometry().span;
-        let mut done = at;
+        let (mut done, mut next) = (at, 0);
         for index in target.index..target.index + pages {
+            let timing = self.schedule.timing();
+            let mut source = first.unwrap_or_default() + (index - target.index);
+            if first.is_none()
+                && timing.page_types.is_some()
+                && let Some(slot) = self.blocks.next_valid(from, next)
+            {
+                next = self.geometry().index(slot) + 1;
+                source = self.geometry().page(slot).index;
+            }
+            let program = timing.program_time(index, to_slc, false);
+            let read = timing.read_time(source, from_slc);
+            let cells = later(read, program);
+            if self.measures_energy {
+                self.tally(members.len(), [read, program, Nanos(0), Nanos(0)]);
+            }
             let page = Page { index, ..target };
             let (kind, transfer) = (CommandKind::CopyBack, Nanos(0));
             let job = Job { kind, cause, page, from: Some(from), transfer };
             let span = match self.queues().is_some() {
-                true => {
-                    let cells = self.schedule.copy_back_time(slc);
-                    self.give(&job, members.clone(), Op::Erase, cells, at)
-                }
+                true => self.give(&job, members.clone(), Op::Erase, cells, at),
                 false => self.carry_out(job, members.clone(), at, |schedule, place, members| {
-                    schedule.copy_back(place, members, at, slc)
+                    schedule.copy_back(place, members, at, cells)
                 }),
             };
             done = self.both(done, span.done);
@@ -489,11 +514,12 @@ impl Array {
         let (transfer, span) = (self.schedule.timing().page_transfer, self.geometry().span);
         let (mut done, mut next) = (at, 0);
         for index in target.index..target.index + count {
-            // The source pages matter only for observers and queues, and if the program time
-            // depends on the data.
+            // The source pages matter only for observers and queues, and if times depend on the page
+            // or its data.
             let (mut read_page, mut zero) = (Page { block: from, index: 0 }, false);
+            let timing = self.schedule.timing();
             let matters = self.is_observed() || self.queued.is_some();
-            if (matters || self.schedule.timing().distinguishes_zeros())
+            if (matters || timing.page_types.is_some() || timing.distinguishes_zeros())
                 && let Some(slot) = self.blocks.next_valid(from, next)
             {
                 next = self.geometry().index(slot) + 1;
@@ -534,6 +560,10 @@ impl Array {
     pub(super) fn schedule_erase(&mut self, block: BlockId, at: Nanos, cause: Cause) -> Span {
         let members = 0..self.geometry().span;
         let (kind, transfer, page) = (CommandKind::Erase, Nanos(0), Page { block, index: 0 });
+        if self.measures_energy {
+            let cells = self.schedule.timing().block_erase;
+            self.tally(members.len(), [Nanos(0), Nanos(0), cells, Nanos(0)]);
+        }
         let job = Job { kind, cause, page, from: None, transfer };
         if self.queues().is_some() {
             let cells = self.schedule.timing().block_erase;

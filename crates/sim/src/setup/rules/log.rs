@@ -4,7 +4,7 @@ use flashscope_block::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Lanes, require, share};
+use super::{Lanes, require, require_none, share};
 use crate::ftl::{self, Family, LogSharing, LogUse};
 use crate::nand::Geometry;
 use crate::setup::{
@@ -104,9 +104,10 @@ impl Profile {
         geometry: &Geometry,
     ) -> Result<(), ProfileError> {
         let cleaning = &self.cleaning;
-        let not_done = [
+        let excluded = [
             ("background_cleaning", self.background_cleaning, "true", "false"),
             ("slc.share", self.slc.share > 0.0, "above 0", "0"),
+            ("slc.dynamic", self.slc.dynamic > 0.0, "above 0", "0"),
             ("wear.policy", self.wear.policy != "none", &self.wear.policy, "\"none\""),
             ("active_blocks", self.active_blocks != Scope::Pool, "part of a pool", "\"pool\""),
             (
@@ -128,10 +129,7 @@ impl Profile {
                 "\"pages\" or \"nv-ram\"",
             ),
         ];
-        for (field, asked, value, only) in not_done {
-            let rule = format!("with ftl = \"{}\" it must be {only}", self.ftl);
-            require(!asked, field, value, rule)?;
-        }
+        require_none(&format!("with ftl = \"{}\"", self.ftl), &excluded)?;
         let whole = geometry.slots_per_page == 1 && geometry.pages_per_slot == 1;
         let (field, size) = ("logical_page_size", geometry.logical_page_size);
         let page = geometry.element_page();

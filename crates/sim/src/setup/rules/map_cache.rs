@@ -31,7 +31,7 @@ impl Profile {
             entries_per_page: 0,
             batch: cache.batch,
             host_entries: 0,
-            host_access: cache.host_access,
+            host_access: self.within_drive(cache.host_access),
         };
         if ftl.family != (Family::PageMapped { map_on_flash: true }) {
             return Ok(none);

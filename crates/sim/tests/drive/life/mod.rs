@@ -13,6 +13,7 @@ use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op};
 use flashscope_sim::ftl::{self, Recovery};
 use flashscope_sim::nand::BlockId;
 use flashscope_sim::observe::{Command, Observer, ObserverHandle};
+use flashscope_sim::setup::Placement;
 use flashscope_sim::{Counters, Profile, SimDevice, gc, wear};
 
 use self::shadow::Shadow;
@@ -43,6 +44,8 @@ pub(crate) struct Story {
     pub(crate) refused_writes: usize,
     /// The number of power cuts that occurred during the recovery from another power cut.
     pub(crate) recoveries_cut: usize,
+    /// The number of pages written to handles other than the first.
+    pub(crate) pages_placed: u64,
     /// The number of blocks that failed or expired.
     pub(crate) lost_blocks: u64,
 }
@@ -87,6 +90,8 @@ pub(crate) struct Life<'a> {
     trims: bool,
     /// True if reads may cause pages to be rewritten.
     disturbs: bool,
+    /// The bit of a stream that stands for the second reclaim group, if there is one.
+    second_group: u16,
     patience: u64,
     watchdog: ObserverHandle<Watchdog>,
     steps: u32,
@@ -114,6 +119,9 @@ impl<'a> Life<'a> {
         if let Some((cleaning, levelling)) = policies {
             profile.cleaning.policy = cleaning.name.into();
             profile.wear.policy = levelling.name.into();
+            if levelling.migrates {
+                profile.placement = Placement::default();
+            }
         }
         if wears_out {
             shape::make_unreliable(&mut script, &mut profile);
@@ -146,7 +154,8 @@ impl<'a> Life<'a> {
             requests: 0,
             wears_out,
             trims: profile.layout().ok()?.ftl.trims(),
-            disturbs: profile.reliability.read_disturb > 0.0,
+            disturbs: profile.reliability.read_disturb > 0.0 || profile.errors.rate > 0.0,
+            second_group: if profile.placement.groups > 1 { 1 << 15 } else { 0 },
             patience: 1000 + 200 * u64::from(pages),
             watchdog,
             steps: 0,
@@ -194,6 +203,8 @@ impl<'a> Life<'a> {
         self.request(Op::Read, 0, blocks);
         self.drain();
         self.story.counters = self.drive.counters();
+        let handles = self.drive.placement().handles;
+        self.story.pages_placed = handles.iter().skip(1).map(|handle| handle.pages_written).sum();
         let health = self.drive.health();
         self.story.lost_blocks = health.failed_blocks + health.expired_blocks;
         self.story
@@ -236,6 +247,7 @@ impl<'a> Life<'a> {
         let (request, at) = (self.requests, self.drive.now());
         // The stream marks the request in its completion, and data as hot or cold.
         let stream = u16::try_from(request % 4).expect("below 4");
+        let stream = stream | if request / 4 % 2 == 1 { self.second_group } else { 0 };
         let (offset, len) = (offset * LOGICAL_BLOCK, len * LOGICAL_BLOCK);
         let io = Io { op, stream, offset: Bytes(offset), len: Bytes(len), at, data: Data::Random };
         self.drive.submit(&io);

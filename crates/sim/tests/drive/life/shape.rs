@@ -6,7 +6,10 @@ use flashscope_sim::ftl;
 use flashscope_sim::nand::{GangSharing, Interleaving};
 use flashscope_sim::sched::Level;
 use flashscope_sim::setup::{CleaningUnit, MapMemory};
-use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope, Transfer};
+use flashscope_sim::setup::{
+    Eviction, Frontiers, Identifiers, Isolation, Merge, PerPageType, Placement, Programming, Scope,
+    Slc, Transfer, WhenFull,
+};
 use flashscope_sim::{Profile, gc, wear};
 
 use super::{draw, flip, pick};
@@ -27,6 +30,8 @@ pub(crate) fn profile(ftl: &ftl::Kind, bytes: &mut Unstructured<'_>) -> Profile 
     profile.interface.queue_depth = draw(bytes, 1, 6);
     profile.interface.request_overhead = Nanos(1000);
     profile.interface.transfer_per_kib = Nanos(3413);
+    profile.interface.cores = 1 + profile.flash.packages % 3;
+    profile.interface.command_time = Nanos(u64::from(profile.flash.dies_per_package - 1) * 5000);
     profile.timed = draw(bytes, 0, 7) > 0;
     profile.seed = draw(bytes, 0, 255).into();
     // Memory for one entry up to most of the map.
@@ -41,14 +46,95 @@ pub(crate) fn profile(ftl: &ftl::Kind, bytes: &mut Unstructured<'_>) -> Profile 
     if profile.persistence.map != MapMemory::NvRam && profile.seed.is_multiple_of(3) {
         profile.map_cache.host_memory.0 = profile.map_cache.entry_size.0 << (profile.seed % 7);
     }
+    if profile.timed && profile.seed % 5 == 1 {
+        profile.energy.program = 0.1;
+    }
+    // Bit errors of every kind, and a ladder of retries that always suffices.
+    if profile.seed % 5 == 4 && profile.cleaning.transfer != Transfer::CopyBack {
+        profile.errors.rate = 2e-3;
+        profile.errors.wear = 20;
+        profile.errors.retention = Nanos::millis(500);
+        (profile.errors.reads, profile.errors.correctable) = (40, 30);
+        profile.errors.decode_time = Nanos(profile.seed % 3 * 1000);
+        profile.reliability.read_retries = 1000;
+        profile.reliability.refresh_retries = 1 + u32::from(profile.seed.is_multiple_of(2));
+    }
     // Reads disturb, and the drive rewrites pages in time: no page ever exhausts its retries.
     if profile.seed % 5 == 2 {
         let reliability = &mut profile.reliability;
         (reliability.read_disturb, reliability.read_retries) = (0.3, 1000);
         reliability.refresh_retries = 1 + u32::from(profile.seed.is_multiple_of(2));
     }
+    if profile.seed % 7 < 3 {
+        let mut typed = profile.clone();
+        cells(&mut typed);
+        make_room(&mut typed);
+        if typed.layout().is_ok() {
+            profile = typed;
+        }
+    }
+    if ftl.is_page_mapped() && profile.seed % 8 == 5 && profile.cells.bits_per_cell > 1 {
+        let mut cached = profile.clone();
+        dynamic_slc(&mut cached);
+        make_room(&mut cached);
+        if cached.layout().is_ok() {
+            profile = cached;
+        }
+    }
+    if ftl.is_page_mapped() && profile.seed % 6 == 4 {
+        let mut placed = profile.clone();
+        placement(&mut placed);
+        make_room(&mut placed);
+        if placed.layout().is_ok() {
+            return placed;
+        }
+    }
     make_room(&mut profile);
     profile
+}
+
+/// Gives the cells several bits. The seed of the profile selects how many, and how they are
+/// programmed.
+fn cells(profile: &mut Profile) {
+    let bits = 1 + u32::try_from(profile.seed % 5).expect("below 5");
+    profile.flash.pages_per_block = profile.flash.pages_per_block.next_multiple_of(bits);
+    profile.cells.bits_per_cell = bits;
+    let times = |first: u64| {
+        PerPageType((0..u64::from(bits)).map(|nth| Nanos::micros(first * (1 + nth % 3))).collect())
+    };
+    if profile.seed.is_multiple_of(2) {
+        profile.cells.programming = Programming::OneShot;
+    } else {
+        profile.cells.page_program = times(150);
+    }
+    profile.cells.page_read = times(30);
+}
+
+/// Adds a dynamic SLC cache. The seed of the profile selects which.
+fn dynamic_slc(profile: &mut Profile) {
+    profile.slc.share = 0.0;
+    profile.slc.dynamic = [0.2, 0.5, 0.9, 1.0][(profile.seed / 8 % 4) as usize];
+    profile.slc.when_full = match profile.seed / 32 % 3 {
+        0 => WhenFull::ByCleaning,
+        1 => WhenFull::Fold,
+        _ => WhenFull::Bypass,
+    };
+}
+
+/// Lets the host place data. The seed of the profile selects how.
+fn placement(profile: &mut Profile) {
+    let way = u32::try_from(profile.seed / 6).expect("below 2^32");
+    profile.placement = Placement {
+        handles: 1 + way % 5,
+        isolation: if way.is_multiple_of(2) { Isolation::Persistent } else { Isolation::Initial },
+        identifiers: if way % 3 == 1 { Identifiers::Streams } else { Identifiers::Handles },
+        groups: 1 + way % 2,
+    };
+    profile.cleaning.frontiers = Frontiers::One;
+    profile.slc = Slc::default();
+    if profile.placement.isolation == Isolation::Persistent {
+        profile.wear.policy = "rate-limit".into();
+    }
 }
 
 fn flash(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
@@ -135,7 +221,7 @@ pub(crate) fn without_cleaning(profile: &mut Profile) {
     profile.logical_page_size.0 = 0;
     profile.active_blocks = Scope::Pool;
     profile.background_cleaning = false;
-    profile.slc.share = 0.0;
+    profile.slc = Slc::default();
     profile.wear.policy = "none".into();
     profile.cleaning.frontiers = Frontiers::One;
     profile.cleaning.transfer = Transfer::InterPlane;
@@ -155,10 +241,16 @@ fn make_room(profile: &mut Profile) {
         } else if error.contains("cleaning.free_threshold") {
             profile.cleaning.free_threshold = (profile.cleaning.free_threshold + 0.1).min(0.9);
             profile.cleaning.background_threshold = profile.cleaning.free_threshold;
+        } else if error.contains("over_provisioning") && profile.placement.handles > 2 {
+            profile.placement.handles = 2;
         } else if error.contains("over_provisioning") && profile.over_provisioning < 0.9 {
             profile.over_provisioning += 0.08;
         } else if error.contains("maps whole pages") {
             profile.logical_page_size.0 = 0;
+        } else if error.contains("`placement.groups`") {
+            profile.placement.groups = 1;
+        } else if error.contains("`placement.handles`") || error.contains("`wear.policy`") {
+            profile.placement = Placement::default();
         } else if error.contains("copy-back") {
             profile.active_blocks = Scope::Plane;
         } else {

@@ -1,0 +1,93 @@
+//! Zones: parts of a drive that are written from start to end and reset as a whole, as in NVMe's
+//! Zoned Namespaces.
+
+use crate::{Bytes, Errno};
+
+/// The state of a zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ZoneState {
+    /// Holds no data.
+    Empty,
+    /// Being written; a write opened it.
+    ImplicitlyOpen,
+    /// Being written; the host opened it.
+    ExplicitlyOpen,
+    /// Partly written, and not open.
+    Closed,
+    /// Takes no more data.
+    Full,
+}
+
+impl ZoneState {
+    /// Returns true for the two open states.
+    pub const fn is_open(self) -> bool {
+        matches!(self, ZoneState::ImplicitlyOpen | ZoneState::ExplicitlyOpen)
+    }
+
+    /// Returns true if the zone counts towards the limit of active zones.
+    pub const fn is_active(self) -> bool {
+        self.is_open() || matches!(self, ZoneState::Closed)
+    }
+}
+
+/// A zone of a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Zone {
+    /// Offset of its first byte.
+    pub start: Bytes,
+    /// Its size in bytes, all of which can be written.
+    pub size: Bytes,
+    /// Offset of the next byte to write; the end of the zone if it is full.
+    pub write_pointer: Bytes,
+    /// Its state.
+    pub state: ZoneState,
+}
+
+/// The zones of a drive and their limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ZoneLimits {
+    /// The number of zones.
+    pub zones: u32,
+    /// The size of each zone in bytes.
+    pub size: Bytes,
+    /// The number of zones that may be open at a time.
+    pub open: u32,
+    /// The number of zones that may be active at a time: open or closed.
+    pub active: u32,
+}
+
+/// A drive with zones.
+///
+/// A write must begin at the write pointer of its zone and end within it. Several writes may be in
+/// flight, because the pointer moves at submission. An append is a write at the pointer that
+/// [`ZonedDevice::zone`] returns. A trim of whole zones resets them, and a trim of anything else is refused.
+/// A read beyond the pointer returns zeros.
+pub trait ZonedDevice {
+    /// Returns the number of zones and their limits.
+    fn limits(&self) -> ZoneLimits;
+
+    /// Returns a zone.
+    ///
+    /// # Panics
+    /// If `number` is not below [`ZoneLimits::zones`].
+    fn zone(&self, number: u32) -> Zone;
+
+    /// Opens a zone explicitly.
+    ///
+    /// # Errors
+    /// `EIO` for a full zone, `EOVERFLOW` beyond the limit of active zones, `ETOOMANYREFS` beyond the
+    /// limit of open zones.
+    fn open(&mut self, number: u32) -> Result<(), Errno>;
+
+    /// Closes an open zone. It stays active, unless nothing was written to it.
+    ///
+    /// # Errors
+    /// `EIO` for a zone that is empty or full.
+    fn close(&mut self, number: u32) -> Result<(), Errno>;
+
+    /// Makes a zone full. What is not written of it stays unwritten until it is reset.
+    ///
+    /// # Errors
+    /// `EOVERFLOW` or `ETOOMANYREFS` for an empty zone, as for [`ZonedDevice::open`].
+    fn finish(&mut self, number: u32) -> Result<(), Errno>;
+}

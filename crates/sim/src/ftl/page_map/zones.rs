@@ -1,0 +1,54 @@
+//! Blocks that hold the data of one zone, and are erased with it.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use flashscope_block::{Errno, Nanos, StreamId};
+
+use super::lane::Role;
+use super::{MapStorage, PageMap};
+use crate::ftl::Ftl;
+use crate::gc::VictimPolicy;
+use crate::nand::{Array, Cause, Lpn};
+
+impl<M: MapStorage> PageMap<M> {
+    /// See [`Ftl::end_handle`].
+    pub(super) fn close_handle(&mut self, nand: &mut Array, handle: StreamId) {
+        let role = Role::of_handle(u8::try_from(handle).expect("at most 127 handles"));
+        self.apply_deferred(nand);
+        for lane in 0..self.layout.lanes() {
+            if let Some(frontier) = self.lane(lane).frontier(role).take() {
+                self.note_temperature(&frontier);
+                self.file(nand, lane, false, frontier.block);
+            }
+        }
+    }
+
+    /// See [`Ftl::reclaim`].
+    pub(super) fn discard(
+        &mut self,
+        nand: &mut Array,
+        pages: Range<u32>,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        self.apply_deferred(nand);
+        let mut blocks = BTreeSet::new();
+        for lpn in pages.map(Lpn) {
+            if let Some(slot) = self.slot_of(lpn) {
+                let block = nand.geometry().block(slot);
+                blocks.insert((self.lane_of(self.pool_of(lpn), block), block));
+            }
+            self.trim(nand, lpn, at)?;
+        }
+        let mut done = at;
+        for (lane, block) in blocks {
+            let holds = nand.valid(block);
+            if holds == 0 && self.lanes[lane as usize].is_candidate(nand, block) {
+                self.policy.remove(lane, block, holds);
+                let erased = self.recycle(nand, lane, block, at, Cause::Host)?;
+                done = nand.both(done, erased);
+            }
+        }
+        Ok(done)
+    }
+}

@@ -1,0 +1,55 @@
+//! The power of the parts of a drive.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Profile, ProfileError, require};
+
+/// The power of the parts of a drive, from which `simulate` computes its energy. A command takes the energy
+/// of its time in the cells and of its time on the bus. With all fields at 0, energy is not computed.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Energy {
+    /// The power in watts of a die while its cells are read (0 to 1000, as all of these). Page types differ in
+    /// energy as they do in time. Default: 0. Source: none.
+    pub read: f64,
+    /// The power in watts of a die while its cells are programmed. Default: 0. Source: none.
+    pub program: f64,
+    /// The power in watts of a die while a block is erased. Default: 0. Source: none.
+    pub erase: f64,
+    /// The power in watts of a serial bus and of the controller's channel while a page crosses it. Default: 0. Source:
+    /// none.
+    pub bus: f64,
+    /// The energy in microjoules that the controller and the host interface take for a request. Default:
+    /// 0. Source: none.
+    pub request: f64,
+    /// The power in watts that the drive takes at all times. Default: 0. Source: none.
+    pub idle: f64,
+}
+
+impl Energy {
+    /// Returns true if the profile states any power.
+    pub fn is_on(&self) -> bool {
+        *self != Energy::default()
+    }
+}
+
+impl Profile {
+    pub(super) fn check_energy(&self) -> Result<(), ProfileError> {
+        let Energy { read, program, erase, bus, request, idle } = self.energy;
+        let fields = [
+            ("energy.read", read),
+            ("energy.program", program),
+            ("energy.erase", erase),
+            ("energy.bus", bus),
+            ("energy.request", request),
+            ("energy.idle", idle),
+        ];
+        for (field, value) in fields {
+            require((0.0..=1000.0).contains(&value), field, value, "it must be from 0 to 1000")?;
+        }
+        let rule =
+            "it must be true where the section energy is set: commands without time take no energy";
+        require(self.timed || !self.energy.is_on(), "timed", false, rule)
+    }
+}
