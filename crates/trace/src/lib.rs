@@ -5,6 +5,7 @@
 
 mod binary;
 mod block_events;
+#[cfg(feature = "files")]
 mod columns;
 mod error;
 pub mod format;
@@ -23,6 +24,7 @@ mod text;
 mod transform;
 mod volumes;
 mod workload;
+#[cfg(feature = "files")]
 pub mod writer;
 
 pub use error::{Error, OnBad};

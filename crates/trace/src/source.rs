@@ -19,9 +19,11 @@ const MOST_EXPANSION: u64 = 2_000;
 /// The decompressed bytes allowed before the ratio is checked.
 const FREE: u64 = 64 << 20;
 
+#[cfg(feature = "files")]
 /// The largest accepted window of a zstd frame, as a power of two: the default limit of `zstd`.
 const ZSTD_WINDOW: u32 = 27;
 
+#[cfg(feature = "files")]
 /// The memory limit for xz: above the need of its highest level.
 const XZ_MEMORY: u64 = 128 << 20;
 
@@ -29,6 +31,10 @@ const XZ_MEMORY: u64 = 128 << 20;
 pub struct Source {
     name: String,
     /// True if the content is an uncompressed file of this name.
+    #[cfg_attr(
+        not(feature = "files"),
+        allow(dead_code, reason = "only Parquet opens the file again")
+    )]
     is_file: bool,
     content: Box<dyn Read + Send>,
     /// The first bytes of the content, and the count of those already returned to the reader.
@@ -124,6 +130,7 @@ impl Source {
     }
 
     /// Returns the file, from its start, if the content is an uncompressed file.
+    #[cfg(feature = "files")]
     pub(super) fn file(&self) -> Option<Result<File, Error>> {
         self.is_file.then(|| File::open(&self.name).map_err(Error::io("open", &self.name)))
     }
@@ -173,7 +180,19 @@ impl Read for Source {
     }
 }
 
+/// Returns the content as it is: without `files`, the caller decompresses it.
+#[cfg(not(feature = "files"))]
+#[allow(clippy::unnecessary_wraps, reason = "the signature of decompression")]
+fn undo(
+    magic: &[u8],
+    rest: impl Read + Send + 'static,
+) -> io::Result<(Box<dyn Read + Send>, Option<&'static str>)> {
+    let whole = io::Cursor::new(magic.to_vec()).chain(rest);
+    Ok((Box::new(BufReader::with_capacity(CHUNK, whole)), None))
+}
+
 /// Decompresses the content, with the compression detected from its first bytes.
+#[cfg(feature = "files")]
 fn undo(
     magic: &[u8],
     rest: impl Read + Send + 'static,

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::permutation::Permutation;
+use crate::steady_fill::SpareSpace;
 use crate::{Stream, seed_for};
 
 /// The largest IO of a random fill: the flash block of uFLIP.
@@ -24,11 +25,13 @@ pub enum Fill {
     Sequential,
     /// Everything written once, in random order, in IOs of random size.
     Random,
+    /// About once the flash written, so that it is in the steady state of uniform random writes.
+    Steady,
 }
 
 impl Fill {
     /// All fills in display order.
-    pub const ALL: [Fill; 3] = [Fill::None, Fill::Sequential, Fill::Random];
+    pub const ALL: [Fill; 4] = [Fill::None, Fill::Sequential, Fill::Random, Fill::Steady];
 
     /// The name on the command line and in documents.
     pub const fn name(self) -> &'static str {
@@ -36,6 +39,7 @@ impl Fill {
             Fill::None => "none",
             Fill::Sequential => "sequential",
             Fill::Random => "random",
+            Fill::Steady => "steady",
         }
     }
 
@@ -45,8 +49,24 @@ impl Fill {
             Fill::None => "Nothing",
             Fill::Sequential => "Everything written once, from start to end",
             Fill::Random => "Everything written once, in random order, in IOs of random size",
+            Fill::Steady => {
+                "The flash written about once, so that it is in the steady state of uniform random writes"
+            }
         }
     }
+}
+
+/// A [`Fill`] with what it needs to know about the drive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum InitialContents {
+    /// See [`Fill::None`].
+    None,
+    /// See [`Fill::Sequential`].
+    Sequential,
+    /// See [`Fill::Random`].
+    Random,
+    /// See [`Fill::Steady`].
+    Steady(SpareSpace),
 }
 
 /// Writes every byte of a space exactly once, in random order, in IOs of random size from one

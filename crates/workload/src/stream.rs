@@ -28,6 +28,15 @@ impl<S: Stream + ?Sized> Stream for Box<S> {
     }
 }
 
+impl<S: Stream + ?Sized> Stream for &mut S {
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        (**self).next(previous)
+    }
+    fn follows_answers(&self) -> bool {
+        (**self).follows_answers()
+    }
+}
+
 /// Derives a seed for part `part` from `seed`. The seeds of different parts give unrelated random
 /// numbers. Uses the finalizer of SplitMix64.
 pub fn seed_for(seed: u64, part: u64) -> u64 {

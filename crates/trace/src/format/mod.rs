@@ -11,6 +11,7 @@ mod fio_log;
 mod heimdall;
 mod mqsim;
 mod msr;
+#[cfg(feature = "files")]
 mod parquet;
 mod scsi;
 mod spc;
@@ -87,6 +88,7 @@ pub const FORMATS: &[&Format] = &[
     &srt::FORMAT,
     &vscsi::FORMAT,
     &blktrace::FORMAT,
+    #[cfg(feature = "files")]
     &parquet::FORMAT,
     &csv::FORMAT,
 ];

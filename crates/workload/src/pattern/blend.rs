@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn says_what_it_needs() {
         let of = |percent| blend(percent, Address::Random, 1);
-        assert_eq!((of(99).writes(), of(100).writes(), of(0).queue_depth()), (true, false, 8));
+        assert_eq!((of(99).writes(), of(100).writes(), of(0).in_flight()), (true, false, 8));
         assert_eq!((of(5).io_count(), of(5).streams_count(), of(5).largest_io().0), (IOS, 1, 4096));
         let refused = |reference: &Reference| {
             reference.validate(Bytes::mib(8), Bytes(512)).unwrap_err().to_string()

@@ -194,7 +194,7 @@ impl Pattern {
 }
 
 /// Refuses the first value that is not a multiple of the logical block.
-fn check_aligned(
+pub(crate) fn check_aligned(
     values: &[(&'static str, Bytes)],
     logical_block: Bytes,
 ) -> Result<(), PatternError> {
@@ -206,7 +206,7 @@ fn check_aligned(
 }
 
 /// Refuses a target space beyond the capacity.
-fn check_room(offset: Bytes, size: Bytes, capacity: Bytes) -> Result<(), PatternError> {
+pub(crate) fn check_room(offset: Bytes, size: Bytes, capacity: Bytes) -> Result<(), PatternError> {
     let room = Bytes(capacity.0.saturating_sub(offset.0));
     if size <= room {
         return Ok(());

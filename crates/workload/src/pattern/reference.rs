@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::blend::{self, BlendStream};
 use super::{Pattern, PatternError, PatternStream, UniformWrites};
+use crate::job::Job;
 use crate::playback::{Pace, Playback};
 use crate::{Stream, seed_for};
 
 /// A reference pattern: the work of one run (uFLIP section 3.2, principle 1).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
 pub enum Reference {
     /// One process with one pattern.
@@ -62,6 +63,16 @@ pub enum Reference {
         /// The writes.
         writes: UniformWrites,
     },
+    /// Jobs that run at the same time.
+    Jobs {
+        /// The jobs, whose processes are numbered in this order.
+        jobs: Vec<Job>,
+        /// The number of initial IOs that the statistics ignore.
+        io_ignore: u64,
+        /// The time at the start whose IOs the statistics ignore; the run turns it into `io_ignore`.
+        #[serde(rename = "ramp_ns", default, skip_serializing_if = "Option::is_none")]
+        ramp: Option<Nanos>,
+    },
     /// The requests of a trace.
     Trace {
         /// The trace and its pacing.
@@ -84,7 +95,7 @@ impl Reference {
             | Reference::Blend { pattern, .. } => vec![pattern],
             Reference::Mixed { first, second, .. } => vec![first, second],
             Reference::Sequence { patterns } => patterns.iter().collect(),
-            Reference::Uniform { .. } | Reference::Trace { .. } => vec![],
+            Reference::Uniform { .. } | Reference::Jobs { .. } | Reference::Trace { .. } => vec![],
         }
     }
 
@@ -96,7 +107,7 @@ impl Reference {
             | Reference::Blend { pattern, .. } => vec![pattern],
             Reference::Mixed { first, second, .. } => vec![first, second],
             Reference::Sequence { patterns } => patterns.iter_mut().collect(),
-            Reference::Uniform { .. } | Reference::Trace { .. } => vec![],
+            Reference::Uniform { .. } | Reference::Jobs { .. } | Reference::Trace { .. } => vec![],
         }
     }
 
@@ -104,11 +115,12 @@ impl Reference {
     pub fn target_spaces(&self) -> Vec<(Bytes, Bytes)> {
         match self {
             Reference::Uniform { writes } => vec![(writes.target_offset, writes.target_size)],
+            Reference::Jobs { jobs, .. } => jobs.iter().map(Job::target_space).collect(),
             _ => self.patterns().iter().map(|p| (p.target_offset, p.target_size)).collect(),
         }
     }
 
-    /// Returns the number of IOs that a run issues.
+    /// Returns the number of IOs that a run issues; for jobs, the maximum.
     pub fn io_count(&self) -> u64 {
         match self {
             Reference::Basic { pattern } | Reference::Blend { pattern, .. } => pattern.io_count,
@@ -122,7 +134,25 @@ impl Reference {
                 patterns.iter().fold(0, |sum, p| sum.saturating_add(p.io_count))
             }
             Reference::Uniform { writes } => writes.io_count,
+            Reference::Jobs { jobs, .. } => {
+                jobs.iter().map(Job::most_ios_of_all).fold(0, u64::saturating_add)
+            }
             Reference::Trace { ios, .. } => *ios,
+        }
+    }
+
+    /// Returns the time at the start whose IOs the statistics ignore, if there is one.
+    pub fn ramp(&self) -> Option<Nanos> {
+        match self {
+            Reference::Jobs { ramp, .. } => *ramp,
+            _ => None,
+        }
+    }
+
+    /// Makes the statistics ignore the `ios` IOs that ended in the ramp.
+    pub fn end_ramp(&mut self, ios: u64) {
+        if let Reference::Jobs { io_ignore, .. } = self {
+            *io_ignore = ios;
         }
     }
 
@@ -137,19 +167,34 @@ impl Reference {
             }
             Reference::Sequence { patterns } => patterns.first().map_or(0, |p| p.io_ignore),
             Reference::Uniform { writes } => writes.io_ignore,
+            Reference::Jobs { io_ignore, .. } => *io_ignore,
             Reference::Trace { .. } => 0,
         }
     }
 
-    /// Returns the index of the [pattern](Reference::patterns) that issues the IO at `position` in
-    /// the run.
-    pub fn part_of(&self, position: u64) -> usize {
+    /// Returns the number of parts with statistics of their own: the [patterns](Reference::patterns), or the jobs.
+    pub fn parts_count(&self) -> usize {
+        match self {
+            Reference::Jobs { jobs, .. } => jobs.len(),
+            _ => self.patterns().len(),
+        }
+    }
+
+    /// Returns the index of the part that issues the IO at `position` in the run, of stream `stream`.
+    pub fn part_of(&self, position: u64, stream: StreamId) -> usize {
         match self {
             Reference::Basic { .. }
             | Reference::Parallel { .. }
             | Reference::Blend { .. }
             | Reference::Uniform { .. }
             | Reference::Trace { .. } => 0,
+            Reference::Jobs { jobs, .. } => {
+                let ends = jobs.iter().scan(0, |end, job| {
+                    *end += u32::from(job.processes);
+                    Some(*end)
+                });
+                ends.take_while(|end| *end <= u32::from(stream)).count()
+            }
             Reference::Mixed { ratio, .. } => {
                 usize::from(position % ratio.saturating_add(1) == *ratio)
             }
@@ -163,20 +208,48 @@ impl Reference {
         }
     }
 
-    /// Returns the maximum number of IOs in flight per stream.
-    pub fn queue_depth(&self) -> u32 {
+    /// Returns the maximum number of IOs in flight of each stream.
+    pub fn queue_depths(&self) -> Vec<u32> {
         match self {
             Reference::Trace { queue_depth, .. } | Reference::Blend { queue_depth, .. } => {
-                *queue_depth
+                vec![*queue_depth]
             }
-            _ => 1,
+            Reference::Jobs { jobs, .. } => jobs
+                .iter()
+                .flat_map(|job| std::iter::repeat_n(job.queue_depth, job.processes.into()))
+                .collect(),
+            _ => vec![1; self.streams_count().into()],
         }
+    }
+
+    /// Returns the maximum number of IOs in flight.
+    pub fn in_flight(&self) -> u32 {
+        self.queue_depths().into_iter().fold(0, u32::saturating_add)
+    }
+
+    /// Returns true if IOs may wait in the host, because there are more than the `accepted` ones that a drive has at once.
+    pub fn queues_in_host(&self, accepted: u32) -> bool {
+        self.is_parallel() && self.in_flight() > accepted
+    }
+
+    /// Returns true for processes that run at the same time, which do not know how many IOs a drive accepts.
+    pub fn is_parallel(&self) -> bool {
+        self.streams_count() > 1 || matches!(self, Reference::Jobs { .. })
+    }
+
+    /// Returns the minimum number of IOs of a run that nothing cuts short; 0 for jobs, which end by bytes or time.
+    pub fn least_io_count(&self) -> u64 {
+        if matches!(self, Reference::Jobs { .. }) { 0 } else { self.io_count() }
     }
 
     /// Returns the time limit of a run on the clock of the drive, if any.
     pub fn time(&self) -> Option<Nanos> {
         match self {
             Reference::Blend { time, .. } => *time,
+            Reference::Jobs { jobs, .. } => {
+                let ends = jobs.iter().map(Job::ends_after).collect::<Option<Vec<_>>>();
+                ends.and_then(|ends| ends.into_iter().max())
+            }
             _ => None,
         }
     }
@@ -191,6 +264,9 @@ impl Reference {
     pub fn streams_count(&self) -> u16 {
         match self {
             Reference::Parallel { degree, .. } => *degree,
+            Reference::Jobs { jobs, .. } => {
+                jobs.iter().fold(0, |sum, job| sum.saturating_add(job.processes))
+            }
             _ => 1,
         }
     }
@@ -199,6 +275,9 @@ impl Reference {
     pub fn largest_io(&self) -> Bytes {
         match self {
             Reference::Uniform { writes } => writes.longest(),
+            Reference::Jobs { jobs, .. } => {
+                jobs.iter().map(Job::largest_io).max().unwrap_or_default()
+            }
             _ => self.patterns().iter().map(|p| p.io_size).max().unwrap_or_default(),
         }
     }
@@ -208,6 +287,7 @@ impl Reference {
         match self {
             Reference::Trace { modifies, .. } => *modifies,
             Reference::Uniform { .. } => true,
+            Reference::Jobs { jobs, .. } => jobs.iter().any(Job::writes),
             Reference::Blend { reads_percent: blend::ALL, .. } => false,
             _ => self.patterns().iter().any(|p| p.op == Op::Write),
         }
@@ -238,6 +318,18 @@ impl Reference {
                 });
             }
             Reference::Uniform { writes } => return writes.validate(capacity, logical_block),
+            Reference::Jobs { jobs, .. } if jobs.is_empty() => {
+                return Err(at_least_one("jobs", 0));
+            }
+            Reference::Jobs { jobs, .. } => {
+                let processes = jobs.iter().map(|job| u64::from(job.processes)).sum::<u64>();
+                if processes > u64::from(StreamId::MAX) {
+                    let (parameter, value) = ("numjobs", processes.to_string());
+                    let rule = format!("at most {} in a run", StreamId::MAX);
+                    return Err(PatternError { parameter, value, rule });
+                }
+                return jobs.iter().try_for_each(|job| job.validate(capacity, logical_block));
+            }
             Reference::Parallel { pattern, degree } => {
                 pattern.validate(capacity, logical_block)?;
                 return process(pattern, *degree, 0).validate(capacity, logical_block);
@@ -277,6 +369,14 @@ impl Reference {
                 vec![Box::new(BlendStream::new(pattern, *reads_percent))]
             }
             Reference::Uniform { writes } => vec![Box::new(writes.stream())],
+            Reference::Jobs { jobs, .. } => {
+                let mut streams: Vec<Box<dyn Stream + Send>> = Vec::new();
+                for job in jobs {
+                    let first = StreamId::try_from(streams.len()).unwrap_or(StreamId::MAX);
+                    streams.extend(job.streams(first));
+                }
+                streams
+            }
             Reference::Trace { playback, .. } => vec![open(playback)?],
         })
     }
@@ -376,7 +476,7 @@ mod tests {
             stream.iter().map(|io| if io.op == Op::Read { 'R' } else { 'W' }).collect();
         assert_eq!(ops, "RRRW".repeat(5));
         assert_eq!((mix.io_count(), mix.io_ignore()), (20, 8));
-        let parts: String = (0..20).map(|i| ["R", "W"][mix.part_of(i)]).collect();
+        let parts: String = (0..20).map(|i| ["R", "W"][mix.part_of(i, 0)]).collect();
         assert_eq!(parts, ops);
     }
 
@@ -387,9 +487,9 @@ mod tests {
             Pattern { io_ignore: 9, ..pattern(Op::Read, Address::Random, Bytes(0), u64::MAX) };
         let mix = Reference::Mixed { first: all, second: all, ratio: u64::MAX };
         assert_eq!((mix.io_count(), mix.io_ignore()), (u64::MAX, u64::MAX));
-        assert_eq!([0, u64::MAX - 1].map(|position| mix.part_of(position)), [0, 0]);
+        assert_eq!([0, u64::MAX - 1].map(|position| mix.part_of(position, 0)), [0, 0]);
         let sequence = Reference::Sequence { patterns: vec![all, all] };
-        assert_eq!((sequence.io_count(), sequence.part_of(u64::MAX - 1)), (u64::MAX, 0));
+        assert_eq!((sequence.io_count(), sequence.part_of(u64::MAX - 1, 0)), (u64::MAX, 0));
     }
 
     // Parallel processes work on disjoint parts, and their total work is the same at every degree.
@@ -437,7 +537,7 @@ mod tests {
         let ops: Vec<Op> = ios(&sequence)[0].iter().map(|io| io.op).collect();
         assert_eq!(ops, [[Op::Read; 3], [Op::Write; 3], [Op::Read; 3]].concat());
         assert_eq!(sequence.io_count(), 9);
-        let parts: Vec<usize> = (0..9).map(|i| sequence.part_of(i)).collect();
+        let parts: Vec<usize> = (0..9).map(|i| sequence.part_of(i, 0)).collect();
         assert_eq!(parts, [0, 0, 0, 1, 1, 1, 2, 2, 2]);
     }
 

@@ -59,9 +59,7 @@ const MOST_CACHE: f64 = 0.9;
 
 fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let page = values.bytes("page", space.logical_block, 512..=Bytes::mib(1).0)?.unwrap_or(1);
-    let rule = "it must be a whole number from 4 to 10000";
-    let fanout = values.number("fanout", rule, |fanout: &u64| (4..=10_000).contains(fanout))?;
-    let fanout = fanout.unwrap_or(4);
+    let fanout = values.whole("fanout", 4..=10_000)?.unwrap_or(4);
     let log = Log::read(values, &space, (page / fanout).max(1))?;
     let log_bytes = log.as_ref().map_or(0, |log| log.length);
     let levels = Levels::new((space.length - log_bytes) / page, fanout);
@@ -78,8 +76,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         let rule = format!("{cached} of {} pages are fewer than an operation needs", levels.pages);
         return Err(values.invalid("cache", rule));
     }
-    let rule = "it must be a number from 0 to 1.2";
-    let exponent = values.number("exponent", rule, |s: &f64| (0.0..=1.2).contains(s))?;
+    let exponent = values.real("exponent", 0.0..=1.2)?;
     Ok(Models::BTree(BTree {
         page,
         fanout,
@@ -248,9 +245,7 @@ struct Log {
 impl Log {
     fn read(values: &Values, space: &Space, entry: u64) -> Result<Option<Log>, WorkloadError> {
         let block = BLOCK.max(space.logical_block);
-        let rule = "it must be a whole number from 1 to 1000";
-        let commit = values.number("commit", rule, |commit| (1..=1000).contains(commit))?;
-        let commit = commit.unwrap_or(1);
+        let commit = values.whole("commit", 1..=1000)?.unwrap_or(1);
         // A commit begins in a block that it shares with the previous commit.
         let least = (commit * entry).next_multiple_of(block.0) + block.0;
         let length: Option<Bytes> = values.quantity("log")?;

@@ -54,11 +54,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let Some(blocks) = places(space.length / block) else {
         return Err(values.invalid("block", "the target range holds too many blocks"));
     };
-    let mean = |name| {
-        let rule = "it must be a number from 1 to 1000";
-        let mean = values.number(name, rule, |mean: &f64| (1.0..=1000.0).contains(mean))?;
-        Ok(mean.unwrap_or(1.0))
-    };
+    let mean = |name| Ok(values.real(name, 1.0..=1000.0)?.unwrap_or(1.0));
     Ok(Models::KvCache(KvCache {
         block,
         prompt: mean("prompt")?,

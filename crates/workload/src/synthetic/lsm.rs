@@ -58,8 +58,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let table = table.unwrap_or_default();
     let memtable = values.bytes("memtable", Bytes(table), table..=1000 * table)?;
     let memtable = memtable.unwrap_or_default();
-    let rule = "it must be a whole number from 2 to 100";
-    let ratio = values.number("ratio", rule, |ratio| (2..=100).contains(ratio))?;
+    let ratio = values.whole("ratio", 2..=100)?;
     let rule = "it must be a number from 0 and below 1";
     let lookups = values.number("lookups", rule, |share: &f64| (0.0..1.0).contains(share))?;
     let log = if values.flag("log")? { memtable } else { 0 };

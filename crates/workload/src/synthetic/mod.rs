@@ -12,6 +12,7 @@ mod alias;
 mod application;
 mod arrivals;
 mod btree;
+mod checkpoint;
 mod clock;
 mod error;
 mod exchange;
@@ -21,6 +22,7 @@ mod iozone;
 mod kv_cache;
 mod law;
 mod live;
+mod log_structured;
 mod lsm;
 mod object_cache;
 mod postmark;
@@ -31,6 +33,7 @@ mod trace;
 mod uflip;
 mod uniform;
 mod values;
+mod vector_index;
 mod zipf;
 
 use application::Access;
@@ -41,6 +44,7 @@ pub use generator::Generator;
 pub use law::{Law, PlaceOfRank, Shares};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use values::Values;
+pub(crate) use zipf::Ranks;
 
 use crate::field::{Field, field};
 use crate::pattern::Reference;
@@ -114,7 +118,7 @@ macro_rules! registry {
 registry![
     uniform::Uniform, sequential::Sequential, hotcold::HotCold, zipf::Zipf, tpcc::TpcC;
     iozone::IoZone, postmark::PostMark, btree::BTree, lsm::Lsm, kv_cache::KvCache,
-    object_cache::ObjectCache;
+    object_cache::ObjectCache, vector_index::VectorIndex, checkpoint::Checkpoint, log_structured::LogStructured;
     exchange, uflip, trace
 ];
 

@@ -98,6 +98,26 @@ impl<'a> Values<'a> {
         self.text(name).map(parse).transpose()
     }
 
+    /// Returns a field as a whole number in a range.
+    pub(super) fn whole<T: FromStr + PartialOrd + Display>(
+        &self,
+        name: &str,
+        range: RangeInclusive<T>,
+    ) -> Result<Option<T>, WorkloadError> {
+        let rule = format!("it must be a whole number from {} to {}", range.start(), range.end());
+        self.number(name, &rule, |number| range.contains(number))
+    }
+
+    /// Returns a field as a number in a range.
+    pub(super) fn real(
+        &self,
+        name: &str,
+        range: RangeInclusive<f64>,
+    ) -> Result<Option<f64>, WorkloadError> {
+        let rule = format!("it must be a number from {} to {}", range.start(), range.end());
+        self.number(name, &rule, |number| range.contains(number))
+    }
+
     /// Returns a field that has a default, as a share from 0 to 1.
     pub(super) fn share(&self, name: &str) -> Result<f64, WorkloadError> {
         let parse = |text: &str| parse_share(text).filter(|share| (0.0..=1.0).contains(share));

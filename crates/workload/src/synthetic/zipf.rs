@@ -73,7 +73,7 @@ const BLOCKS_AN_OCTAVE: u64 = 16;
 /// the first, and the weight is therefore rarely computed. Other exact methods take a logarithm and an exponential for
 /// each IO (rejection-inversion of Hörmann and Derflinger, in `rand_distr` with two more powers), which would cost
 /// three times as much.
-struct Ranks {
+pub(crate) struct Ranks {
     exponent: f64,
     blocks: AliasTable<Block>,
 }
@@ -91,7 +91,7 @@ impl Ranks {
     /// # Panics
     /// If there is no rank.
     #[allow(clippy::cast_precision_loss)] // places are fewer than 2^53
-    fn new(most: u64, exponent: f64) -> Ranks {
+    pub(crate) fn new(most: u64, exponent: f64) -> Ranks {
         assert!(most > 0, "at least one rank");
         let mut blocks = Vec::new();
         let mut first = 1;
@@ -108,7 +108,7 @@ impl Ranks {
 
     #[inline]
     #[allow(clippy::cast_precision_loss)]
-    fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
+    pub(crate) fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         loop {
             let block = self.blocks.draw(rng);
             if block.count == 1 {

@@ -111,7 +111,7 @@ impl Unit {
 }
 
 /// A collection of runs of the same reference pattern.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     /// The baseline pattern or the mix, such as `RW` or `SR/RW`.
     pub name: String,
@@ -120,7 +120,7 @@ pub struct Experiment {
 }
 
 /// A run: one value of the varying parameter, and its pattern.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// The value, in the unit of the parameter.
     pub value: i64,

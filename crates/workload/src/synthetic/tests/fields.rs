@@ -83,6 +83,22 @@ fn every_field_of_an_application_matters() {
             "length=80MiB block=1MiB prompt=3 answer=5 resumed=0.2 trims=true request=128KiB",
         ),
         (
+            "vector-index",
+            "",
+            "length=80MiB node=8KiB steps=3 width=2 cached=0.5 inserts=0.3 links=5 request=2KiB",
+        ),
+        (
+            "checkpoint",
+            "state=2MiB",
+            "length=80MiB state=1MiB writers=3 keep=4 samples=2 sample=64KiB restarts=0.5 trims=true request=128KiB",
+        ),
+        (
+            "log-structured",
+            "segment=256KiB&lookups=0.1",
+            "length=80MiB segment=1MiB record=8KiB live=0.5 batch=16KiB lookups=0.5 hot=0.5 updates=0.9 trims=false \
+             request=32KiB",
+        ),
+        (
             "object-cache",
             "region=256KiB&small=0.1&length=20MiB",
             "length=80MiB bucket=8KiB region=512KiB small_space=0.3 small=0.5 object=64KiB lookups=0.2 trims=true \

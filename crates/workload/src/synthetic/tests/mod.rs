@@ -81,7 +81,7 @@ fn refused(spec: &str) -> String {
     refused_on(&TARGET, spec)
 }
 
-fn refused_on(target: &Target, spec: &str) -> String {
+pub(super) fn refused_on(target: &Target, spec: &str) -> String {
     open(spec, target).map(|_| ()).expect_err(spec).to_string()
 }
 
@@ -140,6 +140,18 @@ fn golden_vectors_of_applications() {
         ("btree", ["fanout=10&cache=0.01", "log=64KiB&lookups=0&cache=0.001&length=60MiB"]),
         ("lsm", ["request=2MiB&length=20MiB&trims=true", "lookups=0.5&log=false"]),
         ("kv-cache", ["prompt=3", "block=100KiB&request=64KiB&trims=true&length=2MiB"]),
+        ("vector-index", ["steps=2", "node=8KiB&width=2&cached=0&inserts=1&links=3&length=20MiB"]),
+        (
+            "checkpoint",
+            ["state=1MiB&sample=512KiB", "state=1MiB&writers=3&keep=1&trims=true&samples=0"],
+        ),
+        (
+            "log-structured",
+            [
+                "segment=256KiB&record=16KiB&live=0.3&length=2MiB",
+                "segment=128KiB&record=64KiB&live=0.3&length=2MiB&lookups=0.3&trims=false",
+            ],
+        ),
         ("object-cache", ["lookups=0.3&small=0.5", "region=64KiB&small=0&trims=true&length=1MiB"]),
     ] {
         let mut text = String::new();
