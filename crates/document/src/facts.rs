@@ -5,12 +5,13 @@ use flashscope_stats::{Estimate, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::conclusion::{Conclusion, Evidence};
 use crate::environment::Disturbance;
 use crate::manifest::{Experiment, Run};
 use crate::rounds::Metric;
 
 /// The version of the format of the facts.
-pub const SCHEMA_VERSION: u32 = 5;
+pub const SCHEMA_VERSION: u32 = 6;
 
 /// The facts about a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +22,10 @@ pub struct Facts {
     /// Absent from facts before version 5.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conclusions: Vec<Conclusion>,
+    /// The IOs per second and the latency of the patterns that ran with several IO sizes or queue depths.
+    /// Absent from facts before version 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depths: Vec<DepthTable>,
     /// The summary of the drive: a row of uFLIP's Table 3.
     pub characteristics: Characteristics,
     /// The statistics of each run with IOs, in the order of the run numbers.
@@ -98,15 +103,6 @@ pub enum Cause {
     Length,
 }
 
-/// A sentence about a drive that a reader can act on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Conclusion {
-    /// The sentence, with its numbers.
-    pub text: String,
-    /// The numbers that support the sentence.
-    pub evidence: Vec<Evidence>,
-}
-
 impl Facts {
     /// Returns the mean response time for each value of an experiment of the result, in ns; `None` for values that were not
     /// measured. Repeated runs of a value count once, with their combined mean.
@@ -159,6 +155,35 @@ pub enum Interest {
     NotPerformed,
 }
 
+/// The performance of a pattern by IO size and queue depth.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DepthTable {
+    /// The pattern, such as `random reads`.
+    pub pattern: String,
+    /// The measured combinations, by size and then by depth.
+    pub cells: Vec<DepthCell>,
+}
+
+/// The performance of a pattern with one IO size at one queue depth.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DepthCell {
+    /// The size of an IO.
+    pub io_size_bytes: Bytes,
+    /// IOs in flight.
+    pub queue_depth: u32,
+    /// IOs per second.
+    pub iops: Estimate,
+    /// Bytes per second.
+    pub throughput_bytes_per_s: Estimate,
+    /// The mean response time, in ns.
+    pub mean_latency_ns: Estimate,
+    /// The 99th percentile of the response time, in ns; for several runs, the mean over them.
+    #[schemars(range(min = 0.0))]
+    pub p99_latency_ns: f64,
+    /// The runs.
+    pub runs: Vec<u32>,
+}
+
 /// A design hint of uFLIP's section 5.3, judged for one drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hint {
@@ -188,33 +213,6 @@ pub enum Judgement {
     Undecided,
     /// The required experiments were not run.
     NotMeasured,
-}
-
-/// A number that supports a hint, with its origin.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Evidence {
-    /// The description, such as `random writes in 8 MiB, relative to sequential ones`.
-    pub what: String,
-    /// The number: a ratio, or nanoseconds if `unit` says so.
-    pub value: Estimate,
-    /// The unit of the number.
-    pub unit: EvidenceUnit,
-    /// The micro-benchmark that gave the number.
-    pub micro_benchmark: String,
-    /// The experiment that gave the number.
-    pub experiment: String,
-    /// The runs that gave the number.
-    pub runs: Vec<u32>,
-}
-
-/// The unit of an [`Evidence`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum EvidenceUnit {
-    /// A ratio.
-    Ratio,
-    /// A time in nanoseconds.
-    Nanoseconds,
 }
 
 /// The report of a test in rounds, after SNIA SSS PTS 2.0.

@@ -1,10 +1,11 @@
 //! The published documents as data. Each has a version and a schema; this crate opens no files.
 //!
 //! [`Manifest`] and [`facts::Facts`] describe a benchmark, [`Simulation`] a simulated workload, [`sweep::Sweep`] a design space,
-//! [`what_if::WhatIf`] variants of a drive, [`trace::TraceFacts`] a trace. `flashscope-result` reads and writes the folders that
+//! [`what_if::WhatIf`] variants of a drive, [`trace::TraceFacts`] a trace, [`verification::Verification`] a drive after a power cut. `flashscope-result` reads and writes the folders that
 //! hold them. [`ranges`] adds the limits of numbers and texts to their schemas.
 
 pub mod comparison;
+pub mod conclusion;
 pub mod environment;
 pub mod facts;
 pub mod grid;
@@ -16,14 +17,17 @@ pub mod prediction;
 pub mod probe;
 pub mod ranges;
 pub mod rounds;
+pub mod running;
 mod simulation;
 pub mod sweep;
 pub mod trace;
 pub mod twin;
+pub mod verification;
 pub mod what_if;
 
 pub use manifest::Manifest;
 pub use simulation::{
-    Cleaning, LatencyHeatMap, LatencyNs, PhaseSpeed, SIMULATION_VERSION, Simulation,
-    SimulationSpeed, SimulationStatus, SimulationWarmUp,
+    Cleaning, Correction, EnergyStatistics, HandleStatistics, LatencyHeatMap, LatencyNs,
+    PhaseSpeed, PlacementStatistics, SIMULATION_VERSION, Simulation, SimulationSpeed,
+    SimulationStatus, SimulationWarmUp, TenantAlone, TenantResult,
 };

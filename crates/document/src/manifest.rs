@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use flashscope_block::{Bytes, DeviceInfo, Errno, Nanos};
 use flashscope_workload::pattern::Reference;
+use flashscope_workload::steady_fill::SpareSpace;
 use flashscope_workload::uflip::{PREPARATION, Setup, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,9 +16,9 @@ use crate::rounds::Rounds;
 
 /// The version of the result format. Version 2 added the lateness of IOs and runs of traces;
 /// version 3 added repeated runs, adaptive run lengths and tests in rounds; version 4 added grids
-/// of uniform writes; version 5 added `shares_space_with` and `cut_from_ios` of a run. A higher
-/// version may add fields; readers refuse versions that they do not know.
-pub const SCHEMA_VERSION: u32 = 5;
+/// of uniform writes; version 5 added `shares_space_with` and `cut_from_ios` of a run; version 6
+/// added jobs and the origin of imported records. A higher version may add fields; readers refuse versions that they do not know.
+pub const SCHEMA_VERSION: u32 = 6;
 
 /// The maximum number of patterns in the sequence of a run; flashscope uses up to three.
 const MOST_PATTERNS: usize = 64;
@@ -29,6 +30,9 @@ pub struct Manifest {
     pub schema_version: u32,
     /// The program that measured.
     pub tool: Tool,
+    /// The origin of the records, if another program measured them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportNotes>,
     /// The machine.
     pub machine: Machine,
     /// The machine settings during the measurement; for real drives only. Absent from results of
@@ -86,6 +90,16 @@ pub struct Tool {
     pub commit: Option<String>,
 }
 
+/// The origin of records that another program measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImportNotes {
+    /// The length of the windows whose means the IOs have; absent if each IO has its own latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_ns: Option<Nanos>,
+    /// The limits of the records, in sentences.
+    pub notes: Vec<String>,
+}
+
 /// The machine that measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
@@ -132,6 +146,9 @@ pub struct Options {
     /// The rule for the runs of a grid of uniform writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grid: Option<GridRule>,
+    /// The spare space that a steady state assumes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare: Option<SpareSpace>,
 }
 
 /// The progress of enforcing a drive state, from which an interrupted enforcement resumes.
@@ -168,6 +185,8 @@ pub enum State {
     Sequential,
     /// Each part written once, in random order, in IOs of random size.
     Random,
+    /// Trimmed, then written such that the flash is in the steady state of uniform random writes.
+    Steady,
 }
 
 /// The effect of an IO error on the rest of the plan.
@@ -380,6 +399,7 @@ impl Manifest {
         Manifest {
             schema_version: SCHEMA_VERSION,
             tool,
+            imported: None,
             machine,
             environment: None,
             health: None,

@@ -4,6 +4,8 @@ use flashscope_block::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::conclusion::Conclusion;
+
 /// The version of the format of predictions.
 pub const PREDICTION_VERSION: u32 = 1;
 
@@ -12,6 +14,10 @@ pub const PREDICTION_VERSION: u32 = 1;
 pub struct PredictionReport {
     /// The version of the format, [`PREDICTION_VERSION`].
     pub schema_version: u32,
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
+    /// versions of flashscope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conclusions: Vec<Conclusion>,
     /// The drive, as the user wrote it.
     pub drive: String,
     /// The FTL of the drive. For a measured drive, the FTL that the model assumes when it divides the free space among the parts

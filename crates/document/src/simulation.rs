@@ -8,6 +8,8 @@ use flashscope_workload::state::Fill;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::conclusion::Conclusion;
+
 /// The version of `simulation.json` that flashscope writes, and the latest version that it reads.
 pub const SIMULATION_VERSION: u32 = 1;
 
@@ -20,6 +22,10 @@ pub struct Simulation<O> {
     /// The version of this format; 0 for documents without a version.
     #[serde(default)]
     pub schema_version: u32,
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
+    /// versions of flashscope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conclusions: Vec<Conclusion>,
     /// The simulated drive.
     pub drive: DeviceInfo,
     /// The workload, as requested.
@@ -77,6 +83,14 @@ pub struct Simulation<O> {
     /// below 1 if the write buffer absorbs pages.
     #[schemars(range(min = 0.0))]
     pub write_amplification: Option<f64>,
+    /// Of the logical pages written, those that the workload moved itself, as a log-structured store does; absent if none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_pages_moved: Option<u64>,
+    /// The write amplification of the workload and the drive together: flash pages programmed per flash page's worth of
+    /// logical pages that the workload wrote, except those that it moved. Absent if it moved none or wrote nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub total_write_amplification: Option<f64>,
     /// The minimum number of erases for the host's programs, divided by the actual number of erases
     /// (the *equivalent throughput* of Boboila and Desnoyers). It is at most 1 once every block is
     /// in use. Absent if there were no erases.
@@ -84,6 +98,23 @@ pub struct Simulation<O> {
     pub equivalent_throughput: Option<f64>,
     /// The garbage collection.
     pub cleaning: Cleaning,
+    /// The tenants, if several workloads ran at once, in namespaces of their own; empty otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<TenantResult>,
+    /// The smallest slowdown of a tenant over the largest, at most 1; absent unless each tenant also ran alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub fairness: Option<f64>,
+    /// The fate of data that the host placed; absent unless the drive has several reclaim unit handles or
+    /// reclaim groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<PlacementStatistics>,
+    /// The correction of bit errors; absent if no read needed a retry or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correction: Option<Correction>,
+    /// The energy that the drive took; absent unless the profile states the power of its parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyStatistics>,
     /// The latency of all IOs; absent if there were none.
     pub latency_ns: Option<LatencyNs>,
     /// The latency of reads; absent if there were none.
@@ -184,6 +215,116 @@ pub struct Cleaning {
     /// absent if no block was collected.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub efficiency: Option<f64>,
+}
+
+/// The measurement of one of several tenants of a drive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TenantResult {
+    /// The name.
+    pub name: String,
+    /// The workload, as requested.
+    pub workload: String,
+    /// The class of its submission queue: urgent, high, medium or low.
+    pub class: String,
+    /// The start of its namespace on the drive.
+    pub offset_bytes: Bytes,
+    /// The size of its namespace.
+    pub length_bytes: Bytes,
+    /// The maximum number of its IOs in flight, including those in its submission queue.
+    pub queue_depth: u32,
+    /// Completed IOs.
+    pub ios: u64,
+    /// IOs completed per second of simulated time.
+    #[schemars(range(min = 0.0))]
+    pub ios_per_second: Option<f64>,
+    /// Bytes read.
+    pub bytes_read: Bytes,
+    /// Bytes written.
+    pub bytes_written: Bytes,
+    /// Bytes trimmed.
+    pub bytes_trimmed: Bytes,
+    /// The latency of all IOs, including the wait in the submission queue; absent if there were none.
+    pub latency_ns: Option<LatencyNs>,
+    /// The latency of reads; absent if there were none.
+    pub read_latency_ns: Option<LatencyNs>,
+    /// The latency of writes; absent if there were none.
+    pub write_latency_ns: Option<LatencyNs>,
+    /// The same number of IOs of this tenant alone, on a fresh drive; absent if it did not run alone.
+    pub alone: Option<TenantAlone>,
+    /// The mean latency over the mean latency alone.
+    #[schemars(range(min = 0.0))]
+    pub slowdown: Option<f64>,
+}
+
+/// The measurement of a tenant that ran alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TenantAlone {
+    /// IOs completed per second of simulated time.
+    #[schemars(range(min = 0.0))]
+    pub ios_per_second: Option<f64>,
+    /// The latency of all IOs.
+    pub latency_ns: LatencyNs,
+}
+
+/// The energy that a drive took.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EnergyStatistics {
+    /// The energy in joules.
+    pub joules: f64,
+    /// The energy in joules for each IO; absent if there were none.
+    pub joules_per_io: Option<f64>,
+    /// The mean power in watts; absent if no time passed.
+    pub mean_watts: Option<f64>,
+    /// The energy in joules by cause: cells that are `read`, `program`med or `erase`d, the `bus`, `requests`, and what
+    /// the drive takes when `idle`.
+    pub parts: BTreeMap<String, f64>,
+}
+
+/// The correction of bit errors in the pages that the drive read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Correction {
+    /// Attempts to read a page after the first.
+    pub retries: u64,
+    /// Reads of a page that no attempt could correct.
+    pub uncorrectable_reads: u64,
+    /// Pages that were programmed anew because they were hard to read, and by wear levelling.
+    pub pages_refreshed: u64,
+}
+
+/// The fate of data that the host placed by streams. The first three are the statistics of Flexible
+/// Data Placement (`nvme_fdp_stats_log` in libnvme).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlacementStatistics {
+    /// Bytes of the logical pages that the host wrote.
+    pub host_bytes_written: Bytes,
+    /// Bytes of the flash pages that were programmed, for any cause.
+    pub media_bytes_written: Bytes,
+    /// Bytes of the blocks that were erased.
+    pub media_bytes_erased: Bytes,
+    /// Pages written with a stream that names no handle or no group. They went to handle 0.
+    pub invalid_identifiers: u64,
+    /// Streams that took the handle of another stream.
+    pub streams_replaced: u64,
+    /// Pages written to another reclaim group than the one they were for, because that was full.
+    pub groups_overflowed: u64,
+    /// The data of each reclaim unit handle, from handle 0 on.
+    pub handles: Vec<HandleStatistics>,
+    /// The moved data of all handles, in reclaim units of its own; all 0 if the handles are persistently
+    /// isolated.
+    pub moved: HandleStatistics,
+}
+
+/// The fate of the data of a reclaim unit handle. A reclaim unit is a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HandleStatistics {
+    /// Logical pages written to the handle; 0 for moved data.
+    pub pages_written: u64,
+    /// Reclaim units that it began to fill.
+    pub units_opened: u64,
+    /// Its reclaim units that were erased.
+    pub units_reclaimed: u64,
+    /// Logical pages that garbage collection moved out of its reclaim units.
+    pub pages_moved: u64,
 }
 
 /// A distribution of latencies, in nanoseconds.

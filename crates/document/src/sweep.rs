@@ -12,6 +12,8 @@ pub use measured::{MeasuredPoint, by_point, settings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::conclusion::Conclusion;
+
 /// The version of `sweep.json` that flashscope writes, and the latest version that it reads.
 pub const SWEEP_VERSION: u32 = 1;
 
@@ -123,6 +125,10 @@ pub struct Sweep {
     pub schema_version: u32,
     /// The status: complete or unfinished.
     pub status: SweepStatus,
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
+    /// versions of flashscope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conclusions: Vec<Conclusion>,
     /// The design space as given, in TOML.
     pub space: String,
     /// The names of the factors, in the order of their columns.

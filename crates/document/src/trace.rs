@@ -13,6 +13,33 @@ use crate::facts::Latency;
 /// The version of the format of [`TraceFacts`].
 pub const TRACE_SCHEMA_VERSION: u32 = 1;
 
+/// The output of `flashscope trace stat --json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trace {
+    /// The files read.
+    pub inputs: Vec<String>,
+    /// The format of each file.
+    pub formats: Vec<String>,
+    /// The outcome: read to its end or interrupted.
+    pub status: TraceStatus,
+    /// The number of skipped lines and records, which could not be read.
+    pub bad_lines_skipped: u64,
+    /// Notes about reading the files, and about the changes made to the trace.
+    pub notes: Vec<String>,
+    /// The characteristics.
+    pub facts: TraceFacts,
+}
+
+/// The ways in which the reading of a trace ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TraceStatus {
+    /// The trace was read to its end.
+    Complete,
+    /// The user interrupted the reading; the facts cover the requests read until then.
+    Interrupted,
+}
+
 /// The characteristics of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceFacts {

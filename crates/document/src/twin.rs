@@ -6,6 +6,8 @@ use flashscope_block::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::conclusion::Conclusion;
+
 /// The version of the format of [`Twin`]. Version 2 added the queue depth of the measurements.
 pub const TWIN_VERSION: u32 = 2;
 
@@ -14,6 +16,10 @@ pub const TWIN_VERSION: u32 = 2;
 pub struct Twin {
     /// The version of the format.
     pub schema_version: u32,
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
+    /// versions of flashscope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conclusions: Vec<Conclusion>,
     /// The version of flashscope that made the fit.
     pub flashscope: String,
     /// The seed of all random choices.
@@ -250,6 +256,10 @@ pub struct Summary {
 /// The performance of a workload on a drive, as its twin predicts it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TwinPrediction {
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
+    /// versions of flashscope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conclusions: Vec<Conclusion>,
     /// The name of the drive.
     pub drive: String,
     /// The workload, as the user wrote it.

@@ -5,6 +5,7 @@ use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::conclusion::Conclusion;
 use crate::sweep::RowStatus;
 
 /// The version of `what-if.json` that flashscope writes, and the latest version that it reads.
@@ -17,6 +18,10 @@ pub struct WhatIf {
     pub schema_version: u32,
     /// The status: complete or unfinished.
     pub status: WhatIfStatus,
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
+    /// versions of flashscope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conclusions: Vec<Conclusion>,
     /// The seed of the first simulation of each variant.
     pub seed: u64,
     /// The number of simulations of each variant, with consecutive seeds; all variants have the
@@ -171,6 +176,29 @@ pub struct ClosedForm {
     pub expected: Vec<ModelEstimate>,
     /// The properties of the drive or workload that the model ignores, as text.
     pub not_modelled: Vec<String>,
+    /// The reason that differences to the baseline are not predicted; absent if they are, and for the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_compared: Option<String>,
+}
+
+impl ClosedForm {
+    /// Sets the differences to the prediction for the baseline. What both models ignore cancels out in part. A property that
+    /// only one of them ignores does not: its effect would count as an effect of the change. Without an interval on both
+    /// sides, only predictions that ignore the same properties are therefore compared.
+    pub fn compare_with(&mut self, base: &ClosedForm) {
+        let ignores_the_same = self.model == base.model && self.not_modelled == base.not_modelled;
+        for expected in &mut self.expected {
+            let before = base.expected.iter().find(|before| before.quantity == expected.quantity);
+            expected.relative = before
+                .filter(|before| ignores_the_same || before.low.is_some() && expected.low.is_some())
+                .map(|before| expected.value / before.value - 1.0)
+                .filter(|share| share.is_finite());
+        }
+        let is_compared = self.expected.iter().any(|expected| expected.relative.is_some());
+        self.not_compared = (!is_compared).then(|| {
+            "the predictions of this variant and of the baseline ignore different properties".into()
+        });
+    }
 }
 
 /// A predicted quantity.
@@ -184,8 +212,8 @@ pub struct ModelEstimate {
     pub low: Option<f64>,
     /// The upper end of the interval; absent if the model's error is unknown.
     pub high: Option<f64>,
-    /// The relative difference to the baseline; absent for the baseline, and if the baseline has no
-    /// prediction.
+    /// The relative difference to the baseline; absent for the baseline, if the baseline has no prediction, and if the two
+    /// predictions cannot be compared (`not_compared`).
     pub relative: Option<f64>,
 }
 
@@ -249,7 +277,38 @@ mod tests {
         let change = Change { field: "ftl".into(), value: "fast".into() };
         let variants = vec![Variant { changes: vec![change], status: None, ..base.clone() }];
         let (status, schema_version) = (WhatIfStatus::Unfinished, WHAT_IF_VERSION);
-        WhatIf { schema_version, status, seed: 1, repeats: 1, base, variants }
+        let conclusions = vec![];
+        WhatIf { schema_version, status, conclusions, seed: 1, repeats: 1, base, variants }
+    }
+
+    fn prediction(model: &str, value: f64, has_interval: bool, ignored: &[&str]) -> ClosedForm {
+        let (low, high) = has_interval.then_some((value * 0.9, value * 1.1)).unzip();
+        let quantity = Quantity::WriteAmplification;
+        ClosedForm {
+            model: model.into(),
+            level: 0.9,
+            expected: vec![ModelEstimate { quantity, value, low, high, relative: None }],
+            not_modelled: ignored.iter().map(|&property| property.into()).collect(),
+            not_compared: None,
+        }
+    }
+
+    #[test]
+    fn predictions_that_ignore_different_properties_are_not_compared() {
+        let change = |base: &ClosedForm, mut form: ClosedForm| {
+            form.compare_with(base);
+            assert_eq!(form.not_compared.is_none(), form.expected[0].relative.is_some());
+            form.expected[0].relative
+        };
+        let known = prediction("greedy", 4.0, true, &[]);
+        assert_eq!(change(&known, prediction("greedy", 2.0, true, &[])), Some(-0.5));
+        assert_eq!(change(&known, prediction("fragment-fast", 8.0, true, &[])), Some(1.0));
+        // The model would say that trims change nothing, because it ignores them.
+        assert_eq!(change(&known, prediction("greedy", 4.0, false, &["trims"])), None);
+        let ignores = prediction("greedy", 4.0, false, &["cleaning"]);
+        assert_eq!(change(&ignores, prediction("greedy", 3.0, false, &["cleaning"])), Some(-0.25));
+        assert_eq!(change(&ignores, prediction("fifo", 3.0, false, &["cleaning"])), None);
+        assert_eq!(change(&ignores, prediction("greedy", 3.0, false, &[])), None);
     }
 
     #[test]

@@ -23,8 +23,8 @@ pub(crate) struct Document {
     pub version: u32,
     /// The command that writes it.
     pub writer: &'static str,
-    /// The required top-level object, which distinguishes it from other documents.
-    pub about: &'static str,
+    /// Top-level objects of which one is required, which distinguishes it from other documents.
+    pub about: &'static [&'static str],
     /// The folder next to the document, if any.
     pub beside: Option<&'static str>,
 }
@@ -37,31 +37,41 @@ impl Document {
 
     /// Reads the document of this type from the folder at `path`, which must exist.
     pub(crate) fn read(&self, path: &Path) -> Result<Value, Error> {
-        let (file, writer) = (path.join(self.name), self.writer);
-        let damaged = |reason: String| {
-            let source = serde::de::Error::custom(reason);
-            Error::Json { path: file.clone(), source }
-        };
-        if fs::metadata(&file).map_err(Error::io("read", &file))?.len() > MOST_BYTES {
-            return Err(damaged(format!("it is larger than any that a {writer} writes")));
-        }
-        let value: Value = read_json(&file)?;
-        // The first versions of simulations had no version field.
-        let version = value.get("schema_version").map_or(Some(0), Value::as_u64);
-        // A deliberate fault that tests the fuzz targets: accept a version beyond 32 bits.
-        if flashscope_block::canary::is_planted()
-            && version.is_some_and(|version| version > u32::MAX.into())
-        {
-            panic!("{} is of version {version:?}", file.display());
-        }
-        match version.map(|version| u32::try_from(version).unwrap_or(u32::MAX)) {
-            Some(found) if found > self.version => {
-                Err(Error::Version { path: file, found, known: self.version })
-            }
-            Some(_) if value.get(self.about).is_some_and(Value::is_object) => Ok(value),
-            _ => Err(damaged(format!("it is not what a {writer} writes"))),
+        let file = path.join(self.name);
+        let value = read_versioned(&file, self.version, self.writer)?;
+        match self.about.iter().any(|name| value[name].is_object()) {
+            true => Ok(value),
+            false => Err(damaged(&file, format!("it is not what a {} writes", self.writer))),
         }
     }
+}
+
+/// Reads a JSON document that `writer` writes, of this version or an earlier one.
+///
+/// # Errors
+/// [`Error::Json`] if it is damaged or too large, [`Error::Version`] if a later version wrote it.
+pub(crate) fn read_versioned(file: &Path, known: u32, writer: &str) -> Result<Value, Error> {
+    if fs::metadata(file).map_err(Error::io("read", file))?.len() > MOST_BYTES {
+        return Err(damaged(file, format!("it is larger than any that a {writer} writes")));
+    }
+    let value: Value = read_json(file)?;
+    // The first versions of simulations had no version field.
+    let version = value.get("schema_version").map_or(Some(0), Value::as_u64);
+    // A deliberate fault that tests the fuzz targets: accept a version beyond 32 bits.
+    if flashscope_block::canary::is_planted()
+        && version.is_some_and(|version| version > u32::MAX.into())
+    {
+        panic!("{} is of version {version:?}", file.display());
+    }
+    match version.map(|version| u32::try_from(version).unwrap_or(u32::MAX)) {
+        Some(found) if found > known => Err(Error::Version { path: file.into(), found, known }),
+        Some(_) => Ok(value),
+        None => Err(damaged(file, format!("it is not what a {writer} writes"))),
+    }
+}
+
+fn damaged(file: &Path, reason: String) -> Error {
+    Error::Json { path: file.into(), source: serde::de::Error::custom(reason) }
 }
 
 /// A folder that appears together with its document. Without a document, it is removed.

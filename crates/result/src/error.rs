@@ -48,6 +48,17 @@ pub enum Error {
     /// The folder contains no what-if.
     #[error("{} is not a what-if: its folder contains a what-if.json, as `flashscope what-if --output` writes it", .0.display())]
     NoWhatIf(PathBuf),
+    /// The folder contains no prediction.
+    #[error("{} is not a prediction: its folder contains a prediction.json, as `flashscope predict --output` writes it", .0.display())]
+    NoPrediction(PathBuf),
+    /// There is no document of a twin beside a profile.
+    #[error("{}: there is no such file, so {} is not a twin: `flashscope twin fit` writes both files", document.display(), path.display())]
+    NoTwin {
+        /// The path of the profile.
+        path: PathBuf,
+        /// The path of the missing document.
+        document: PathBuf,
+    },
     /// A JSON file has invalid content.
     #[error("{} is damaged: {source}", path.display())]
     Json {

@@ -1,8 +1,8 @@
 //! Reads and writes result folders, `NAME.flashscope/`. A benchmark result contains
 //! `manifest.json`, `records/*.parquet` (one row per IO), `activities/*.parquet` (internal
 //! operations of a simulated drive) and `facts.json`. A simulation contains `simulation.json`; a
-//! sweep `sweep.json` and `points.parquet`; a what-if `what-if.json`; a probe `probe.json` and
-//! `records/*.parquet`. This format is the only link between the crates that measure and those that
+//! sweep `sweep.json` and `points.parquet`; a what-if `what-if.json`; a prediction `prediction.json`; a probe
+//! `probe.json` and `records/*.parquet`. A twin is a file, `NAME.twin.json`. This format is the only link between the crates that measure and those that
 //! analyse.
 //!
 //! Every file appears only when it is complete and on stable storage. A result is therefore
@@ -17,6 +17,7 @@ mod error;
 mod folder;
 pub mod guarded;
 mod output;
+pub mod prediction;
 mod probe;
 mod reader;
 mod recorder;
@@ -25,6 +26,7 @@ mod simulation;
 mod staging;
 pub mod sweep;
 mod system;
+pub mod twin;
 pub mod what_if;
 mod writer;
 

@@ -15,7 +15,7 @@ static PROBE: Document = Document {
     name: "probe.json",
     version: PROBE_VERSION,
     writer: "probe",
-    about: "drive",
+    about: &["drive"],
     beside: Some(RECORDS),
 };
 

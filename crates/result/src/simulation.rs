@@ -13,7 +13,7 @@ static SIMULATION: Document = Document {
     name: "simulation.json",
     version: SIMULATION_VERSION,
     writer: "simulation",
-    about: "drive",
+    about: &["drive"],
     beside: None,
 };
 

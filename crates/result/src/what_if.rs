@@ -11,7 +11,7 @@ static WHAT_IF: Document = Document {
     name: "what-if.json",
     version: WHAT_IF_VERSION,
     writer: "what-if",
-    about: "base",
+    about: &["base"],
     beside: None,
 };
 
@@ -87,7 +87,8 @@ mod tests {
         let change = Change { field: "ftl".into(), value: "fast".into() };
         let variants = vec![Variant { changes: vec![change], status: None, ..base.clone() }];
         let (status, schema_version) = (WhatIfStatus::Unfinished, WHAT_IF_VERSION);
-        WhatIf { schema_version, status, seed: 1, repeats: 1, base, variants }
+        let conclusions = vec![];
+        WhatIf { schema_version, status, conclusions, seed: 1, repeats: 1, base, variants }
     }
 
     // A what-if survives a round trip, missing and damaged ones have different errors, and nothing

@@ -41,6 +41,7 @@ fn manifest() -> Manifest {
     let options = Options {
         setup: Setup::paper(Bytes::gib(1), 1),
         state: State::Keep,
+        spare: None,
         run_pause_ns: Nanos(0),
         on_error: OnError::Continue,
         methodology: Methodology::default(),

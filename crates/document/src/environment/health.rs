@@ -1,6 +1,7 @@
 //! The health of an NVMe drive, decoded from two log pages.
 
 mod change;
+mod encode;
 
 use flashscope_block::Bytes;
 use schemars::JsonSchema;

@@ -7,12 +7,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Parameter, Signal, Unit};
+use crate::conclusion::Conclusion;
 
 /// `probe.json`: the findings about a drive, with their evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeReport {
     /// The version of the format.
     pub schema_version: u32,
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
+    /// versions of flashscope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conclusions: Vec<Conclusion>,
     /// The version of flashscope that probed.
     pub flashscope: String,
     /// The start time as RFC 3339, in UTC.

@@ -7,6 +7,7 @@ fn sweep() -> Sweep {
     Sweep {
         schema_version: SWEEP_VERSION,
         status: SweepStatus::Unfinished,
+        conclusions: Vec::new(),
         space: "drive = \"demo\"".into(),
         factors: vec!["ftl".into(), "flash.packages".into()],
         objectives: Vec::new(),
