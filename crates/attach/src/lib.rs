@@ -5,7 +5,7 @@
 //! virtual time, which [`Speed`] ties to the machine's clock; a [`Store`] keeps its data. A real
 //! drive takes its own time and keeps its data itself.
 //!
-//! Requests arrive by a transport (NBD, FUSE or ublk). Each transport is a module that does not
+//! Requests arrive by a transport (NBD, NVMe over TCP, FUSE or ublk). Each transport is a module that does not
 //! depend on the kind of drive.
 
 mod attached;
@@ -18,6 +18,8 @@ mod listed;
 mod live;
 pub mod metrics;
 pub mod nbd;
+mod net;
+pub mod nvme;
 mod pace;
 mod paced;
 mod pass_through;
@@ -25,7 +27,6 @@ mod request;
 mod round_trip;
 mod sample;
 mod statistics;
-mod status_socket;
 mod store;
 #[cfg(test)]
 mod testing;
@@ -38,13 +39,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub use attached::{AttachedDrive, CompletionHook, Export};
 pub use health::health;
 pub use listed::DeviceList;
-pub use live::{DriveStatus, Monitor, OpTotals};
+pub use live::{DriveStatus, Monitor, OpTotals, attached_drives};
 pub use pace::{ParseSpeedError, Speed, Timing};
 pub use request::{Answer, CompletedRequest, PendingRequest, Request};
 pub use round_trip::RoundTrip;
 pub use sample::{OpSample, Quantiles, Sample};
 pub use statistics::{Lateness, OpStatistics, Snapshot};
-pub use status_socket::{StatusSocket, attached_drives};
 pub use store::Store;
 
 /// Locks a mutex, even after a panic: no code here panics while it changes the data.

@@ -1,10 +1,13 @@
 //! The status of an attached drive as it is reported to other programs.
 
 use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use flashscope_block::{Bytes, DeviceInfo, Flash, Op};
 use flashscope_document::environment::Health;
+use flashscope_status::{StatusSocket, statuses};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +89,28 @@ struct Past {
     taken: u64,
 }
 
+/// The kind of the status of an attached drive.
+const STATUS: &str = "attached";
+
+/// Returns the status of each attached drive of this user, in the order of the process IDs.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn attached_drives(folder: &Path) -> io::Result<Vec<DriveStatus>> {
+    let found = statuses(folder, STATUS)?;
+    Ok(found.into_iter().map(|(_, status)| status).collect())
+}
+
 impl Monitor {
+    /// Starts to show the drive to other processes of this user.
+    ///
+    /// # Errors
+    /// If the socket cannot be created, or the folder belongs to another user.
+    pub fn show(self: &Arc<Self>, folder: &Path) -> io::Result<StatusSocket> {
+        let monitor = Arc::clone(self);
+        StatusSocket::start(folder, STATUS, move || monitor.status(None))
+    }
+
     /// Creates a monitor of a drive that clients cannot reach yet.
     pub fn new<A: Answer>(drive: &Arc<AttachedDrive<A>>) -> Monitor {
         let weak = Arc::downgrade(drive);

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flashscope_block::{Bytes, Data, Io};
+use flashscope_block::{Bytes, Data, Io, WriteData};
 
 /// The unit of distinct content: the smallest block that a drive may deduplicate.
 const SECTOR: usize = 512;
@@ -40,8 +40,23 @@ impl Content {
         Content { pool, key, sectors: AtomicU64::new(0) }
     }
 
-    /// Fills `buffer` with the data of the write `io`.
-    pub(crate) fn fill(&self, io: &Io, buffer: &mut [u8]) {
+    /// Fills `buffer` with data that was never generated before.
+    fn fill_random(&self, buffer: &mut [u8]) {
+        let count = buffer.len().div_ceil(SECTOR) as u64;
+        let first = self.sectors.fetch_add(count, Ordering::Relaxed);
+        for (number, sector) in (first..).zip(buffer.chunks_mut(SECTOR)) {
+            let words = &self.pool[usize::try_from(number % POOL as u64).expect("below POOL")];
+            // `mix` is a bijection, which makes the keys of different sectors different.
+            let key = mix(self.key.wrapping_add(number));
+            for (bytes, word) in sector.chunks_exact_mut(8).zip(words) {
+                bytes.copy_from_slice(&(word ^ key).to_le_bytes());
+            }
+        }
+    }
+}
+
+impl WriteData for Content {
+    fn fill(&self, io: &Io, buffer: &mut [u8]) {
         match io.data {
             Data::Random => self.fill_random(buffer),
             Data::Zeros => buffer.fill(0),
@@ -59,20 +74,6 @@ impl Content {
                     }
                     (offset, rest, len) = (offset + piece.len() as u64, others, half);
                 }
-            }
-        }
-    }
-
-    /// Fills `buffer` with data that was never generated before.
-    fn fill_random(&self, buffer: &mut [u8]) {
-        let count = buffer.len().div_ceil(SECTOR) as u64;
-        let first = self.sectors.fetch_add(count, Ordering::Relaxed);
-        for (number, sector) in (first..).zip(buffer.chunks_mut(SECTOR)) {
-            let words = &self.pool[usize::try_from(number % POOL as u64).expect("below POOL")];
-            // `mix` is a bijection, which makes the keys of different sectors different.
-            let key = mix(self.key.wrapping_add(number));
-            for (bytes, word) in sector.chunks_exact_mut(8).zip(words) {
-                bytes.copy_from_slice(&(word ^ key).to_le_bytes());
             }
         }
     }

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use flashscope_block::{
-    Completion, Device, DeviceInfo, Erase, EraseError, Erasure, Errno, Io, Nanos, Op,
+    Completion, Device, DeviceInfo, Erase, EraseError, Erasure, Errno, Io, Nanos, Op, WriteData,
 };
 
 use crate::clock::Clock;
@@ -56,11 +56,22 @@ pub struct RealDevice {
 /// # Errors
 /// [`OpenError`] states the problem and the remedy.
 pub fn open(options: &OpenOptions) -> Result<RealDevice, OpenError> {
+    open_with_data(options, Arc::new(Content::new(options.seed)))
+}
+
+/// Opens a block device or a file like [`open`], with the caller's `data` in place of random data.
+///
+/// # Errors
+/// The errors of [`open`].
+pub fn open_with_data(
+    options: &OpenOptions,
+    data: Arc<dyn WriteData>,
+) -> Result<RealDevice, OpenError> {
     options.check()?;
     let (target, created) = Target::open_new(options)?;
     let setup = Setup {
         clock: Clock::new(),
-        content: Arc::new(Content::new(options.seed)),
+        content: data,
         depth: usize::try_from(options.queue_depth).expect("bounded by MAX_QUEUE_DEPTH"),
         max_io: usize::try_from(options.max_io.0).expect("bounded by MAX_IO"),
         writable: options.writes(),

@@ -10,14 +10,15 @@ mod psync;
 mod queued;
 mod ring;
 
+pub(crate) use ring::longest_command;
+
 use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use flashscope_block::{Completion, Errno, Io, Nanos, Op};
+use flashscope_block::{Completion, Errno, Io, Nanos, Op, WriteData};
 
 use crate::clock::Clock;
-use crate::content::Content;
 use crate::error::OpenError;
 use crate::options::suggestion;
 use crate::target::Target;
@@ -109,7 +110,7 @@ impl FromStr for EngineKind {
 pub(crate) struct Setup {
     pub(crate) target: Arc<Target>,
     pub(crate) clock: Clock,
-    pub(crate) content: Arc<Content>,
+    pub(crate) content: Arc<dyn WriteData>,
     /// The maximum number of IOs in flight.
     pub(crate) depth: usize,
     /// The maximum length of an IO in bytes.

@@ -5,6 +5,7 @@
 
 mod created;
 mod lock;
+mod medium;
 mod open;
 mod openers;
 mod output;
@@ -19,6 +20,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+pub use medium::{Medium, medium_of};
 pub use openers::Process;
 pub use output::{check_output, create_output};
 pub use own::remove_scratch;

@@ -2,13 +2,15 @@
 //!
 //! Names, numbers and offsets follow the NVM Express Base Specification and its NVM Command Set.
 
+use std::fs;
 use std::path::Path;
 
 use flashscope_block::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::guard::System;
+use crate::engine::longest_command;
+use crate::guard::{Identity, System};
 use crate::health;
 use crate::nvme::{Admin, CommandError, Controller, IDENTIFY_LEN, Layout, Structure};
 
@@ -152,6 +154,36 @@ pub fn decode(
     ControllerPage(*controller).describe(NamespacePage(*namespace).describe(number))
 }
 
+/// The writes that a drive writes as a whole or not at all if its power is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PowerFailAtomicity {
+    /// The longest such write.
+    pub unit: Bytes,
+    /// A write across a multiple of this is not atomic.
+    pub boundary: Option<Bytes>,
+}
+
+/// Queries the atomicity of writes to the whole NVMe drive at `path`. The unit is at most as long as the kernel's longest
+/// command, because the kernel splits longer writes. Returns `None` for everything else, such as a partition or a file, and
+/// without permission.
+pub fn power_fail_atomicity(system: &System, path: &Path) -> Option<PowerFailAtomicity> {
+    let Identity::Block(number) = Identity::from(&fs::metadata(path).ok()?) else { return None };
+    let disk = system.directory(number).ok()?;
+    if disk.join("partition").exists() {
+        return None;
+    }
+    let stated =
+        health::query(system, path, health::open, |drive| stated_atomicity(&drive)).ok()??;
+    let longest = longest_command(&disk, "max_sectors_kb").unwrap_or(u64::MAX);
+    Some(PowerFailAtomicity { unit: stated.unit.min(Bytes(longest)), ..stated })
+}
+
+fn stated_atomicity(drive: &impl Controller) -> Result<Option<PowerFailAtomicity>, CommandError> {
+    let number = drive.namespace().map_err(CommandError::System)?;
+    let blocks = ControllerPage::of(drive)?.power_fail_blocks();
+    Ok(NamespacePage::of(drive, number)?.power_fail_atomicity(blocks))
+}
+
 fn described(drive: &impl Controller) -> Result<Nvme, CommandError> {
     let number = drive.namespace().map_err(CommandError::System)?;
     let controller = ControllerPage::of(drive)?;
@@ -224,6 +256,11 @@ impl ControllerPage {
         u64::try_from(total).ok().filter(|total| *total > 0).map(Bytes)
     }
 
+    /// Returns the blocks that a write may have to survive a power cut as a whole (AWUPF).
+    fn power_fail_blocks(&self) -> u64 {
+        u64::from(u16::from_le_bytes(field(&self.0, 528))) + 1
+    }
+
     fn max_transfer(&self) -> Option<Bytes> {
         let exponent = u32::from(self.0[77]);
         let most = PAGE.checked_shl(exponent).filter(|most| most >> exponent == PAGE);
@@ -292,6 +329,22 @@ impl NamespacePage {
             })
         };
         (0..=self.0[25].min(63)).filter_map(format).collect()
+    }
+
+    /// Returns the atomicity of writes in a power cut (NSFEAT, NAWUPF, NABO and NABSPF; `awupf` blocks unless the namespace
+    /// has its own number). Returns `None` if the boundaries do not begin at the first block.
+    fn power_fail_atomicity(&self, awupf: u64) -> Option<PowerFailAtomicity> {
+        let block = self.format()?.data_bytes.0;
+        let number = |at| u64::from(u16::from_le_bytes(field(&self.0, at)));
+        let has_own = self.0[24] & 1 << 1 != 0;
+        let (own, boundary_offset, boundary) = (number(36), number(42), number(44));
+        let unit = if has_own && own > 0 { own + 1 } else { awupf };
+        let boundary = (has_own && boundary > 0).then_some(boundary + 1);
+        if boundary.is_some() && boundary_offset > 0 {
+            return None;
+        }
+        let bytes = |blocks: u64| blocks.checked_mul(block).map(Bytes);
+        Some(PowerFailAtomicity { unit: bytes(unit)?, boundary: boundary.and_then(bytes) })
     }
 
     fn describe(&self, number: u32) -> Namespace {

@@ -62,7 +62,7 @@ pub use clock::{Calibration, Clock};
 #[cfg(target_os = "linux")]
 pub use contents::Contents;
 #[cfg(target_os = "linux")]
-pub use device::{RealDevice, open};
+pub use device::{RealDevice, open, open_with_data};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{OpenError, guard};
 #[cfg(target_os = "linux")]

@@ -1,7 +1,6 @@
 //! The connection to one client: a thread reads and submits its requests.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::Shutdown;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -11,14 +10,11 @@ use flashscope_block::Op;
 use socket2::Socket;
 
 use super::handshake::Offer;
-use super::outbox::Outbox;
 use super::reply::{Handle, Reply};
 use super::session::{Event, Session};
 use crate::attached::AttachedDrive;
+use crate::net::{Client, Input, Outbox};
 use crate::request::{Answer, CompletedRequest, PendingRequest, Request};
-
-/// The size of the receive buffer in bytes.
-const BUFFER: usize = 256 * 1024;
 
 /// The size of the send buffer of a Unix socket in bytes, as far as the system allows. The default
 /// fits about 25 replies with 4 KiB of data each, and a client with more requests in flight would
@@ -76,7 +72,7 @@ impl Recipient {
 pub(super) struct Connection {
     socket: Socket,
     number: u64,
-    outbox: Outbox,
+    outbox: Outbox<Reply>,
 }
 
 impl Connection {
@@ -106,23 +102,6 @@ impl Connection {
             }
             self.close();
         });
-    }
-
-    /// Stops reading: requests in flight are answered, and then the connection is closed.
-    pub(super) fn stop(&self) {
-        // Fails only if the client has already disconnected.
-        let _ = self.socket.shutdown(Shutdown::Read);
-    }
-
-    /// Waits at most `time` until the connection is closed, and returns true if it is.
-    pub(super) fn wait_until_closed(&self, time: Duration) -> bool {
-        self.outbox.wait_until_closed(time)
-    }
-
-    /// Closes the connection.
-    pub(super) fn close(&self) {
-        let _ = self.socket.shutdown(Shutdown::Both);
-        self.outbox.close();
     }
 
     fn converse(
@@ -195,6 +174,18 @@ impl Connection {
     }
 }
 
+impl Client for Connection {
+    type Reply = Reply;
+
+    fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    fn outbox(&self) -> &Outbox<Reply> {
+        &self.outbox
+    }
+}
+
 /// The exclusive right to be served, if the drive has one client at a time.
 struct ExclusiveSlot<'a> {
     taken: &'a AtomicBool,
@@ -261,41 +252,5 @@ impl Batch<'_> {
             self.drive.submit(&mut self.requests);
         }
         self.room = 0;
-    }
-}
-
-/// Received bytes that are not processed yet.
-struct Input {
-    bytes: Box<[u8]>,
-    len: usize,
-}
-
-impl Input {
-    fn new() -> Input {
-        Input { bytes: vec![0; BUFFER].into(), len: 0 }
-    }
-
-    /// Waits for more bytes; returns false at the end of the stream.
-    fn fill(&mut self, socket: &Socket) -> io::Result<bool> {
-        loop {
-            match { socket }.read(&mut self.bytes[self.len..]) {
-                Ok(read) => {
-                    self.len += read;
-                    return Ok(read > 0);
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn arrived(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-
-    /// Keeps only the last `left` bytes.
-    fn keep(&mut self, left: usize) {
-        self.bytes.copy_within(self.len - left..self.len, 0);
-        self.len = left;
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use flashscope_block::{Errno, Op};
 
 use super::protocol::*;
+use crate::net::Message;
 use crate::request::Request;
 
 /// The maximum length of a reply's header: that of a structured reply with an offset.
@@ -161,12 +162,14 @@ impl Reply {
         self.head[self.head_len..][..bytes.len()].copy_from_slice(bytes);
         self.head_len += bytes.len();
     }
+}
 
-    pub(super) fn parts(&self) -> [&[u8]; 2] {
-        [&self.head[..self.head_len], &self.data]
+impl Message for Reply {
+    fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        [&self.head[..self.head_len], &self.data].into_iter()
     }
 
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.head_len + self.data.len()
     }
 }

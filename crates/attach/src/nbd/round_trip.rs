@@ -9,13 +9,13 @@ use flashscope_block::{Bytes, Op};
 use flashscope_drive::Clock;
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use super::address::Address;
 use super::connection::Connection;
 use super::handshake::Offer;
 use super::protocol::{
     CMD_DISC, CMD_READ, CMD_WRITE, FLAG_FIXED_NEWSTYLE, FLAG_NO_ZEROES, OPT_EXPORT_NAME,
     OPTION_MAGIC, REQUEST_MAGIC,
 };
+use crate::net::{Address, Client as _};
 use crate::round_trip::{self, RoundTrip};
 
 /// The length of the server's greeting in bytes.

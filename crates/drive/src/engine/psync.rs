@@ -7,12 +7,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use flashscope_block::{Completion, Errno, Io, Nanos, Op};
+use flashscope_block::{Completion, Errno, Io, Nanos, Op, WriteData};
 
 use super::{Engine, Setup, length, outcome};
 use crate::buffer::Memory;
 use crate::clock::Clock;
-use crate::content::Content;
 use crate::target::Target;
 
 pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
@@ -27,7 +26,7 @@ pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
 struct Caller {
     clock: Clock,
     target: Arc<Target>,
-    content: Arc<Content>,
+    content: Arc<dyn WriteData>,
     memory: Memory,
 }
 

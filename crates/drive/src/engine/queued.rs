@@ -10,12 +10,11 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
-use flashscope_block::{Bytes, Completion, Data, Errno, Io, Nanos, Op};
+use flashscope_block::{Bytes, Completion, Data, Errno, Io, Nanos, Op, WriteData};
 
 use super::{Engine, Setup, length, outcome};
 use crate::buffer::Buffers;
 use crate::clock::Clock;
-use crate::content::Content;
 use crate::target::Target;
 
 /// The kernel's completion of a slot's IO.
@@ -77,7 +76,7 @@ pub(super) struct QueuedEngine<K: Kernel> {
     kernel: ManuallyDrop<K>,
     clock: Clock,
     target: Arc<Target>,
-    content: Arc<Content>,
+    content: Arc<dyn WriteData>,
     buffers: ManuallyDrop<Buffers>,
     slots: Vec<Slot>,
     free: Vec<usize>,

@@ -105,16 +105,20 @@ pub(super) fn unsupported(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, why.into())
 }
 
-/// Checks that an IO of `longest` bytes fits into one command, which means that the kernel does not
-/// split it. The sysfs attribute `name` limits its length in KiB, and `max_segments` its number of
-/// segments. Each page of memory may need a segment.
-pub(super) fn check_length(disk: &Path, name: &str, longest: u64) -> io::Result<()> {
+/// Returns the length in bytes up to which an IO fits into one command, `None` without a limit. The sysfs attribute `name`
+/// limits the length in KiB, and `max_segments` the number of segments. Each page of memory may need a segment.
+pub(crate) fn longest_command(disk: &Path, name: &str) -> Option<u64> {
     let limit = |name: &str, unit: u64| {
         let count: u64 = text(&disk.join("queue").join(name))?.parse().ok()?;
         Some(count * unit)
     };
-    let limits = [limit(name, 1024), limit("max_segments", PAGE)];
-    match limits.into_iter().flatten().min() {
+    [limit(name, 1024), limit("max_segments", PAGE)].into_iter().flatten().min()
+}
+
+/// Checks that an IO of `longest` bytes fits into one command, which means that the kernel does not
+/// split it: see [`longest_command`].
+pub(super) fn check_length(disk: &Path, name: &str, longest: u64) -> io::Result<()> {
+    match longest_command(disk, name) {
         Some(most) if longest > most => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             format!(

@@ -106,3 +106,21 @@ fn unreported_values_are_absent() {
     assert_eq!(nvme.namespace.formats, []);
     assert_eq!(nvme.namespace.size_bytes, Bytes(0));
 }
+
+#[test]
+fn a_namespace_may_replace_the_atomic_unit_of_the_controller() {
+    let atomicity = |own: bool, [unit, boundary_offset, boundary]: [u16; 3]| {
+        let mut fake = drive();
+        put(&mut fake.controller, 528, &3u16.to_le_bytes());
+        put(&mut fake.namespace, 24, &[if own { 2 } else { 0 }]);
+        for (at, value) in [(36, unit), (42, boundary_offset), (44, boundary)] {
+            put(&mut fake.namespace, at, &value.to_le_bytes());
+        }
+        let stated = stated_atomicity(&&fake).unwrap();
+        stated.map(|it| (it.unit, it.boundary))
+    };
+    assert_eq!(atomicity(false, [7, 0, 15]), Some((Bytes::kib(16), None)));
+    assert_eq!(atomicity(true, [0, 0, 0]), Some((Bytes::kib(16), None)));
+    assert_eq!(atomicity(true, [7, 0, 15]), Some((Bytes::kib(32), Some(Bytes::kib(64)))));
+    assert_eq!(atomicity(true, [7, 1, 15]), None);
+}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::content::Content;
 use crate::options::{Access, Location, OpenOptions};
 
 /// A kernel that returns scripted completions: a list of slots and results for each call.

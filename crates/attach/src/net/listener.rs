@@ -87,7 +87,7 @@ impl Listener {
     }
 
     /// Waits a while for the next client; returns `None` if there was none.
-    pub(super) fn accept(&self) -> Result<Option<Socket>, Error> {
+    pub(crate) fn accept(&self) -> Result<Option<Socket>, Error> {
         use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
         match self.socket.accept() {
             Ok((client, _)) => Ok(Some(client)),

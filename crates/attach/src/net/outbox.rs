@@ -8,23 +8,31 @@ use std::time::Duration;
 
 use socket2::Socket;
 
-use super::reply::Reply;
 use crate::lock;
 
 /// The maximum number of buffers that the system sends in one call.
 const PARTS: usize = 1024;
 
+/// An encoded message to a client.
+pub(crate) trait Message: std::fmt::Debug + Send {
+    /// Returns the pieces of the message, in order.
+    fn parts(&self) -> impl Iterator<Item = &[u8]>;
+
+    /// Returns the length of all parts in bytes.
+    fn len(&self) -> usize;
+}
+
 /// Replies to be sent to a client. Each thread sends its replies at once, as far as the socket
 /// accepts them; another thread, which may wait for the client, sends the rest.
 #[derive(Debug)]
-pub(super) struct Outbox {
-    state: Mutex<State>,
+pub(crate) struct Outbox<M> {
+    state: Mutex<State<M>>,
     changed: Condvar,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    queue: Queue,
+#[derive(Debug)]
+struct State<M> {
+    queue: Queue<M>,
     /// True while the thread in [`Outbox::send_rest`] sends the queue: new replies are then added
     /// to the queue.
     handed_over: bool,
@@ -34,49 +42,50 @@ struct State {
 }
 
 /// A reply and the cost of its request in bytes.
-type Entry = (Reply, u64);
+type Entry<M> = (M, u64);
 
-#[derive(Debug, Default)]
-struct Queue {
-    entries: VecDeque<Entry>,
+#[derive(Debug)]
+struct Queue<M> {
+    entries: VecDeque<Entry<M>>,
     /// The number of bytes of the first entry that were sent.
     sent: usize,
 }
 
-impl Outbox {
-    pub(super) fn new() -> Outbox {
-        Outbox { state: Mutex::default(), changed: Condvar::new() }
+impl<M: Message> Outbox<M> {
+    pub(crate) fn new() -> Outbox<M> {
+        let state = State { queue: Queue::new(), handed_over: false, owed: 0, closed: false };
+        Outbox { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// Adds the cost of requests, which counts until their replies are sent.
-    pub(super) fn owe(&self, cost: u64) {
+    pub(crate) fn owe(&self, cost: u64) {
         lock(&self.state).owed += cost;
     }
 
     /// Waits until the pending cost is below `most`, and returns the difference.
-    pub(super) fn room(&self, most: u64) -> u64 {
+    pub(crate) fn room(&self, most: u64) -> u64 {
         let state = self.wait_while(|state| state.owed >= most && !state.closed);
         most.saturating_sub(state.owed)
     }
 
     /// Waits until all replies are sent or the connection is closed.
-    pub(super) fn wait_until_answered(&self) {
+    pub(crate) fn wait_until_answered(&self) {
         drop(self.wait_while(|state| state.owed > 0 && !state.closed));
     }
 
     /// Waits at most `time` until the connection is closed, and returns true if it is.
-    pub(super) fn wait_until_closed(&self, time: Duration) -> bool {
+    pub(crate) fn wait_until_closed(&self, time: Duration) -> bool {
         let state = self.changed.wait_timeout_while(lock(&self.state), time, |state| !state.closed);
         state.is_ok_and(|(state, _)| state.closed)
     }
 
-    fn wait_while(&self, condition: impl Fn(&mut State) -> bool) -> MutexGuard<'_, State> {
+    fn wait_while(&self, condition: impl Fn(&mut State<M>) -> bool) -> MutexGuard<'_, State<M>> {
         let waited = self.changed.wait_while(lock(&self.state), condition);
         waited.unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Sends replies as far as the socket accepts them now, and queues the rest; never waits.
-    pub(super) fn send(&self, socket: &Socket, replies: impl Iterator<Item = Entry>) {
+    pub(crate) fn send(&self, socket: &Socket, replies: impl Iterator<Item = Entry<M>>) {
         let mut state = lock(&self.state);
         if state.closed {
             return;
@@ -96,7 +105,7 @@ impl Outbox {
     }
 
     /// Sends queued replies, waiting for the client as needed, until the connection is closed.
-    pub(super) fn send_rest(&self, socket: &Socket) {
+    pub(crate) fn send_rest(&self, socket: &Socket) {
         loop {
             let mut state = self.wait_while(|state| !state.handed_over && !state.closed);
             if state.closed {
@@ -106,7 +115,7 @@ impl Outbox {
                 state.handed_over = false;
                 continue;
             }
-            let mut queue = std::mem::take(&mut state.queue);
+            let mut queue = std::mem::replace(&mut state.queue, Queue::new());
             drop(state);
             while !queue.entries.is_empty() {
                 let sent = queue.send_some(socket, libc::MSG_NOSIGNAL);
@@ -125,13 +134,13 @@ impl Outbox {
     }
 
     /// Closes the outbox: nothing more is sent, and waiting threads continue.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         lock(&self.state).closed = true;
         self.changed.notify_all();
     }
 }
 
-impl State {
+impl<M> State<M> {
     /// Closes the connection to a client that cannot receive replies.
     fn give_up(&mut self, socket: &Socket) {
         let _ = socket.shutdown(Shutdown::Both);
@@ -139,7 +148,11 @@ impl State {
     }
 }
 
-impl Queue {
+impl<M: Message> Queue<M> {
+    fn new() -> Queue<M> {
+        Queue { entries: VecDeque::new(), sent: 0 }
+    }
+
     /// Sends until the queue is empty or the socket is full. Returns the cost of the replies sent.
     fn send(&mut self, socket: &Socket, flags: libc::c_int) -> io::Result<u64> {
         let mut paid = 0;

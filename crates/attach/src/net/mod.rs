@@ -1,0 +1,103 @@
+//! Sockets, independent of the protocol: the listener, its clients, and what they receive and send.
+
+mod address;
+mod input;
+mod listener;
+mod outbox;
+
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use socket2::Socket;
+
+pub use address::{Address, ParseAddressError};
+pub(crate) use input::Input;
+pub use listener::{Error, Listener};
+pub(crate) use outbox::{Message, Outbox};
+
+/// The maximum number of connected clients; further clients wait to be accepted.
+pub(crate) const CLIENTS: usize = 128;
+
+/// The maximum time at the end for completing requests in flight and sending their replies.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The connection to a client.
+pub(crate) trait Client {
+    /// A reply of the protocol.
+    type Reply: Message;
+
+    /// Returns the socket of the connection.
+    fn socket(&self) -> &Socket;
+
+    /// Returns the replies that wait to be sent.
+    fn outbox(&self) -> &Outbox<Self::Reply>;
+
+    /// Stops reading: requests in flight are answered, and then the connection is closed.
+    fn stop(&self) {
+        // Fails only if the client has already disconnected.
+        let _ = self.socket().shutdown(Shutdown::Read);
+    }
+
+    /// Waits at most `time` until the connection is closed, and returns true if it is.
+    fn wait_until_closed(&self, time: Duration) -> bool {
+        self.outbox().wait_until_closed(time)
+    }
+
+    /// Closes the connection.
+    fn close(&self) {
+        let _ = self.socket().shutdown(Shutdown::Both);
+        self.outbox().close();
+    }
+}
+
+/// A client and the thread that serves it.
+pub(crate) type ClientThread<C> = (Arc<C>, JoinHandle<()>);
+
+/// Accepts clients until `stop` is set. Then requests in flight are answered and the connections
+/// are closed. `start` starts to serve a client, or disconnects it. `tick` is called several times
+/// a second.
+pub(crate) fn serve<C: Client>(
+    listener: Listener,
+    stop: &AtomicBool,
+    mut start: impl FnMut(Socket) -> Option<ClientThread<C>>,
+    mut tick: impl FnMut(),
+) -> Result<(), Error> {
+    let mut clients: Vec<ClientThread<C>> = Vec::new();
+    let mut result = Ok(());
+    while !stop.load(Ordering::Relaxed) && result.is_ok() {
+        tick();
+        clients.retain(|(_, thread)| !thread.is_finished());
+        if clients.len() == CLIENTS {
+            thread::sleep(Duration::from_millis(10));
+            continue;
+        }
+        match listener.accept() {
+            Ok(Some(socket)) => clients.extend(start(socket)),
+            Ok(None) => {}
+            Err(error) => result = Err(error),
+        }
+    }
+    // From here on no client can connect.
+    drop(listener);
+    let_go(clients);
+    result
+}
+
+fn let_go<C: Client>(clients: Vec<ClientThread<C>>) {
+    for (connection, _) in &clients {
+        connection.stop();
+    }
+    let mut time = GRACE;
+    for (connection, thread) in clients {
+        if !connection.wait_until_closed(time) {
+            connection.close();
+            // The remaining clients had this time too, and get no more.
+            time = Duration::ZERO;
+        }
+        // A panic was already reported by the thread.
+        let _ = thread.join();
+    }
+}

@@ -1,0 +1,365 @@
+//! The connection of one queue: a thread reads and submits its commands.
+
+use std::io;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use socket2::Socket;
+
+use super::controller::{Controller, Link};
+use super::job::{Job, Step};
+use super::pdu::{Completion, Format, Reply};
+use super::plan::{Erase, Finish, Plan};
+use super::queue::{Action, Commands, Queue};
+use super::session::{Event, Session};
+use super::status::Status;
+use super::subsystem::Subsystem;
+use crate::attached::AttachedDrive;
+use crate::net::{Client, Input, Outbox};
+use crate::request::{Answer, CompletedRequest, PendingRequest};
+
+/// The maximum number of requests submitted together. While they are served, the host can process
+/// the previous replies and send more commands.
+const BATCH: usize = 8;
+
+/// The maximum cost in bytes of a queue's commands that wait for a reply; a command costs its data
+/// and [`COST`]. It limits the memory for a host that reads no replies.
+const MOST_OWED: u64 = 64 << 20;
+
+/// The cost in bytes of a command in addition to its data.
+const COST: u64 = 256;
+
+/// The timeout for the initialization of a connection, and for its Connect command.
+const HANDSHAKE: Duration = Duration::from_secs(30);
+
+/// The command to which a reply of the drive belongs.
+#[derive(Debug)]
+pub struct Recipient(To);
+
+#[derive(Debug)]
+enum To {
+    /// A command with one request.
+    Whole { connection: Arc<Connection>, id: u16, finish: Finish, cost: u64 },
+    /// The request at a place in the step of a job.
+    Part { job: Arc<Job>, place: usize },
+}
+
+impl Recipient {
+    /// Returns the recipient of the reply to a part of a command.
+    pub(super) fn part(job: Arc<Job>, place: usize) -> Recipient {
+        Recipient(To::Part { job, place })
+    }
+}
+
+/// A reply and the cost of its command in bytes.
+type Costing = (Reply, u64);
+
+impl Answer for Recipient {
+    fn answer(done: &mut Vec<CompletedRequest<Recipient>>) {
+        // Replies to the same connection are sent together.
+        let mut replies: Vec<(Arc<Connection>, Vec<Costing>)> = Vec::new();
+        for CompletedRequest { request, result, to } in done.drain(..) {
+            match to.0 {
+                To::Part { job, place } => {
+                    job.answered(place, CompletedRequest { request, result, to: () });
+                }
+                To::Whole { connection, id, finish, cost } => {
+                    let status = result.err().map(|errno| Status::of(request.op, errno));
+                    let (status, data) = match (status, finish) {
+                        (Some(status), _) => (status, Vec::new()),
+                        (None, Finish::Data) => (Status::SUCCESS, request.data),
+                        (None, Finish::Compare(data)) if data != request.data => {
+                            (Status::COMPARE_FAILURE, Vec::new())
+                        }
+                        (None, _) => (Status::SUCCESS, Vec::new()),
+                    };
+                    let reply = connection.reply(&Completion::new(id, status), data);
+                    match replies.iter_mut().find(|(other, _)| Arc::ptr_eq(other, &connection)) {
+                        Some((_, replies)) => replies.push((reply, cost)),
+                        None => replies.push((connection, vec![(reply, cost)])),
+                    }
+                }
+            }
+        }
+        for (connection, replies) in replies {
+            connection.outbox.send(&connection.socket, replies.into_iter());
+        }
+    }
+}
+
+/// A connection of a host: one queue.
+#[derive(Debug)]
+pub(super) struct Connection {
+    socket: Socket,
+    outbox: Outbox<Reply>,
+    commands: Arc<Commands>,
+    format: OnceLock<Format>,
+    role: OnceLock<Role>,
+}
+
+/// The controller of a connection, and the number of its queue.
+struct Role {
+    controller: Arc<Controller>,
+    queue: u16,
+}
+
+impl std::fmt::Debug for Role {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "queue {} of controller {}", self.queue, self.controller.id())
+    }
+}
+
+impl Link for Connection {
+    fn complete(&self, completion: Completion) {
+        self.outbox.owe(COST);
+        self.finish(&completion, Vec::new(), COST);
+    }
+
+    fn disconnect(&self) {
+        self.close();
+    }
+}
+
+impl Client for Connection {
+    type Reply = Reply;
+
+    fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    fn outbox(&self) -> &Outbox<Reply> {
+        &self.outbox
+    }
+}
+
+impl Connection {
+    pub(super) fn new(socket: Socket) -> Arc<Connection> {
+        Arc::new(Connection {
+            socket,
+            outbox: Outbox::new(),
+            commands: Arc::default(),
+            format: OnceLock::new(),
+            role: OnceLock::new(),
+        })
+    }
+
+    /// Serves the queue until the host disconnects and its commands are completed.
+    pub(super) fn serve(
+        self: &Arc<Connection>,
+        subsystem: &Arc<Subsystem>,
+        drive: &AttachedDrive<Recipient>,
+        steps: &Sender<Step>,
+    ) {
+        thread::scope(|scope| {
+            let sends = thread::Builder::new().name("nvme-sends".into());
+            if sends.spawn_scoped(scope, || self.outbox.send_rest(&self.socket)).is_ok() {
+                let link: Arc<dyn Link> = Arc::clone(self) as Arc<dyn Link>;
+                let commands = Arc::clone(&self.commands);
+                let mut queue = Queue::new(Arc::clone(subsystem), link, commands);
+                // Even after an error, the host's earlier commands are completed if possible.
+                let _ = self.converse(&mut queue, drive, steps);
+                queue.close();
+                self.outbox.wait_until_answered();
+            }
+            self.close();
+        });
+    }
+
+    fn converse(
+        self: &Arc<Connection>,
+        queue: &mut Queue,
+        drive: &AttachedDrive<Recipient>,
+        steps: &Sender<Step>,
+    ) -> io::Result<()> {
+        self.socket.set_read_timeout(Some(HANDSHAKE))?;
+        self.socket.set_tcp_nodelay(true)?;
+        // Keepalive detects a host whose machine is gone.
+        self.socket.set_keepalive(true)?;
+        let (mut session, mut input, mut output) = (Session::new(), Input::new(), Vec::new());
+        let requests = Vec::new();
+        let mut batch = Batch { connection: self, drive, steps, requests, owed: 0, room: 0 };
+        loop {
+            if !input.fill(&self.socket)? {
+                return Ok(());
+            }
+            let mut arrived = input.arrived();
+            let goes_on =
+                self.understand(&mut session, &mut arrived, &mut output, queue, &mut batch);
+            let left = arrived.len();
+            input.keep(left);
+            // Commands received before the host disconnected or broke the protocol are still
+            // executed.
+            batch.hand_over();
+            self.send(&mut output);
+            if !goes_on? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Processes the received bytes; returns false if the connection ends.
+    fn understand(
+        self: &Arc<Connection>,
+        session: &mut Session,
+        arrived: &mut &[u8],
+        output: &mut Vec<u8>,
+        queue: &mut Queue,
+        batch: &mut Batch<'_>,
+    ) -> io::Result<bool> {
+        loop {
+            let event = session.next(arrived, output, &mut |command| queue.admit(command));
+            match event.map_err(io::Error::other)? {
+                None => return Ok(true),
+                Some(Event::End) => return Ok(false),
+                Some(Event::Begin(format)) => {
+                    let _ = self.format.set(format);
+                    self.send(output);
+                }
+                Some(Event::Refused(id, status)) => batch.refuse(id, status),
+                Some(Event::Command(command, data)) => {
+                    let was_connected = self.role.get().is_some();
+                    let action = queue.execute(&command, data);
+                    if !was_connected {
+                        self.connected(queue)?;
+                    }
+                    if !batch.act(command.id(), action) {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the role of the queue after Connect.
+    fn connected(&self, queue: &Queue) -> io::Result<()> {
+        if let Some((controller, number)) = queue.connected() {
+            let _ = self.role.set(Role { controller: Arc::clone(controller), queue: number });
+            self.socket.set_read_timeout(None)?;
+        }
+        Ok(())
+    }
+
+    /// Sends PDUs that are no replies.
+    fn send(&self, output: &mut Vec<u8>) {
+        if !output.is_empty() {
+            let reply = Reply::raw(std::mem::take(output));
+            self.outbox.send(&self.socket, std::iter::once((reply, 0)));
+        }
+    }
+
+    /// Completes a command, and returns its encoded completion.
+    fn reply(&self, completion: &Completion, data: Vec<u8>) -> Reply {
+        let head = self.commands.end(completion.id);
+        self.record(completion);
+        let format = self.format.get().copied().unwrap_or_default();
+        Reply::new(format, completion, data, head)
+    }
+
+    fn record(&self, completion: &Completion) {
+        if let (Some(role), true) = (self.role.get(), completion.status != Status::SUCCESS) {
+            role.controller.failed(role.queue, completion.id, completion.status);
+        }
+    }
+
+    /// Completes a command that costs `cost` bytes.
+    pub(super) fn finish(&self, completion: &Completion, data: Vec<u8>, cost: u64) {
+        let reply = self.reply(completion, data);
+        self.outbox.send(&self.socket, std::iter::once((reply, cost)));
+    }
+
+    /// Records that everything is on the flash.
+    pub(super) fn shut_down(&self) {
+        if let Some(role) = self.role.get() {
+            role.controller.shut_down();
+        }
+    }
+}
+
+/// Commands that arrived together, to be submitted together.
+struct Batch<'a> {
+    connection: &'a Arc<Connection>,
+    drive: &'a AttachedDrive<Recipient>,
+    steps: &'a Sender<Step>,
+    requests: Vec<PendingRequest<Recipient>>,
+    /// The cost of the commands in the batch in bytes, and the maximum allowed.
+    owed: u64,
+    room: u64,
+}
+
+impl Batch<'_> {
+    /// Carries out an action; returns false if the connection ends.
+    fn act(&mut self, id: u16, action: Action) -> bool {
+        match action {
+            Action::Reply(completion, data) => self.reply(&completion, data),
+            Action::Submit(plan) => self.submit(id, plan),
+            Action::Hold => {}
+            Action::End(completion) => {
+                self.reply(&completion, Vec::new());
+                return false;
+            }
+        }
+        true
+    }
+
+    fn submit(&mut self, id: u16, plan: Plan) {
+        if plan == Plan::Erase(Erase::Sanitize) {
+            // The operation goes on after its command.
+            self.reply(&Completion::new(id, Status::SUCCESS), Vec::new());
+            Job::start(self.connection, (id, 0), plan, self.steps);
+            return;
+        }
+        let cost = COST + plan.cost();
+        self.make_room();
+        self.owed += cost;
+        if let Plan::One(request, finish) = plan {
+            let connection = Arc::clone(self.connection);
+            let from = Recipient(To::Whole { connection, id, finish, cost });
+            return self.requests.push(PendingRequest { request, from });
+        }
+        // The first step may be complete before this returns.
+        self.connection.outbox.owe(std::mem::take(&mut self.owed));
+        let first = Job::start(self.connection, (id, cost), plan, self.steps);
+        self.requests.extend(first);
+    }
+
+    /// Completes a command that needs no access to the drive.
+    fn reply(&mut self, completion: &Completion, data: Vec<u8>) {
+        let cost = COST + data.len() as u64;
+        self.make_room();
+        self.connection.outbox.owe(cost);
+        self.connection.finish(completion, data, cost);
+        self.room = self.room.saturating_sub(cost);
+    }
+
+    fn refuse(&mut self, id: u16, status: Status) {
+        let completion = Completion::new(id, status);
+        if status != Status::COMMAND_ID_CONFLICT {
+            return self.reply(&completion, Vec::new());
+        }
+        // The other command with this identifier is not completed.
+        let connection = self.connection;
+        connection.record(&completion);
+        let format = connection.format.get().copied().unwrap_or_default();
+        let reply = Reply::new(format, &completion, Vec::new(), connection.commands.head());
+        connection.outbox.owe(COST);
+        connection.outbox.send(&connection.socket, std::iter::once((reply, COST)));
+    }
+
+    /// Submits a full batch, and waits while too many replies are pending.
+    fn make_room(&mut self) {
+        if self.owed >= self.room || self.requests.len() >= BATCH {
+            self.hand_over();
+            self.room = self.connection.outbox.room(MOST_OWED);
+        }
+    }
+
+    fn hand_over(&mut self) {
+        self.connection.outbox.owe(std::mem::take(&mut self.owed));
+        if !self.requests.is_empty() {
+            self.drive.submit(&mut self.requests);
+        }
+        self.room = 0;
+    }
+}

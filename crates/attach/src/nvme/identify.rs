@@ -1,0 +1,234 @@
+//! The data structures of Identify (NVM Express Base Specification 2.1, "Identify command"; NVM
+//! Command Set Specification 1.1). Comments name the fields whose values need a reason.
+
+use flashscope_block::Bytes;
+
+use super::command::Command;
+use super::controller::{Controller, Kind};
+use super::namespace::{ALL_NAMESPACES, BLOCK_SHIFTS, NAMESPACE, Namespace};
+use super::session::IN_CAPSULE;
+use super::status::Status;
+use super::subsystem::{Subsystem, VERSION};
+use super::wire::Structure;
+
+/// The length of all data structures in bytes.
+pub(super) const IDENTIFY_LEN: usize = 4096;
+
+/// The unit of limits in bytes: the minimum memory page size.
+const PAGE_SHIFT: u8 = 12;
+
+/// The maximum transfer of a command, as a power of two in pages.
+const TRANSFER_SHIFT: u8 = 8;
+
+/// The maximum number of bytes that a command reads, writes, compares or copies.
+pub(super) const MOST_TRANSFER: Bytes = Bytes(1 << (PAGE_SHIFT + TRANSFER_SHIFT));
+
+/// The maximum of Write Zeroes, as a power of two in pages.
+const ZEROES_SHIFT: u8 = 11;
+
+/// The maximum number of bytes that a command sets to zero.
+pub(super) const MOST_ZEROES: Bytes = Bytes(1 << (PAGE_SHIFT + ZEROES_SHIFT));
+
+/// The maximum number of source ranges of a copy.
+pub(super) const MOST_COPY_RANGES: u32 = 128;
+
+/// The maximum number of entries of a queue.
+pub(super) const QUEUE_ENTRIES: u16 = 128;
+
+/// The maximum number of asynchronous event requests of a controller.
+pub(super) const EVENT_REQUESTS: usize = 4;
+
+/// The number of entries of the error log.
+pub(super) const ERROR_ENTRIES: usize = 64;
+
+/// Optional commands: compare, dataset management, write zeroes, timestamp, verify, copy.
+const ONCS: u16 = 1 << 0 | 1 << 2 | 1 << 3 | 1 << 7 | 1 << 8;
+
+/// Returns the data structure that Identify requests.
+pub(super) fn identify(
+    subsystem: &Subsystem,
+    controller: &Controller,
+    command: &Command,
+) -> Result<Vec<u8>, Status> {
+    let selector = command.dword(10) & 0xFF;
+    let command_set = command.dword(11) >> 24;
+    if controller.kind() == Kind::Discovery && selector != 0x01 {
+        return Err(Status::INVALID_FIELD);
+    }
+    let structure = match selector {
+        0x00 => of_active(command, || identify_namespace(subsystem))?,
+        0x01 => identify_controller(subsystem, controller),
+        0x02 => namespace_list(command)?,
+        0x03 => of_active(command, || descriptors(subsystem))?,
+        0x05 => of_active(command, || of_set(command_set, nvm_namespace))??,
+        0x06 => of_set(command_set, nvm_controller)?,
+        0x07 if command_set == 0 => namespace_list(command)?,
+        0x08 => of_active(command, || independent_namespace(subsystem.namespace()))?,
+        0x1C => command_sets(),
+        _ => return Err(Status::INVALID_FIELD),
+    };
+    Ok(structure.into_bytes())
+}
+
+/// Returns a structure of the namespace, if the command names it.
+fn of_active<T>(command: &Command, structure: impl FnOnce() -> T) -> Result<T, Status> {
+    match command.namespace() {
+        NAMESPACE => Ok(structure()),
+        _ => Err(Status::INVALID_NAMESPACE),
+    }
+}
+
+/// Returns a structure of the NVM command set, the only one.
+fn of_set<T>(command_set: u32, structure: impl FnOnce() -> T) -> Result<T, Status> {
+    match command_set {
+        0 => Ok(structure()),
+        _ => Err(Status::INVALID_FIELD),
+    }
+}
+
+fn identify_controller(subsystem: &Subsystem, controller: &Controller) -> Structure {
+    let mut data = Structure::new(IDENTIFY_LEN);
+    data.padded(4, 20, subsystem.serial())
+        .padded(24, 40, subsystem.model())
+        .padded(64, 8, env!("CARGO_PKG_VERSION"))
+        // Several controllers may share the subsystem.
+        .u8(76, 1 << 1)
+        .u8(77, TRANSFER_SHIFT)
+        .u16(78, controller.id())
+        .u32(80, VERSION)
+        // Any command counts as a sign of life.
+        .u32(96, 1 << 6)
+        .u8(258, 3)
+        .u8(259, u8::try_from(EVENT_REQUESTS - 1).expect("few"))
+        // Keep Alive in units of 100 ms.
+        .u16(320, 10)
+        .u16(514, QUEUE_ENTRIES)
+        // SGLs, also longer than the data, with an offset, and of the transport.
+        .u32(536, 1 | 1 << 18 | 1 << 20 | 1 << 21);
+    let name = match controller.kind() {
+        Kind::Discovery => super::DISCOVERY_NQN,
+        Kind::Drive => subsystem.nqn(),
+    };
+    data.terminated(768, 256, name).u32(1792, (64 + IN_CAPSULE) / 16).u32(1796, 1).u8(1803, 1);
+    match controller.kind() {
+        Kind::Discovery => {
+            // Extended data of log pages.
+            data.u8(111, 2).u8(261, 1 << 2);
+        }
+        Kind::Drive => drive_controller(&mut data, subsystem),
+    }
+    data
+}
+
+/// Fills the fields of a controller that has a drive.
+fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
+    let size = subsystem.namespace().size().0;
+    data.u8(111, 1)
+        // Asynchronous events: changed attributes of a namespace.
+        .u32(92, 1 << 8)
+        // Format NVM.
+        .u16(256, 1 << 1)
+        // The firmware has one slot, which is read-only.
+        .u8(260, 1 | 1 << 1)
+        // Log pages: the effects of commands, extended data.
+        .u8(261, 1 << 1 | 1 << 2)
+        .u8(262, u8::try_from(ERROR_ENTRIES - 1).expect("few"))
+        .u64(280, size)
+        // Sanitize by block erase; the media are not modified further.
+        .u32(328, 1 << 1 | 1 << 30)
+        // Entries of 64 and 16 bytes.
+        .u8(512, 0x66)
+        .u8(513, 0x44)
+        .u32(516, 1)
+        .u16(520, ONCS)
+        // A volatile write cache; a flush may name all namespaces.
+        .u8(525, 1 | 3 << 1)
+        .u8(530, 0)
+        // Copy descriptors of format 0.
+        .u16(534, 1)
+        .u32(540, 1)
+        // Disconnect deletes a queue.
+        .u16(1804, 1);
+}
+
+fn identify_namespace(subsystem: &Subsystem) -> Structure {
+    let space = subsystem.namespace();
+    let mut data = Structure::new(IDENTIFY_LEN);
+    let blocks = space.blocks();
+    let copied = u32::try_from(MOST_TRANSFER.0 / space.block().0).expect("few");
+    let preferred = space.drive_block().0.max(space.block().0) / space.block().0;
+    let preferred = u16::try_from(preferred - 1).unwrap_or(u16::MAX);
+    data.u64(0, blocks)
+        .u64(8, blocks)
+        .u64(16, blocks)
+        // The preferred sizes are given below.
+        .u8(24, 1 << 4)
+        .u8(25, u8::try_from(BLOCK_SHIFTS.len() - 1).expect("few"))
+        .u8(26, u8::try_from(space.format()).expect("few"))
+        .u8(30, 1)
+        // Deallocated blocks read as zeros, and Write Zeroes may deallocate.
+        .u8(33, if space.trims() { 1 | 1 << 3 } else { 0 })
+        .u64(48, space.size().0)
+        .u16(64, preferred)
+        .u16(66, preferred)
+        .u16(68, preferred)
+        .u16(70, preferred)
+        .u16(74, u16::try_from(copied).unwrap_or(u16::MAX))
+        .u32(76, copied)
+        .u8(80, u8::try_from(MOST_COPY_RANGES - 1).expect("few"))
+        .u8(99, u8::from(!space.is_writable()))
+        .bytes(104, &subsystem.guid());
+    for (number, shift) in BLOCK_SHIFTS.into_iter().enumerate() {
+        // Blocks smaller than those of the drive are degraded.
+        let degraded = 1 << shift < space.drive_block().0;
+        let performance = if degraded { 2 << 24 } else { 0 };
+        data.u32(128 + 4 * number, shift << 16 | performance);
+    }
+    data
+}
+
+/// Returns the list of active namespaces with identifiers above that of the command.
+fn namespace_list(command: &Command) -> Result<Structure, Status> {
+    let mut data = Structure::new(IDENTIFY_LEN);
+    match command.namespace() {
+        0 => data.u32(0, NAMESPACE),
+        above if above >= ALL_NAMESPACES - 1 => return Err(Status::INVALID_NAMESPACE),
+        _ => &mut data,
+    };
+    Ok(data)
+}
+
+/// Returns the identification descriptors: NGUID, UUID and command set.
+fn descriptors(subsystem: &Subsystem) -> Structure {
+    let mut data = Structure::new(IDENTIFY_LEN);
+    data.u8(0, 2).u8(1, 16).bytes(4, &subsystem.guid());
+    data.u8(20, 3).u8(21, 16).bytes(24, &subsystem.uuid());
+    data.u8(40, 4).u8(41, 1).u8(44, 0);
+    data
+}
+
+/// Returns the additional fields of a namespace in the NVM command set: nothing beyond 0.
+fn nvm_namespace() -> Structure {
+    Structure::new(IDENTIFY_LEN)
+}
+
+/// Returns the limits of commands of the NVM command set.
+fn nvm_controller() -> Structure {
+    let mut data = Structure::new(IDENTIFY_LEN);
+    data.u8(0, TRANSFER_SHIFT).u8(1, ZEROES_SHIFT);
+    data
+}
+
+fn independent_namespace(space: &Namespace) -> Structure {
+    let mut data = Structure::new(IDENTIFY_LEN);
+    // The namespace is ready.
+    data.u8(1, 1).u8(8, u8::from(!space.is_writable())).u8(14, 1);
+    data
+}
+
+/// Returns the combinations of command sets: the NVM command set alone.
+fn command_sets() -> Structure {
+    let mut data = Structure::new(IDENTIFY_LEN);
+    data.u64(0, 1);
+    data
+}

@@ -1,0 +1,247 @@
+//! The commands of the NVM command set (NVM Command Set Specification 1.1).
+
+use flashscope_block::{Bytes, Op};
+
+use super::command::Command;
+use super::identify::{MOST_COPY_RANGES, MOST_TRANSFER, MOST_ZEROES};
+use super::namespace::{ALL_NAMESPACES, NAMESPACE, Namespace};
+use super::plan::{self, Finish, Plan};
+use super::session::Transfer;
+use super::status::Status;
+use super::wire::{u16_at, u32_at, u64_at};
+use crate::request::Request;
+
+pub(super) const FLUSH: u8 = 0x00;
+pub(super) const WRITE: u8 = 0x01;
+pub(super) const READ: u8 = 0x02;
+pub(super) const COMPARE: u8 = 0x05;
+pub(super) const WRITE_ZEROES: u8 = 0x08;
+pub(super) const DATASET_MANAGEMENT: u8 = 0x09;
+pub(super) const VERIFY: u8 = 0x0C;
+pub(super) const COPY: u8 = 0x19;
+
+/// The commands that this controller executes, and whether they change data.
+pub(super) const COMMANDS: [(u8, bool); 8] = [
+    (FLUSH, false),
+    (WRITE, true),
+    (READ, false),
+    (COMPARE, false),
+    (WRITE_ZEROES, true),
+    (DATASET_MANAGEMENT, true),
+    (VERIFY, false),
+    (COPY, true),
+];
+
+/// The length of a range of Dataset Management in bytes.
+const RANGE_LEN: usize = 16;
+
+/// The length of a source range of Copy in bytes.
+const SOURCE_LEN: usize = 32;
+
+/// The maximum number of bytes in one trim.
+const LONGEST_TRIM: u64 = 1 << 30;
+
+/// Returns the data that a command moves.
+///
+/// # Errors
+/// Returns the status with which an invalid command is completed.
+pub(super) fn transfer(space: &Namespace, command: &Command) -> Result<Transfer, Status> {
+    check(space, command)?;
+    let blocks = |len: Bytes| u32::try_from(len.0).expect("transfers are limited");
+    Ok(match command.opcode() {
+        WRITE => Transfer::FromHost(blocks(range(space, command)?.1)),
+        COMPARE => Transfer::FromHost(blocks(range(space, command)?.1)),
+        READ => Transfer::ToHost(blocks(range(space, command)?.1)),
+        DATASET_MANAGEMENT => Transfer::FromHost(count(command, RANGE_LEN)),
+        COPY => {
+            check_copy(command)?;
+            Transfer::FromHost(count(command, SOURCE_LEN))
+        }
+        VERIFY | WRITE_ZEROES => {
+            range(space, command)?;
+            Transfer::None
+        }
+        _ => Transfer::None,
+    })
+}
+
+/// Returns the length of the ranges of a command, each of which has `each` bytes.
+fn count(command: &Command, each: usize) -> u32 {
+    let number = match command.opcode() {
+        COPY => command.dword(12) & 0xFF,
+        _ => command.dword(10) & 0xFF,
+    };
+    (number + 1) * u32::try_from(each).expect("ranges are short")
+}
+
+/// Checks what is common to all commands.
+fn check(space: &Namespace, command: &Command) -> Result<(), Status> {
+    let opcode = command.opcode();
+    let Some((_, writes)) = COMMANDS.iter().find(|(known, _)| *known == opcode) else {
+        return Err(Status::INVALID_OPCODE);
+    };
+    match command.namespace() {
+        NAMESPACE => {}
+        ALL_NAMESPACES if opcode == FLUSH => {}
+        _ => return Err(Status::INVALID_NAMESPACE),
+    }
+    space.check_erasure()?;
+    match *writes && !space.is_writable() {
+        true => Err(Status::NAMESPACE_WRITE_PROTECTED),
+        false => Ok(()),
+    }
+}
+
+/// Returns the range of a command with one range, in bytes.
+fn range(space: &Namespace, command: &Command) -> Result<(Bytes, Bytes), Status> {
+    let start = u64::from(command.dword(11)) << 32 | u64::from(command.dword(10));
+    let blocks = u64::from(command.dword(12) & 0xFFFF) + 1;
+    let most = match command.opcode() {
+        WRITE_ZEROES => MOST_ZEROES,
+        _ => MOST_TRANSFER,
+    };
+    // Directives are not supported; reads have no such field.
+    let directive = command.dword(12) >> 20 & 0xF;
+    if matches!(command.opcode(), WRITE | WRITE_ZEROES) && directive != 0 {
+        return Err(Status::INVALID_FIELD);
+    }
+    let range = in_bytes(space, start, blocks)?;
+    match range.1 <= most {
+        true => Ok(range),
+        false => Err(Status::INVALID_FIELD),
+    }
+}
+
+/// Converts a range of blocks to bytes.
+fn in_bytes(space: &Namespace, start: u64, blocks: u64) -> Result<(Bytes, Bytes), Status> {
+    // A deliberate bug that the fuzz targets must find: a range that ends one block past the end is
+    // accepted.
+    let spare = u64::from(flashscope_block::canary::is_planted());
+    let block = space.block().0;
+    match start.checked_add(blocks) {
+        Some(end) if end <= space.blocks() + spare => {
+            Ok((Bytes(start * block), Bytes(blocks * block)))
+        }
+        _ => Err(Status::LBA_OUT_OF_RANGE),
+    }
+}
+
+fn check_copy(command: &Command) -> Result<(), Status> {
+    // The format of the descriptors, and the type of the directive.
+    if command.dword(12) >> 8 & 0xF != 0 || command.dword(12) >> 20 & 0xF != 0 {
+        return Err(Status::INVALID_FIELD);
+    }
+    match command.dword(12) & 0xFF < MOST_COPY_RANGES {
+        true => Ok(()),
+        false => Err(Status::COMMAND_SIZE_LIMIT_EXCEEDED),
+    }
+}
+
+/// Returns the plan of a command for which [`transfer`] succeeded; `None` if there is nothing to
+/// do. With `through`, writes are durable, because the host turned off the write cache.
+///
+/// # Errors
+/// Returns the status with which an invalid command is completed.
+pub(super) fn plan(
+    space: &Namespace,
+    command: &Command,
+    data: Vec<u8>,
+    through: bool,
+) -> Result<Option<Plan>, Status> {
+    check(space, command)?;
+    if matches!(command.opcode(), WRITE | WRITE_ZEROES | COPY) {
+        space.written();
+    }
+    let durable = command.dword(12) >> 30 & 1 == 1;
+    let one = |op, finish, durable| -> Result<_, Status> {
+        let (offset, len) = range(space, command)?;
+        Ok(Some(Plan::One(plan::request(op, offset, len, durable), finish)))
+    };
+    match command.opcode() {
+        FLUSH => Ok(Some(Plan::One(plan::flush(), Finish::Status))),
+        READ if durable => {
+            let (offset, len) = range(space, command)?;
+            Ok(Some(Plan::DurableRead(plan::request(Op::Read, offset, len, false))))
+        }
+        READ => one(Op::Read, Finish::Data, false),
+        VERIFY => one(Op::Read, Finish::Status, false),
+        COMPARE => one(Op::Read, Finish::Compare(data), false),
+        WRITE => {
+            let (offset, len) = range(space, command)?;
+            // A format between the two checks changes the length.
+            if data.len() as u64 != len.0 {
+                return Err(Status::FORMAT_IN_PROGRESS);
+            }
+            let write = plan::request(Op::Write, offset, len, durable || through);
+            Ok(Some(Plan::One(Request { data, ..write }, Finish::Status)))
+        }
+        WRITE_ZEROES => {
+            let (offset, len) = range(space, command)?;
+            let op = zeroes(space, command, offset, len);
+            one(op, Finish::Status, durable || through)
+        }
+        DATASET_MANAGEMENT => deallocate(space, command, &data),
+        COPY => copy(space, command, &data, durable || through).map(Some),
+        _ => Err(Status::INVALID_OPCODE),
+    }
+}
+
+/// Returns the operation that writes zeros: a trim if the host permits it, and if the range
+/// consists of whole blocks of the drive.
+fn zeroes(space: &Namespace, command: &Command, offset: Bytes, len: Bytes) -> Op {
+    let deallocates = command.dword(12) >> 25 & 1 == 1;
+    let block = space.drive_block();
+    match deallocates && space.trims() && offset.is_multiple_of(block) && len.is_multiple_of(block)
+    {
+        true => Op::Trim,
+        false => Op::Write,
+    }
+}
+
+fn deallocate(space: &Namespace, command: &Command, data: &[u8]) -> Result<Option<Plan>, Status> {
+    let mut trims = Vec::new();
+    for entry in data.chunks_exact(RANGE_LEN) {
+        let (start, blocks) = (u64_at(entry, 8), u64::from(u32_at(entry, 4)));
+        let (offset, len) = in_bytes(space, start, blocks)?;
+        if space.trims() {
+            trims.extend(whole_blocks(offset, len, space.drive_block()));
+        }
+    }
+    let deallocates = command.dword(11) >> 2 & 1 == 1;
+    Ok((deallocates && !trims.is_empty()).then_some(Plan::All(trims)))
+}
+
+/// Returns trims of the whole blocks in a range; the rest keeps its data.
+fn whole_blocks(offset: Bytes, len: Bytes, block: Bytes) -> impl Iterator<Item = Request> {
+    let start = offset.0.next_multiple_of(block.0);
+    let end = (offset + len).round_down(block).0;
+    pieces(start..end, LONGEST_TRIM)
+        .map(|(offset, len)| plan::request(Op::Trim, offset, len, false))
+}
+
+/// Cuts a range of bytes into pieces of at most `longest` bytes.
+pub(super) fn pieces(
+    range: std::ops::Range<u64>,
+    longest: u64,
+) -> impl Iterator<Item = (Bytes, Bytes)> {
+    let end = range.end;
+    let step = usize::try_from(longest).expect("a length in memory");
+    range.step_by(step).map(move |at| (Bytes(at), Bytes(longest.min(end - at))))
+}
+
+fn copy(space: &Namespace, command: &Command, data: &[u8], durable: bool) -> Result<Plan, Status> {
+    let mut reads = Vec::new();
+    let mut total = 0;
+    for entry in data.chunks_exact(SOURCE_LEN) {
+        let (start, blocks) = (u64_at(entry, 8), u64::from(u16_at(entry, 16)) + 1);
+        total += blocks;
+        if total * space.block().0 > MOST_TRANSFER.0 {
+            return Err(Status::COMMAND_SIZE_LIMIT_EXCEEDED);
+        }
+        let (offset, len) = in_bytes(space, start, blocks)?;
+        reads.push(plan::request(Op::Read, offset, len, false));
+    }
+    let start = u64::from(command.dword(11)) << 32 | u64::from(command.dword(10));
+    let (to, _) = in_bytes(space, start, total)?;
+    Ok(Plan::Copy { reads, to, durable })
+}

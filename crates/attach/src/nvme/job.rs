@@ -1,0 +1,207 @@
+//! Commands that need several requests to the drive, some of which follow others.
+
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex};
+
+use flashscope_block::{Bytes, Op};
+
+use super::connection::{Connection, Recipient};
+use super::io::pieces;
+use super::pdu::Completion;
+use super::plan::{self, Erase, Plan};
+use super::status::Status;
+use super::subsystem::Subsystem;
+use crate::attached::AttachedDrive;
+use crate::lock;
+use crate::request::{CompletedRequest, PendingRequest, Request};
+
+/// The maximum number of bytes of a request that erases.
+const ERASE_STEP: u64 = 1 << 30;
+
+/// The maximum number of bytes of a request that erases by writing zeros.
+const ZERO_STEP: u64 = 8 << 20;
+
+/// The maximum number of requests that erase at the same time.
+const ERASE_BATCH: usize = 16;
+
+/// A command that needs several requests.
+#[derive(Debug)]
+pub(super) struct Job {
+    connection: Arc<Connection>,
+    id: u16,
+    cost: u64,
+    state: Mutex<State>,
+    steps: Sender<Step>,
+}
+
+#[derive(Debug)]
+struct State {
+    rest: Rest,
+    /// The number of requests that the drive works on.
+    open: usize,
+    status: Status,
+    /// The data of the reads, by their place in the step.
+    data: Vec<Vec<u8>>,
+}
+
+/// The requests that follow.
+#[derive(Debug)]
+enum Rest {
+    /// Nothing follows: the command is complete, with the data that were read.
+    End { returns_data: bool },
+    /// A read, whose data are returned.
+    Read(Request),
+    /// A write of the data that were read.
+    Write { to: Bytes, durable: bool },
+    /// An erasure of everything from this byte on.
+    Erase { erase: Erase, from: u64 },
+    /// The end of the controller.
+    ShutDown,
+}
+
+/// A message to the thread that submits the requests that follow others.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// All requests of a job are complete.
+    Next(Arc<Job>),
+    /// The thread ends.
+    Stop,
+}
+
+impl Job {
+    /// Starts the job for a plan. Returns its first requests, or an empty list if they follow by a
+    /// step.
+    pub(super) fn start(
+        connection: &Arc<Connection>,
+        (id, cost): (u16, u64),
+        plan: Plan,
+        steps: &Sender<Step>,
+    ) -> Vec<PendingRequest<Recipient>> {
+        let (requests, rest) = match plan {
+            Plan::One(request, _) => (vec![request], Rest::End { returns_data: false }),
+            Plan::All(requests) => (requests, Rest::End { returns_data: false }),
+            Plan::DurableRead(read) => (vec![plan::flush()], Rest::Read(read)),
+            Plan::Copy { reads, to, durable } => (reads, Rest::Write { to, durable }),
+            Plan::Erase(erase) => (Vec::new(), Rest::Erase { erase, from: 0 }),
+            Plan::ShutDown => (vec![plan::flush()], Rest::ShutDown),
+        };
+        let state = State { rest, open: 0, status: Status::SUCCESS, data: Vec::new() };
+        let job = Arc::new(Job {
+            connection: Arc::clone(connection),
+            id,
+            cost,
+            state: Mutex::new(state),
+            steps: steps.clone(),
+        });
+        if requests.is_empty() {
+            let _ = steps.send(Step::Next(job));
+            return Vec::new();
+        }
+        job.pending(requests)
+    }
+
+    /// Returns requests whose replies go to this job.
+    fn pending(self: &Arc<Job>, requests: Vec<Request>) -> Vec<PendingRequest<Recipient>> {
+        let mut state = lock(&self.state);
+        state.open = requests.len();
+        state.data = vec![Vec::new(); requests.len()];
+        let pending = requests.into_iter().enumerate().map(|(place, request)| {
+            let from = Recipient::part(Arc::clone(self), place);
+            PendingRequest { request, from }
+        });
+        pending.collect()
+    }
+
+    /// Takes the reply to a request. The last one leads to the next step.
+    pub(super) fn answered(self: &Arc<Job>, place: usize, answered: CompletedRequest<()>) {
+        let mut state = lock(&self.state);
+        state.open -= 1;
+        match answered.result {
+            Ok(()) if answered.request.op == Op::Read => state.data[place] = answered.request.data,
+            Ok(()) => {}
+            Err(errno) => state.status = Status::of(answered.request.op, errno),
+        }
+        let is_last = state.open == 0;
+        drop(state);
+        if is_last {
+            let _ = self.steps.send(Step::Next(Arc::clone(self)));
+        }
+    }
+
+    /// Submits the requests that follow, or completes the command.
+    fn go_on(self: &Arc<Job>, subsystem: &Subsystem, drive: &AttachedDrive<Recipient>) {
+        let mut state = lock(&self.state);
+        let (status, data) = (state.status, std::mem::take(&mut state.data));
+        let rest = std::mem::replace(&mut state.rest, Rest::End { returns_data: false });
+        let next = match rest {
+            Rest::Erase { erase, from } if status == Status::SUCCESS => {
+                subsystem.namespace().erased_until(from);
+                let (requests, end) = erasing(subsystem, from);
+                state.rest = Rest::Erase { erase, from: end };
+                requests
+            }
+            Rest::Read(read) if status == Status::SUCCESS => {
+                state.rest = Rest::End { returns_data: true };
+                vec![read]
+            }
+            Rest::Write { to, durable } if status == Status::SUCCESS => {
+                let data = data.concat();
+                let write = plan::request(Op::Write, to, Bytes(data.len() as u64), durable);
+                vec![Request { data, ..write }]
+            }
+            rest => {
+                drop(state);
+                return self.complete(subsystem, rest, status, data.concat());
+            }
+        };
+        if next.is_empty() {
+            let rest = std::mem::replace(&mut state.rest, Rest::End { returns_data: false });
+            drop(state);
+            return self.complete(subsystem, rest, status, Vec::new());
+        }
+        drop(state);
+        drive.submit(&mut self.pending(next));
+    }
+
+    fn complete(&self, subsystem: &Subsystem, rest: Rest, status: Status, data: Vec<u8>) {
+        let is_done = status == Status::SUCCESS;
+        let data = match rest {
+            Rest::End { returns_data: true } if is_done => data,
+            _ => Vec::new(),
+        };
+        match rest {
+            Rest::Erase { erase, .. } => subsystem.namespace().end(erase, is_done),
+            Rest::ShutDown => self.connection.shut_down(),
+            _ => {}
+        }
+        // Sanitize was completed when it began.
+        if matches!(rest, Rest::Erase { erase: Erase::Sanitize, .. }) {
+            return subsystem.sanitized();
+        }
+        self.connection.finish(&Completion::new(self.id, status), data, self.cost);
+        if matches!(rest, Rest::Erase { .. }) && is_done {
+            subsystem.namespace_changed();
+        }
+    }
+}
+
+/// Returns the next requests that erase the drive, and the byte at which they end.
+fn erasing(subsystem: &Subsystem, from: u64) -> (Vec<Request>, u64) {
+    let space = subsystem.namespace();
+    let (op, step) = match space.trims() {
+        true => (Op::Trim, ERASE_STEP),
+        false => (Op::Write, ZERO_STEP),
+    };
+    let erase = |(offset, len)| plan::request(op, offset, len, false);
+    let requests: Vec<_> =
+        pieces(from..space.size().0, step).take(ERASE_BATCH).map(erase).collect();
+    let end = requests.last().map_or(from, |last| (last.offset + last.len).0);
+    (requests, end)
+}
+
+/// Submits the requests that follow others, until it receives [`Step::Stop`].
+pub(super) fn run(steps: &Receiver<Step>, subsystem: &Subsystem, drive: &AttachedDrive<Recipient>) {
+    while let Ok(Step::Next(job)) = steps.recv() {
+        job.go_on(subsystem, drive);
+    }
+}

@@ -1,0 +1,83 @@
+//! Status values of completions (NVM Express Base Specification 2.1, "Status Field Definition").
+
+use flashscope_block::{Errno, Op};
+
+/// The status of a completed command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    kind: u8,
+    code: u8,
+    /// True if the same command may succeed later.
+    retry: bool,
+}
+
+const fn generic(code: u8) -> Status {
+    Status { kind: 0, code, retry: false }
+}
+
+const fn specific(code: u8) -> Status {
+    Status { kind: 1, code, retry: false }
+}
+
+const fn media(code: u8) -> Status {
+    Status { kind: 2, code, retry: false }
+}
+
+const fn retried(status: Status) -> Status {
+    Status { retry: true, ..status }
+}
+
+#[allow(missing_docs, reason = "the names are those of the specification")]
+impl Status {
+    pub const SUCCESS: Status = Status { kind: 0, code: 0, retry: true };
+    pub const INVALID_OPCODE: Status = generic(0x01);
+    pub const INVALID_FIELD: Status = generic(0x02);
+    pub const COMMAND_ID_CONFLICT: Status = generic(0x03);
+    pub const INTERNAL_ERROR: Status = generic(0x06);
+    pub const ABORTED_BY_REQUEST: Status = generic(0x07);
+    pub const INVALID_NAMESPACE: Status = generic(0x0B);
+    pub const COMMAND_SEQUENCE_ERROR: Status = generic(0x0C);
+    pub const DATA_SGL_LENGTH_INVALID: Status = generic(0x0F);
+    pub const SGL_TYPE_INVALID: Status = generic(0x11);
+    pub const SGL_OFFSET_INVALID: Status = generic(0x16);
+    pub const SANITIZE_FAILED: Status = generic(0x1C);
+    pub const SANITIZE_IN_PROGRESS: Status = retried(generic(0x1D));
+    pub const NAMESPACE_WRITE_PROTECTED: Status = generic(0x20);
+    pub const TRANSIENT_TRANSPORT_ERROR: Status = retried(generic(0x22));
+    pub const LBA_OUT_OF_RANGE: Status = generic(0x80);
+    pub const CAPACITY_EXCEEDED: Status = generic(0x81);
+    pub const FORMAT_IN_PROGRESS: Status = retried(generic(0x84));
+    pub const EVENT_LIMIT_EXCEEDED: Status = specific(0x05);
+    pub const INVALID_LOG_PAGE: Status = specific(0x09);
+    pub const INVALID_FORMAT: Status = specific(0x0A);
+    pub const FEATURE_NOT_SAVEABLE: Status = specific(0x0D);
+    pub const FEATURE_NOT_CHANGEABLE: Status = specific(0x0E);
+    pub const CONNECT_INCOMPATIBLE_FORMAT: Status = specific(0x80);
+    pub const CONNECT_CONTROLLER_BUSY: Status = retried(specific(0x81));
+    pub const CONNECT_INVALID_PARAMETERS: Status = specific(0x82);
+    pub const CONNECT_INVALID_HOST: Status = specific(0x84);
+    pub const COMMAND_SIZE_LIMIT_EXCEEDED: Status = specific(0x83);
+    pub const INVALID_QUEUE_TYPE: Status = specific(0x85);
+    pub const WRITE_FAULT: Status = media(0x80);
+    pub const UNRECOVERED_READ_ERROR: Status = media(0x81);
+    pub const COMPARE_FAILURE: Status = media(0x85);
+}
+
+impl Status {
+    /// Returns the status field of a completion, without the phase tag.
+    pub(super) fn field(self) -> u16 {
+        let do_not_retry = u16::from(!self.retry) << 15;
+        do_not_retry | u16::from(self.kind) << 9 | u16::from(self.code) << 1
+    }
+
+    /// Returns the status for an error of the drive.
+    pub(super) fn of(op: Op, errno: Errno) -> Status {
+        match (errno.0, op) {
+            (libc::EROFS | libc::EPERM | libc::EACCES, _) => Status::NAMESPACE_WRITE_PROTECTED,
+            (libc::ENOSPC, _) => Status::CAPACITY_EXCEEDED,
+            (_, Op::Read) => Status::UNRECOVERED_READ_ERROR,
+            (_, Op::Write | Op::Trim) => Status::WRITE_FAULT,
+            (_, Op::Flush) => Status::INTERNAL_ERROR,
+        }
+    }
+}

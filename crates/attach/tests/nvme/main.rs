@@ -1,0 +1,13 @@
+//! An attached drive as an NVM subsystem over TCP, used by a host of its own, which shares no code with the target.
+
+mod admin;
+mod commands;
+mod digest;
+mod fabrics;
+#[path = "../../src/fixed.rs"]
+mod fixed;
+mod initiator;
+mod served;
+mod session;
+mod talk;
+mod transport;
