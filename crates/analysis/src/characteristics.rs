@@ -94,7 +94,7 @@ impl Means {
         };
         let costs: Vec<Estimate> = means[first..].iter().map(|mean| mean.ns).collect();
         let value = |at: usize| unsigned(means[first + at].value);
-        let (at, range) = match (knee(&costs), costs.len()) {
+        let (at, range) = match (knee(&costs, NEARLY * sequential.value), costs.len()) {
             (Some(Knee { at, first, last, confidence }), _) => {
                 (at, Some(LimitRange { low: value(first), high: value(last), confidence }))
             }

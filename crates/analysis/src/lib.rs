@@ -4,8 +4,9 @@
 mod baselines;
 mod characteristics;
 pub mod compare;
-mod conclusions;
+pub mod conclusions;
 mod costs;
+mod depths;
 mod deviation;
 pub mod grid;
 pub mod hints;
@@ -94,18 +95,15 @@ fn conclude(manifest: &Manifest, found: Vec<runs::RunStatistics>) -> Facts {
     let rounds = rounds::rounds_facts(manifest, &runs);
     let schema_version = facts::SCHEMA_VERSION;
     let verdicts_withheld = mostly_disturbed(&runs);
-    let (grid, hints, conclusions) = match verdicts_withheld {
-        None => (
-            grid::grid(manifest, &means),
-            hints::hints(manifest, &means),
-            conclusions::conclusions(&means, &characteristics),
-        ),
-        Some(_) => (vec![], vec![], vec![]),
+    let (grid, hints) = match verdicts_withheld {
+        None => (grid::grid(manifest, &means), hints::hints(manifest, &means)),
+        Some(_) => (vec![], vec![]),
     };
     let baselines = baselines::baseline_check(manifest, &means.with_heads(&heads), &runs, &repeats);
-    Facts {
+    let facts = Facts {
         schema_version,
-        conclusions,
+        conclusions: vec![],
+        depths: vec![],
         characteristics,
         runs,
         repeats,
@@ -114,7 +112,9 @@ fn conclude(manifest: &Manifest, found: Vec<runs::RunStatistics>) -> Facts {
         hints,
         baselines,
         verdicts_withheld,
-    }
+    };
+    let facts = Facts { depths: depths::tables(manifest, &facts), ..facts };
+    Facts { conclusions: conclusions::conclusions(manifest, &means, &facts), ..facts }
 }
 
 /// Returns why there are no verdicts, if other processes disturbed most runs.

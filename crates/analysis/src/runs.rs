@@ -47,9 +47,9 @@ struct RunAccumulator<'a> {
     first: Option<Nanos>,
     last: Nanos,
     latency: Summary,
-    /// A summary for each pattern; empty if there is only one.
+    /// A summary for each pattern or job; empty if there is only one.
     parts: Vec<Summary>,
-    /// A summary and the bytes for each operation of a trace or a blend.
+    /// A summary and the bytes for each operation of a trace, a blend or jobs.
     operations: Vec<(Summary, u64)>,
     open_loop: Option<OpenLoopSummary>,
     /// For concurrent streams: the times that IOs spend on the drive, and whether any IO waited in the host first.
@@ -68,7 +68,7 @@ struct OpenLoopSummary {
 
 impl RunAccumulator<'_> {
     fn new(reference: &Reference) -> RunAccumulator<'_> {
-        let patterns = reference.patterns().len();
+        let parts = reference.parts_count();
         RunAccumulator {
             reference,
             ignore: reference.io_ignore(),
@@ -78,15 +78,15 @@ impl RunAccumulator<'_> {
             first: None,
             last: Nanos(0),
             latency: Summary::default(),
-            parts: if patterns > 1 { vec![Summary::default(); patterns] } else { vec![] },
+            parts: if parts > 1 { vec![Summary::default(); parts] } else { vec![] },
             operations: match reference {
-                Reference::Trace { .. } | Reference::Blend { .. } => {
+                Reference::Trace { .. } | Reference::Blend { .. } | Reference::Jobs { .. } => {
                     vec![Default::default(); Op::ALL.len()]
                 }
                 _ => vec![],
             },
             open_loop: reference.is_open_loop().then(OpenLoopSummary::default),
-            service: (reference.streams_count() > 1).then(Default::default),
+            service: reference.is_parallel().then(Default::default),
             per_byte: matches!(reference, Reference::Uniform { .. }).then(Ratio::default),
             values: Vec::new(),
         }
@@ -98,7 +98,8 @@ impl RunAccumulator<'_> {
         if record.result.is_err() {
             self.errors += 1;
         } else if position >= self.ignore {
-            if let Some(part) = self.parts.get_mut(self.reference.part_of(position)) {
+            if let Some(part) = self.parts.get_mut(self.reference.part_of(position, record.stream))
+            {
                 part.push(record.latency.0);
             }
             if let Some((latency, bytes)) = self.operations.get_mut(usize::from(record.op.code())) {

@@ -52,6 +52,7 @@ pub(crate) fn no_facts() -> Facts {
     Facts {
         schema_version: SCHEMA_VERSION,
         conclusions: vec![],
+        depths: vec![],
         characteristics: Default::default(),
         runs: vec![],
         repeats: vec![],
@@ -151,6 +152,7 @@ pub(crate) fn manifest(micro_benchmarks: Vec<MicroBenchmark>) -> Manifest {
         Options {
             setup: Setup::paper(Bytes::gib(4), 0),
             state: State::Keep,
+            spare: None,
             run_pause_ns: Nanos(0),
             on_error: OnError::Stop,
             methodology: Methodology::default(),

@@ -3,7 +3,7 @@
 use flashscope_block::Bytes;
 use flashscope_sim::Profile;
 use flashscope_sim::ftl::{self, Family, LogSharing};
-use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope};
+use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope, Slc};
 
 /// A structural choice: the name of its field, and the alternatives to a drive that differ only by this choice.
 pub(crate) struct Choice {
@@ -78,7 +78,7 @@ fn with_ftl(profile: &Profile, kind: &ftl::Kind) -> Profile {
     but(profile, |profile| {
         if let Family::LogBlock(uses) = kind.family {
             (profile.packages_per_pool, profile.active_blocks) = (1, Scope::Pool);
-            profile.slc.share = 0.0;
+            profile.slc = Slc::default();
             let log = &mut profile.log;
             log.blocks = log.blocks.max(uses.least).max(2);
             if !uses.any_order {

@@ -40,9 +40,7 @@ pub(super) fn measured(
 fn of_runs(result: &MeasuredResult) -> impl Iterator<Item = u32> + '_ {
     let runs = result.manifest.runs().filter(|run| matches!(run.progress, Progress::Done { .. }));
     let closed = runs.map(|run| &run.reference).filter(|reference| !reference.is_open_loop());
-    closed.map(|reference| {
-        reference.queue_depth().saturating_mul(u32::from(reference.streams_count()))
-    })
+    closed.map(|reference| reference.in_flight())
 }
 
 /// Returns the most frequent of `depths`; the smallest of several.

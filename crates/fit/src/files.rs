@@ -9,42 +9,21 @@
 )]
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use flashscope_document::twin::{TWIN_VERSION, Twin};
+use flashscope_document::twin::Twin;
+use flashscope_result::twin::{self, twin_path};
 use flashscope_result::write_text;
 use flashscope_sim::{Profile, ProfileError, setup};
 
 use super::FitError;
-
-/// Returns the path of the JSON document that belongs to the profile at `path`.
-#[must_use]
-pub fn path_beside(path: &Path) -> PathBuf {
-    path.with_extension("twin.json")
-}
 
 /// Reads the twin that belongs to the profile at `path`.
 ///
 /// # Errors
 /// If the document is missing, is damaged or has a later version.
 pub fn read_twin(path: &Path) -> Result<Twin, FitError> {
-    let beside = path_beside(path);
-    let wrong = |message: String| FitError::Twin { path: beside.clone(), message };
-    let text = std::fs::read_to_string(&beside).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => wrong(format!(
-            "there is no such file, so {} is not a twin: `flashscope twin fit` writes both files",
-            path.display()
-        )),
-        _ => wrong(error.to_string()),
-    })?;
-    let twin: Twin = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    if twin.schema_version > TWIN_VERSION {
-        let version = twin.schema_version;
-        let message =
-            format!("it has version {version}; this flashscope reads up to {TWIN_VERSION}");
-        return Err(wrong(message));
-    }
-    Ok(twin)
+    Ok(twin::read_twin(path)?)
 }
 
 /// Writes the JSON document beside `path`, and then the profile to `path`. The profile comes last: if it exists, the
@@ -53,7 +32,7 @@ pub fn read_twin(path: &Path) -> Result<Twin, FitError> {
 /// # Errors
 /// If a file cannot be written.
 pub fn write_twin(twin: &Twin, path: &Path) -> Result<(), FitError> {
-    let beside = path_beside(path);
+    let beside = twin_path(path);
     let wrong = |path: &Path, error: String| FitError::Twin { path: path.into(), message: error };
     let text = serde_json::to_string_pretty(twin).map_err(|e| wrong(&beside, e.to_string()))?;
     let write = |path: &Path, text: &str| {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use flashscope_block::{Bytes, Nanos};
-use flashscope_measure::{Progress, Step, Unit};
+use flashscope_document::conclusion::EvidenceUnit;
+use flashscope_measure::{PartialResult, Progress, Step, Unit};
 use flashscope_result::read_probe;
 use flashscope_sim::{Profile, setup};
 use flashscope_simulate::Resources;
@@ -52,6 +53,8 @@ struct FitState {
     fitted: Option<(&'static str, f64)>,
     /// The number of drives simulated so far.
     simulations: u64,
+    /// The value of `fitted` that was reported last.
+    reported: Option<(&'static str, f64)>,
 }
 
 impl FitState {
@@ -62,12 +65,28 @@ impl FitState {
         }
     }
 
-    fn report(&self, progress: &mut dyn Progress) {
+    fn report(&mut self, progress: &mut dyn Progress) {
         let fitted =
             self.fitted.map(|(what, misfit)| format!("{what} fitted, misfit {misfit:.4}; "));
         let now = fitted.unwrap_or_default() + "simulations";
         let step = Step::of("fitting", self.simulations, None, Unit::Count);
         progress.show(&Step { now: &now, ..step });
+        if let Some((what, misfit)) = self.fitted.filter(|(_, misfit)| misfit.is_finite()) {
+            let is_new = self.reported != self.fitted;
+            let what = format!("misfit after {what} fitted");
+            #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 simulations")]
+            let x = self.simulations as f64;
+            progress.found(&PartialResult {
+                chart: "Misfit of the best drive",
+                x_axis: "simulations",
+                series: "misfit",
+                x,
+                what: if is_new { &what } else { "" },
+                value: misfit,
+                unit: EvidenceUnit::Number,
+            });
+            self.reported = self.fitted;
+        }
     }
 }
 
@@ -112,6 +131,7 @@ impl Sources {
         let depth = super::depth::measured(&self.measured, &self.levels, options.queue_depth);
         let mut twin = Twin {
             schema_version: TWIN_VERSION,
+            conclusions: vec![],
             flashscope: env!("CARGO_PKG_VERSION").into(),
             seed: options.seed,
             confidence: options.confidence,

@@ -22,7 +22,7 @@ mod table;
 mod tuning;
 
 pub use check::check;
-pub use files::{drive_of, drives_of, path_beside, read_twin, write_twin};
+pub use files::{drive_of, drives_of, read_twin, write_twin};
 pub use fitted::{FitOptions, Sources};
 use measured::NUMBERS;
 pub use measured::{MeasuredResult, MeasuredRun, Numbers, SHARES};
@@ -33,7 +33,7 @@ pub use search::{SearchResult, search};
 pub use sweep::{bytes_per_second, fit_fill, write_amplification};
 pub use table::read_levels;
 use tuning::side_by_side_with_progress;
-pub use tuning::{Target, TunedDrive};
+pub use tuning::{Target, TunedDrive, side_by_side};
 
 /// The index of the 99th percentile in [`Numbers`].
 const LAST: usize = NUMBERS - 1;

@@ -171,6 +171,7 @@ impl<'t> Intervals<'t> {
             high: size.scale * high,
         };
         TwinPrediction {
+            conclusions: Vec::new(),
             drive: twin.drive.clone(),
             workload: work.workload.clone(),
             confidence: twin.confidence,

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use flashscope_block::Bytes;
-use flashscope_document::manifest::{Experiment, Progress, Run, State};
+use flashscope_document::manifest::{Experiment, Progress, Run};
+use flashscope_measure::StateSize;
 
 use super::MeasuredResult;
 
@@ -60,11 +61,8 @@ impl MeasuredResult {
     /// its initial state.
     fn work(&self, kept: &BTreeSet<u32>) -> Bytes {
         let resets = self.manifest.runs().filter(|run| run.reset && kept.contains(&run.id)).count();
-        let fill = match self.manifest.options.state {
-            State::Sequential | State::Random => self.manifest.options.setup.target_size.0,
-            State::Keep | State::Purged | State::Formatted | State::Sanitized => 0,
-        };
-        let state = fill.saturating_mul(1 + resets as u64);
+        let fill = StateSize::of(&self.manifest.options).written;
+        let state = fill.0.saturating_mul(1 + resets as u64);
         let runs = self.runs.iter().filter(|run| kept.contains(&run.id));
         Bytes(runs.fold(state, |work, run| work.saturating_add(run.bytes.0)))
     }

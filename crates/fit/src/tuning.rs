@@ -40,7 +40,10 @@ pub(super) fn side_by_side_with_progress<T: Sync, R: Send>(
 }
 
 /// Applies `work` to each of `all`, up to `threads` at once, and returns the results in order.
-pub(super) fn side_by_side<T: Sync, R: Send>(
+///
+/// # Panics
+/// If `work` panics.
+pub fn side_by_side<T: Sync, R: Send>(
     all: &[T],
     threads: usize,
     work: impl Fn(&T) -> R + Sync,

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use flashscope_block::{Bytes, Completion, Device, Nanos};
 use flashscope_document::manifest::{Manifest, Progress, Run};
 
-use crate::execute::{RunEnd, execute, fill};
+use crate::execute::{RunEnd, execute_streams, fill};
 use crate::execution::Until;
 use crate::order;
 use crate::state::{rest_after_state, state_fill};
@@ -79,17 +79,24 @@ fn repeat<D: Device + ?Sized>(
     let enough = Cell::new(false);
     let streams = flashscope_trace::streams(&run.reference)?.into_iter();
     let mut streams: Vec<_> = streams.map(|stream| Until { stream, enough: &enough }).collect();
-    let (began, depth, recorded) = (device.now(), run.reference.queue_depth(), run.progress.ios());
+    let (began, recorded) = (device.now(), run.progress.ios());
+    let in_flight = u64::from(run.reference.in_flight());
     let mut done = 0;
-    let ended = execute(device, &mut streams, depth, stop, |_, completion| {
-        done += 1;
-        // The recorded IOs include those in flight at the end of the run: end the streams once the
-        // IOs in flight complete the count.
-        enough.set(done + u64::from(depth) * u64::from(run.reference.streams_count()) > recorded);
-        match each(run, began, completion) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(RunEnd::Interrupted),
-        }
-    });
+    let ended = execute_streams(
+        device,
+        &mut streams,
+        &run.reference.queue_depths(),
+        stop,
+        |_, completion| {
+            done += 1;
+            // The recorded IOs include those in flight at the end of the run: end the streams once the
+            // IOs in flight complete the count.
+            enough.set(done + in_flight > recorded);
+            match each(run, began, completion) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(RunEnd::Interrupted),
+            }
+        },
+    );
     Ok(ended.unwrap_or_else(|ended| ended))
 }

@@ -72,10 +72,10 @@ impl DisturbanceMap {
         extents.iter().any(|extent| extent.written.is_some_and(|how| self.disturbs(how)))
     }
 
-    /// Returns true if such writes change the state. A random state stays random under random
-    /// writes (uFLIP section 4.1); every other state is changed by any write.
+    /// Returns true if such writes change the state. A random or steady state stays as it is under
+    /// random writes (uFLIP section 4.1); every other state is changed by any write.
     fn disturbs(&self, how: How) -> bool {
-        how != How::Random || self.state != State::Random
+        how != How::Random || !matches!(self.state, State::Random | State::Steady)
     }
 
     fn insert(&mut self, range: Range<u64>, run: u32) {
@@ -190,7 +190,10 @@ pub(crate) fn extents(reference: &Reference, ios: u64, space: &Range<u64>) -> Ve
             }
             all
         }
-        Reference::Blend { .. } | Reference::Uniform { .. } | Reference::Trace { .. } => vec![],
+        Reference::Blend { .. }
+        | Reference::Uniform { .. }
+        | Reference::Jobs { .. }
+        | Reference::Trace { .. } => vec![],
     }
 }
 

@@ -4,10 +4,11 @@ use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_document::manifest::{MicroBenchmark, Options, Progress, Run, State};
 use flashscope_document::plan::{Amount, Cost, Costs, Estimate};
 use flashscope_stats::LEAST_COUNT;
+use flashscope_workload::job::{Job, JobPlaces};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing, UniformWrites};
 use flashscope_workload::state::{LARGEST_FILL_IO, MEAN_RANDOM_FILL_IO};
 
-use crate::state::rest_after_state;
+use crate::state::{StateSize, rest_after_state};
 
 /// The case to estimate, for runs that end when their mean is known.
 #[derive(Debug, Clone, Copy)]
@@ -59,14 +60,15 @@ fn add(a: Amount, b: Amount) -> Amount {
 
 /// Returns the cost of bringing the drive into its state once.
 fn of_state(options: &Options, costs: &Costs) -> Amount {
-    let size = options.setup.target_size;
-    let (cost, io) = match options.state {
+    let size = StateSize::of(options).written;
+    let (cost, io) = match (options.state, options.spare) {
         // No one can predict how long a drive takes to erase itself.
-        State::Keep | State::Purged | State::Formatted | State::Sanitized => {
+        (State::Keep | State::Purged | State::Formatted | State::Sanitized, _) => {
             return Amount::default();
         }
-        State::Sequential => (costs.sequential_write, LARGEST_FILL_IO),
-        State::Random => (costs.random_write, MEAN_RANDOM_FILL_IO),
+        (State::Sequential, _) => (costs.sequential_write, LARGEST_FILL_IO),
+        (State::Steady, Some(spare)) => (costs.random_write, spare.page),
+        (State::Random | State::Steady, _) => (costs.random_write, MEAN_RANDOM_FILL_IO),
     };
     let ios = size.0.div_ceil(io.0);
     let took = nanos(whole(ios) * cost.of(io));
@@ -92,8 +94,8 @@ fn of_run(run: &Run, prepares: bool, options: &Options, costs: &Costs, case: Cas
     // With several IOs in flight, the least case assumes that the drive serves them one after the
     // other, and the other cases that it serves them all at once.
     let time = match (&run.reference, case) {
-        (Reference::Blend { queue_depth, .. }, Case::Expected | Case::Most) => {
-            one / f64::from(*queue_depth)
+        (Reference::Blend { .. } | Reference::Jobs { .. }, Case::Expected | Case::Most) => {
+            one / f64::from(run.reference.in_flight())
         }
         _ => one,
     };
@@ -135,6 +137,7 @@ fn shares(reference: &Reference) -> Vec<(Pattern, f64)> {
             let reads = f64::from(*reads_percent) / 100.0;
             vec![(Pattern { op: Op::Read, ..*pattern }, reads), (*pattern, 1.0 - reads)]
         }
+        Reference::Jobs { jobs, .. } => shares_of_jobs(jobs),
         // The cost of these writes is linear in their length, so the mean length stands for all.
         Reference::Uniform { writes } => vec![(mean_write(writes), 1.0)],
         _ => {
@@ -148,6 +151,40 @@ fn shares(reference: &Reference) -> Vec<(Pattern, f64)> {
             patterns.map(|pattern| (*pattern, share(pattern))).collect()
         }
     }
+}
+
+/// Returns a pattern of the mean size for each operation of each job, with its share of the IOs. Jobs that end by their time
+/// count as equally many IOs.
+fn shares_of_jobs(jobs: &[Job]) -> Vec<(Pattern, f64)> {
+    let counts: Vec<f64> = jobs.iter().map(|job| whole(job.most_ios_of_all())).collect();
+    let all: f64 = counts.iter().sum();
+    let of_job = |(job, count): (&Job, f64)| {
+        let address = match job.places {
+            JobPlaces::Sequential => Address::Sequential,
+            _ => Address::Random,
+        };
+        let timing = match job.think {
+            None => Timing::Consecutive,
+            Some(think) => Timing::Burst { pause: think.pause, burst: think.ios },
+        };
+        let pattern = move |(op, io_size, share): (Op, Bytes, f64)| {
+            let pattern = Pattern {
+                op,
+                address,
+                timing,
+                io_size,
+                io_shift: Bytes(0),
+                target_offset: job.target_offset,
+                target_size: job.target_size,
+                io_count: job.most_ios_of_all(),
+                io_ignore: 0,
+                seed: job.seed,
+            };
+            (pattern, share * count / all)
+        };
+        job.mix().into_iter().map(pattern).collect::<Vec<_>>()
+    };
+    jobs.iter().zip(counts).flat_map(of_job).collect()
 }
 
 /// Returns a pattern of random writes of the mean length.

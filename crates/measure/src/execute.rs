@@ -81,22 +81,46 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
     streams: &mut [S],
     depth: u32,
     stop: &AtomicBool,
-    mut each: impl FnMut(&D, &Completion) -> Result<(), E>,
+    each: impl FnMut(&D, &Completion) -> Result<(), E>,
 ) -> Result<RunEnd, E> {
-    if let [stream] = streams
-        && depth == 1
+    execute_streams(device, streams, &vec![depth; streams.len()], stop, each)
+}
+
+/// Does the same as [`execute`] for streams with their own numbers of IOs in flight.
+pub(crate) fn execute_streams<D: Device + ?Sized, S: Stream, E>(
+    device: &mut D,
+    streams: &mut [S],
+    depths: &[u32],
+    stop: &AtomicBool,
+    each: impl FnMut(&D, &Completion) -> Result<(), E>,
+) -> Result<RunEnd, E> {
+    if let ([stream], [1]) = (&mut *streams, depths)
         && stream.follows_answers()
     {
         return ahead::execute_alone(device, stream, stop, each);
     }
+    let alone = streams.len() == 1;
+    let stream_of = |io: &Io| if alone { 0 } else { usize::from(io.stream) };
+    execute_by(device, streams, depths, stream_of, stop, each)
+}
+
+/// Does the same as [`execute_streams`]. `stream_of` returns the position of the stream of an IO.
+pub(crate) fn execute_by<D: Device + ?Sized, S: Stream, E>(
+    device: &mut D,
+    streams: &mut [S],
+    depths: &[u32],
+    stream_of: impl Fn(&Io) -> usize,
+    stop: &AtomicBool,
+    mut each: impl FnMut(&D, &Completion) -> Result<(), E>,
+) -> Result<RunEnd, E> {
     let mut ended = RunEnd::Complete;
     let mut outcome = Ok(());
     // IOs that are not due yet: at most `depth` of each stream.
     let mut waiting: Vec<Io> = Vec::new();
     let mut in_flight = InFlight::of(device.info().queue_depth);
     let start = device.now();
-    for stream in streams.iter_mut() {
-        for _ in 0..depth {
+    for (stream, depth) in streams.iter_mut().zip(depths) {
+        for _ in 0..*depth {
             match stream.next(start) {
                 Some(io) if due(&io) > start => waiting.push(io),
                 Some(io) => in_flight.submit(device, io),
@@ -126,9 +150,7 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
                     continue;
                 }
                 in_flight.submit_held(device);
-                let alone = streams.len() == 1;
-                let index = if alone { 0 } else { usize::from(completion.io.stream) };
-                let stream = &mut streams[index];
+                let stream = &mut streams[stream_of(&completion.io)];
                 match stream.next(completion.completed) {
                     Some(io) if due(&io) > completion.completed => waiting.push(io),
                     Some(io) => in_flight.submit(device, io),

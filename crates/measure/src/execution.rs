@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use flashscope_block::{Bytes, Device, Erasure, Io, Nanos, Record};
 use flashscope_document::environment::Conditions;
 use flashscope_document::manifest::{
-    Enforcing, MicroBenchmark, OnError, Progress, ResourceUse, State, Status, find_run,
+    Enforcing, MicroBenchmark, OnError, Progress, ResourceUse, Status, find_run,
 };
 use flashscope_document::methodology::Length;
 use flashscope_document::rounds::Totals;
@@ -15,12 +15,14 @@ use flashscope_workload::pattern::Reference;
 use flashscope_workload::uflip;
 
 use crate::bench::{Bench, Error};
-use crate::execute::{FILL_DEPTH, FailedIo, PROGRESS_INTERVAL, RunEnd, execute, step_towards};
+use crate::execute::{
+    FILL_DEPTH, FailedIo, PROGRESS_INTERVAL, RunEnd, execute, execute_streams, step_towards,
+};
 use crate::length::{Aim, Limits, Watch};
 use crate::level::{LevelDetector, LevelOutcome};
 use crate::placement::{Placer, restore};
 use crate::rounds::{self, Meter};
-use crate::state::{eraser, erasure, rest_after_state, state_fill};
+use crate::state::{StateSize, eraser, erasure, rest_after_state, state_fill};
 use crate::surroundings::{IoCount, Snapshot, Surroundings};
 use crate::{findings, order, plan};
 
@@ -121,11 +123,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             self.bench.folder.write_manifest(self.bench.manifest)?;
             return Ok(false);
         }
-        let options = &self.bench.manifest.options;
-        let state = match options.state {
-            State::Sequential | State::Random => options.setup.target_size,
-            State::Keep | State::Purged | State::Formatted | State::Sanitized => Bytes(0),
-        };
+        let state = StateSize::of(&self.bench.manifest.options).written;
         match self.exhausted(state).filter(|_| reset && !self.fresh) {
             Some(reason) => self.skip(id, reason).map(|()| false),
             None => Ok(true),
@@ -201,6 +199,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 run.progress = progress.clone();
                 (run.conditions, run.length) = (conditions, executed.length);
                 executed.leveled.into_iter().for_each(|leveled| leveled.note(run));
+                executed.ramp_ios.into_iter().for_each(|ios| run.reference.end_ramp(ios));
             }
             self.note(id, None);
             self.learn(id, &executed.series, executed.totals);
@@ -373,7 +372,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let Some((benchmark, experiment, run)) = found else { return Ok(None) };
         observer.run_started(benchmark, experiment, run, device.now());
         let prepares = benchmark.prepares();
-        let (depth, open_loop) = (run.reference.queue_depth(), run.reference.is_open_loop());
+        let (depths, open_loop) = (run.reference.queue_depths(), run.reference.is_open_loop());
         limits.time = run.reference.time().map_or(limits.time, |time| time.min(limits.time));
         let enough = Cell::new(false);
         let streams = flashscope_trace::streams(&run.reference)?.into_iter();
@@ -398,33 +397,35 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let mut series = Vec::new();
         let mut meter = manifest.options.rounds.as_ref().map(|_| Meter::default());
         let (mut own, mut tell_at) = (IoCount::default(), start + PROGRESS_INTERVAL);
+        let (ramp_ends, mut ramp_ios) = (run.reference.ramp().map(|ramp| start + ramp), 0);
         // The host queues what the drive does not take at once.
-        let queued = run.reference.streams_count() > 1
-            && u32::from(run.reference.streams_count()) > device.info().queue_depth;
-        let ended = execute(&mut **device, &mut streams, depth, stop, |device, completion| {
-            own.add(completion);
-            if let Some(meter) = &mut meter {
-                meter.take(completion);
-            }
-            if completion.completed >= tell_at {
-                tell_at = completion.completed + PROGRESS_INTERVAL;
-                observer.progress(own.ios);
-            }
-            let whole = if queued { completion.from_host() } else { *completion };
-            if watch.take(&whole, || device.flash()) {
-                enough.set(true);
-            }
-            if prepares {
-                #[allow(clippy::cast_precision_loss)] // far below 2^53 ns
-                series.push(completion.latency().0 as f64);
-            }
-            let Some(recorder) = &mut recorder else { return Ok(()) };
-            recorder.push(&match (open_loop, queued) {
-                (true, _) => Record::open_loop(completion, start),
-                (false, true) => Record::host_queued(completion, start),
-                (false, false) => Record::new(completion, start),
-            })
-        })?;
+        let queued = run.reference.queues_in_host(device.info().queue_depth);
+        let ended =
+            execute_streams(&mut **device, &mut streams, &depths, stop, |device, completion| {
+                own.add(completion);
+                ramp_ios += u64::from(ramp_ends.is_some_and(|end| completion.completed < end));
+                if let Some(meter) = &mut meter {
+                    meter.take(completion);
+                }
+                if completion.completed >= tell_at {
+                    tell_at = completion.completed + PROGRESS_INTERVAL;
+                    observer.progress(own.ios);
+                }
+                let whole = if queued { completion.from_host() } else { *completion };
+                if watch.take(&whole, || device.flash()) {
+                    enough.set(true);
+                }
+                if prepares {
+                    #[allow(clippy::cast_precision_loss)] // far below 2^53 ns
+                    series.push(completion.latency().0 as f64);
+                }
+                let Some(recorder) = &mut recorder else { return Ok(()) };
+                recorder.push(&match (open_loop, queued) {
+                    (true, _) => Record::open_loop(completion, start),
+                    (false, true) => Record::host_queued(completion, start),
+                    (false, false) => Record::new(completion, start),
+                })
+            })?;
         let took = device.now().since(start);
         // The remaining records are written after this snapshot, perhaps to the same drive.
         let conditions =
@@ -432,12 +433,22 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 surroundings.conditions([before, &began, &surroundings.snapshot()], own)
             });
         observer.run_finished(run, own.ios, took);
-        let planned = run.reference.io_count();
+        let planned = run.reference.least_io_count();
         self.written += watch.written();
         self.fresh &= watch.written() == Bytes(0);
         let (length, totals) = (watch.length(), meter.map(|meter| meter.totals(id)));
         let leveled = watch.level(device.flash());
-        Ok(Some(RunOutcome { planned, ended, length, leveled, series, totals, conditions }))
+        let ramp_ios = ramp_ends.map(|_| ramp_ios);
+        Ok(Some(RunOutcome {
+            planned,
+            ended,
+            length,
+            leveled,
+            series,
+            totals,
+            conditions,
+            ramp_ios,
+        }))
     }
 
     /// Brings the drive into its state and lets it rest.
@@ -463,7 +474,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let Bench { device, manifest, stop, observer, folder, .. } = &mut *self.bench;
         let block = device.info().logical_block;
         let Some(mut fill) = state_fill(&manifest.options, block) else { return Ok(None) };
-        let size = manifest.options.setup.target_size;
+        let whole = StateSize::of(&manifest.options);
+        let size = whole.trimmed + whole.written;
         let mut done = manifest.enforcing.filter(|_| !forgot).unwrap_or_default();
         skip(&mut done, &mut fill);
         let (left_before, depth) = (done.bytes, device.info().queue_depth.min(FILL_DEPTH));
@@ -482,9 +494,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             folder.write_manifest(manifest)
         })?;
         observer.state(done.bytes, size);
-        if manifest.options.state != State::Purged {
-            self.written += done.bytes - left_before;
-        }
+        self.written += whole.written_of(done.bytes) - whole.written_of(left_before);
         manifest.enforcing = Some(done).filter(|_| ended != RunEnd::Complete);
         match ended {
             RunEnd::Failed { first, .. } => Err(Error::State(first)),
@@ -544,7 +554,7 @@ impl<S: Stream> Stream for Until<'_, S> {
 
 /// The result of an executed run.
 struct RunOutcome {
-    /// The number of planned IOs.
+    /// The minimum number of IOs of a run that nothing cuts short.
     planned: u64,
     ended: RunEnd,
     length: Option<Length>,
@@ -555,4 +565,6 @@ struct RunOutcome {
     /// The totals of the run, for a test in rounds.
     totals: Option<Totals>,
     conditions: Option<Conditions>,
+    /// For jobs with a ramp: the IOs that ended in it.
+    ramp_ios: Option<u64>,
 }

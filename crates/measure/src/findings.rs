@@ -145,6 +145,7 @@ pub(crate) fn adapt(findings: &Findings, run: &mut Run) {
         Reference::Sequence { .. }
         | Reference::Blend { .. }
         | Reference::Uniform { .. }
+        | Reference::Jobs { .. }
         | Reference::Trace { .. } => {}
     }
 }
@@ -171,6 +172,7 @@ pub(crate) fn period(findings: &Findings, reference: &Reference) -> u64 {
         Reference::Sequence { .. }
         | Reference::Blend { .. }
         | Reference::Uniform { .. }
+        | Reference::Jobs { .. }
         | Reference::Trace { .. } => 1,
     }
 }
@@ -187,6 +189,7 @@ pub(crate) fn least_ios(findings: &Findings, reference: &Reference) -> u64 {
         Reference::Sequence { .. }
         | Reference::Blend { .. }
         | Reference::Uniform { .. }
+        | Reference::Jobs { .. }
         | Reference::Trace { .. } => 0,
     }
 }

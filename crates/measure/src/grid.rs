@@ -126,8 +126,7 @@ impl Choice {
     /// If the flash is not larger than the drive.
     pub fn rule<D: Device + ?Sized>(&self, device: &D) -> Result<GridRule, Error> {
         let info = device.info();
-        let known = self.physical_capacity.or(device.flash().map(|flash| flash.capacity));
-        let physical = known.unwrap_or_else(|| usual_size(info.capacity));
+        let physical = flash_inside(device, self.physical_capacity);
         let free = physical.0.checked_sub(info.capacity.0).filter(|free| *free > 0);
         let free = free.ok_or_else(|| Error::NoFreeSpace {
             name: info.name.clone(),
@@ -309,6 +308,12 @@ fn levels(count: usize) -> Vec<u32> {
         gaps = halves.collect();
     }
     levels
+}
+
+/// Returns the capacity of the flash in a drive: as given, as the drive reports, or the next usual size.
+pub fn flash_inside<D: Device + ?Sized>(device: &D, given: Option<Bytes>) -> Bytes {
+    let known = given.or(device.flash().map(|flash| flash.capacity));
+    known.unwrap_or_else(|| usual_size(device.info().capacity))
 }
 
 /// Returns the likely capacity of the flash in a drive of `capacity`: the next of 2ⁿ and 2ⁿ + 2ⁿ⁻¹ GiB (or MiB) that leaves a

@@ -37,10 +37,10 @@ pub use load::{
     Gauge, IoCallback, Latencies, Length, Load, Measurement, Outcome, Phase, Session,
     WarmUpOutcome, fill_drive,
 };
-pub use plan::{order, place, plan, plan_where, trace_plan};
-pub use progress::{Progress, Step, Unit};
+pub use plan::{jobs_benchmark, jobs_plan, order, place, plan, plan_where, trace_plan};
+pub use progress::{PartialResult, Progress, Step, Unit};
 pub use self_check::harness_cost;
-pub use state::check_state;
+pub use state::{StateSize, check_state};
 pub use steady::{Criterion, PTS, STEADY};
 pub use surroundings::{IoCount, Snapshot, Surroundings};
 pub use warm_up::{MOST_IOS, ParseWarmUpError, WarmUp};
@@ -50,10 +50,13 @@ pub use warm_up::{MOST_IOS, ParseWarmUpError, WarmUp};
 /// Use it only for the data written to a real drive. That data must not repeat what an earlier benchmark wrote, because a drive
 /// that deduplicates would recognise it. The user seeds everything else.
 pub fn fresh_seed() -> u64 {
-    // Truncation keeps the low bits, which are the ones that differ between calls.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let seed = jiff::Timestamp::now().as_nanosecond() as u64;
-    seed
+    wall_clock_ns().cast_unsigned()
+}
+
+/// Returns the time of day in ns since 1970. Unlike the clock of a drive, it may jump.
+pub fn wall_clock_ns() -> i64 {
+    // 64 bits reach to the year 2262.
+    i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
 }
 
 /// Returns the current time as RFC 3339 in UTC, to the second.

@@ -5,9 +5,10 @@ use std::sync::atomic::AtomicBool;
 use flashscope_block::{Bytes, Completion, Device, Io, Nanos, Op};
 use flashscope_stats::Summary;
 use flashscope_workload::Stream;
-use flashscope_workload::state::{Fill, RandomFill, SequentialFill};
+use flashscope_workload::state::{InitialContents, RandomFill, SequentialFill};
+use flashscope_workload::steady_fill::SteadyFill;
 
-use crate::execute::{RunEnd, execute, fill};
+use crate::execute::{RunEnd, execute, execute_by, fill};
 use crate::steady::STEADY;
 use crate::warm_up::WarmUp;
 
@@ -29,7 +30,7 @@ pub enum Length {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load {
     /// The initial contents of the drive.
-    pub fill: Fill,
+    pub fill: InitialContents,
     /// How long the workload runs before anything is measured.
     pub warm_up: WarmUp,
     /// The length of the measurement.
@@ -39,7 +40,7 @@ pub struct Load {
     /// True if IOs are due regardless of what is in flight. The latency then counts from the time at which an IO was due,
     /// including its wait for earlier IOs. Otherwise *coordinated omission* would hide the wait of a user.
     pub open_loop: bool,
-    /// Seed of a random fill.
+    /// Seed of a random or steady fill.
     pub seed: u64,
 }
 
@@ -143,8 +144,9 @@ impl Latencies {
         }
     }
 
+    /// Adds the latency of an IO.
     #[inline]
-    fn push(&mut self, op: Op, latency: Nanos) {
+    pub fn push(&mut self, op: Op, latency: Nanos) {
         if self.only != Some(op) {
             self.push_apart(op, latency);
         }
@@ -169,6 +171,7 @@ impl Latencies {
 }
 
 /// Ends the execution of a stream when the measurement is complete.
+#[derive(PartialEq, Eq)]
 struct Enough;
 
 /// Receives every measured IO: the IO, its completion time since the start of the measurement, and its latency.
@@ -187,6 +190,45 @@ impl<D: Device, R> Session<'_, D, R> {
         runs: impl IntoIterator<Item = Vec<S>>,
         each: Option<&mut IoCallback<'_>>,
     ) -> Outcome<R> {
+        let (depth, stop) = (self.load.queue_depth, self.stop);
+        let execute = |device: &mut D, meter: &mut Meter<'_, '_, D, R>| {
+            for mut streams in runs {
+                let executed = execute(device, &mut streams, depth, stop, |device, completion| {
+                    meter.take(device, completion)
+                });
+                if executed != Ok(RunEnd::Complete) {
+                    return executed;
+                }
+            }
+            Ok(RunEnd::Complete)
+        };
+        self.run_by(execute, each)
+    }
+
+    /// Does the same as [`Session::run_with_callback`] for the workloads of several tenants at once. `depths` has the IOs in
+    /// flight of each; `tenant_of` returns the position of the tenant of an IO.
+    pub fn run_tenants<S: Stream>(
+        self,
+        tenants: &mut [S],
+        depths: &[u32],
+        tenant_of: impl Fn(&Io) -> usize,
+        each: &mut IoCallback<'_>,
+    ) -> Outcome<R> {
+        let stop = self.stop;
+        let execute = |device: &mut D, meter: &mut Meter<'_, '_, D, R>| {
+            execute_by(device, tenants, depths, tenant_of, stop, |device, completion| {
+                meter.take(device, completion)
+            })
+        };
+        self.run_by(execute, Some(each))
+    }
+
+    /// Fills, and runs the workload by `execute`, which passes every completion to the meter.
+    fn run_by(
+        self,
+        execute: impl FnOnce(&mut D, &mut Meter<'_, '_, D, R>) -> Result<RunEnd, Enough>,
+        each: Option<&mut IoCallback<'_>>,
+    ) -> Outcome<R> {
         let Session { device, load, gauge, stop, begin, progress } = self;
         begin(Phase::Fill, device.now());
         let mut tell = |done: Bytes, size: Bytes| progress(Phase::Fill, done.0, size.0);
@@ -196,31 +238,21 @@ impl<D: Device, R> Session<'_, D, R> {
             meter.measured = None;
             return meter.outcome(filled);
         }
-        let mut ended = RunEnd::Complete;
-        for mut streams in runs {
-            let depth = load.queue_depth;
-            let executed = execute(device, &mut streams, depth, stop, |device, completion| {
-                meter.take(device, completion)
-            });
-            match executed {
-                Ok(RunEnd::Complete) => {}
-                Ok(early) => {
-                    ended = early;
-                    break;
-                }
-                Err(Enough) => return meter.outcome(ended),
+        match execute(device, &mut meter) {
+            Err(Enough) => meter.outcome(RunEnd::Complete),
+            Ok(ended) => {
+                // The workload ended, or was stopped, before the measurement was complete.
+                meter.read_off(device);
+                meter.outcome(ended)
             }
         }
-        // The workload ended, or was stopped, before the measurement was complete.
-        meter.read_off(device);
-        meter.outcome(ended)
     }
 }
 
-/// Fills the whole drive as `state` says; `seed` seeds the random fill. `progress` receives the bytes written and the total.
+/// Fills the whole drive; `seed` seeds a random or steady fill. `progress` receives the bytes written and the total.
 pub fn fill_drive<D: Device>(
     device: &mut D,
-    state: Fill,
+    contents: InitialContents,
     seed: u64,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(Bytes, Bytes),
@@ -228,11 +260,22 @@ pub fn fill_drive<D: Device>(
     let info = device.info();
     let block = info.logical_block;
     let size = info.capacity.round_down(block);
-    let tell = |done: Bytes| progress(done, size);
-    match state {
-        Fill::None => RunEnd::Complete,
-        Fill::Sequential => fill(device, SequentialFill::new(Bytes(0), size), stop, tell),
-        Fill::Random => fill(device, RandomFill::new(Bytes(0), size, block, seed), stop, tell),
+    let all = match contents {
+        InitialContents::Steady(spare) => spare.written(size),
+        _ => size,
+    };
+    let tell = |done: Bytes| progress(done, all);
+    match contents {
+        InitialContents::None => RunEnd::Complete,
+        InitialContents::Sequential => {
+            fill(device, SequentialFill::new(Bytes(0), size), stop, tell)
+        }
+        InitialContents::Random => {
+            fill(device, RandomFill::new(Bytes(0), size, block, seed), stop, tell)
+        }
+        InitialContents::Steady(spare) => {
+            fill(device, SteadyFill::new(Bytes(0), size, spare, seed), stop, tell)
+        }
     }
 }
 

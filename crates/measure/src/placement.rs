@@ -148,7 +148,12 @@ impl Placer {
         let moves = !matches!(reference, Reference::Sequence { .. });
         for (index, pattern) in reference.patterns_mut().into_iter().enumerate() {
             let (space, size) = (&spaces[index.min(spaces.len() - 1)], pattern.target_size.0);
-            if !moves || size >= length(space) {
+            if !moves {
+                continue;
+            }
+            if size >= length(space) {
+                // A shorter run may have been placed elsewhere.
+                pattern.target_offset = Bytes(space.start);
                 continue;
             }
             let start = match choice {
@@ -231,4 +236,55 @@ fn too_small(reference: &Reference, cut: u64, space: &Range<u64>) -> String {
          {ignored}: {missing} are missing; the run fits in {} (--target-size){shorter}",
         Bytes(needed)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::Op;
+    use flashscope_workload::pattern::Timing;
+
+    use super::*;
+
+    const SPACE: u64 = Bytes::mib(64).0;
+
+    fn write(address: Address, io_count: u64) -> Run {
+        let pattern = Pattern {
+            op: Op::Write,
+            address,
+            timing: Timing::Consecutive,
+            io_size: Bytes::kib(32),
+            io_shift: Bytes(0),
+            target_offset: Bytes(0),
+            target_size: Bytes(SPACE),
+            io_count,
+            io_ignore: 0,
+            seed: 1,
+        };
+        Run::new(0, 16, Reference::Basic { pattern })
+    }
+
+    // A run is placed again when its start-up phase is known, and may then need the whole space.
+    #[test]
+    fn a_run_that_grows_to_the_whole_space_begins_at_its_start() {
+        let mut placer = Placer {
+            map: DisturbanceMap::new(0..SPACE, State::Random),
+            written: 0,
+            can_reset: true,
+            io_size: Bytes::kib(32),
+        };
+        placer.executed(&write(Address::Sequential, 64), 64);
+        let mut run = write(Address::Ordered { incr: 16 }, 8);
+        let range = |run: &Run| match &run.reference {
+            Reference::Basic { pattern } => {
+                pattern.target_offset.0..pattern.target_offset.0 + pattern.target_size.0
+            }
+            _ => unreachable!("as written above"),
+        };
+        placer.place(&mut run, false);
+        assert!(range(&run).start >= Bytes::mib(2).0, "{:?}", range(&run));
+        let Reference::Basic { pattern } = &mut run.reference else { unreachable!() };
+        pattern.io_count = 200;
+        placer.place(&mut run, false);
+        assert_eq!(range(&run), 0..SPACE);
+    }
 }

@@ -10,6 +10,9 @@ use crate::placement::Placer;
 /// The micro-benchmark whose parameter is the size of the target space.
 const LOCALITY: &str = "locality";
 
+/// The name of the jobs of fio in a plan.
+const FIO: &str = "fio";
+
 /// Plans the runs of `benchmarks` on a drive, each with its target space. A run is skipped, with the reason, if the drive cannot
 /// do it within the space that the options allow. With `read_only`, runs that write are skipped.
 ///
@@ -141,7 +144,7 @@ pub(crate) fn find(plan: &mut [MicroBenchmark], id: u32) -> Option<(&mut Run, bo
 /// Plans a single run that plays the trace of `reference` once.
 pub fn trace_plan(reference: Reference) -> Vec<MicroBenchmark> {
     let pace = if reference.is_open_loop() { "timed" } else { "asap" };
-    let value = i64::from(reference.queue_depth());
+    let value = i64::from(reference.in_flight());
     let run = Run::new(1, value, reference);
     vec![MicroBenchmark {
         name: "trace".into(),
@@ -151,6 +154,34 @@ pub fn trace_plan(reference: Reference) -> Vec<MicroBenchmark> {
         unit: Unit::Count,
         experiments: vec![Experiment { name: pace.into(), runs: vec![run] }],
     }]
+}
+
+/// Plans a run for each group of jobs, in order. Jobs of a group run at the same time.
+pub fn jobs_plan(groups: Vec<Reference>, device: &DeviceInfo) -> Vec<MicroBenchmark> {
+    let experiment = |(id, reference): (u32, Reference)| {
+        let Reference::Jobs { jobs, .. } = &reference else { unreachable!("groups are jobs") };
+        let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+        let name = names.join(" + ");
+        let progress = match refusal(&reference, device, device.capacity, false) {
+            Some(reason) => Progress::Skipped { reason },
+            None => Progress::Pending,
+        };
+        let run = Run { progress, ..Run::new(id, i64::from(reference.in_flight()), reference) };
+        Experiment { name, runs: vec![run] }
+    };
+    vec![jobs_benchmark((1..).zip(groups).map(experiment).collect())]
+}
+
+/// Returns the micro-benchmark of fio's jobs, with an experiment for each job or group of jobs.
+pub fn jobs_benchmark(experiments: Vec<Experiment>) -> MicroBenchmark {
+    MicroBenchmark {
+        name: FIO.into(),
+        title: FIO.into(),
+        question: "How long does each IO of a job take?".into(),
+        parameter: "QueueDepth".into(),
+        unit: Unit::Count,
+        experiments,
+    }
 }
 
 /// Returns why a run cannot be done within the space that ends at `end`, or `None` if it can.
@@ -172,8 +203,8 @@ pub(crate) fn refusal(
 /// one that writes sequentially. Then follow the runs that leave the state as it is, reads first.
 /// Last are the runs that disturb the state, because they write in order, or at random in a small
 /// area. Within these groups every run is done once before any is repeated, so that repeats show
-/// changes over the plan. Blends, which the rounds of a test use, are executed in the order of
-/// their numbers, because the rounds must follow each other.
+/// changes over the plan. Blends, which the rounds of a test use, and jobs are executed in the order of
+/// their numbers, because they must follow each other.
 pub fn order(plan: &[MicroBenchmark]) -> Vec<u32> {
     let mut runs: Vec<(u8, u32, u32)> = Vec::new();
     for benchmark in plan {
@@ -197,7 +228,10 @@ fn rank(benchmark: &MicroBenchmark, experiment: &str, run: &Run) -> u8 {
     }
     let focused = benchmark.name == LOCALITY && run.reference.writes();
     match run.reference {
-        Reference::Blend { .. } | Reference::Uniform { .. } | Reference::Trace { .. } => 3,
+        Reference::Blend { .. }
+        | Reference::Uniform { .. }
+        | Reference::Jobs { .. }
+        | Reference::Trace { .. } => 3,
         _ if in_order || focused => 5,
         _ => 3 + u8::from(run.reference.writes()),
     }
@@ -233,6 +267,7 @@ mod tests {
         Options {
             setup,
             state: State::Random,
+            spare: None,
             run_pause_ns: Nanos::secs(1),
             on_error: OnError::Continue,
             methodology: Methodology::default(),

@@ -1,3 +1,5 @@
+use flashscope_document::conclusion::EvidenceUnit;
+
 /// Receives the progress of an operation, and notes for the user, from any thread.
 ///
 /// Every operation that takes long reports to an implementation of this trait. The terminal, Python
@@ -8,6 +10,33 @@ pub trait Progress: Send {
 
     /// Reports a note for the user.
     fn note(&mut self, text: &str);
+
+    /// Reports a result before the end of the operation, for lists and charts that grow. The default ignores it.
+    fn found(&mut self, _result: &PartialResult<'_>) {}
+
+    /// Returns true if partial results are shown, so that it is worth computing them.
+    fn wants_results(&self) -> bool {
+        false
+    }
+}
+
+/// A result that an operation found before its end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PartialResult<'a> {
+    /// The title of the chart that shows the result; empty if none does.
+    pub chart: &'a str,
+    /// The label of the chart's horizontal axis.
+    pub x_axis: &'a str,
+    /// The series of the chart.
+    pub series: &'a str,
+    /// The position on the horizontal axis.
+    pub x: f64,
+    /// The description for the list of results; empty to show the result in the chart only.
+    pub what: &'a str,
+    /// The value.
+    pub value: f64,
+    /// The unit of the value.
+    pub unit: EvidenceUnit,
 }
 
 impl Progress for () {

@@ -1,9 +1,10 @@
 //! Brings a drive into its target state, by writes and trims or by a command of the drive.
 
-use flashscope_block::{Bytes, Device, Erase, EraseError, Erasure, Nanos};
+use flashscope_block::{Bytes, Device, Erase, EraseError, Erasure, Io, Nanos};
 use flashscope_document::manifest::{Options, State};
 use flashscope_workload::Stream;
 use flashscope_workload::state::{Purge, RandomFill, SequentialFill};
+use flashscope_workload::steady_fill::SteadyFill;
 
 /// Checks that a drive can be brought into its target state, as far as that is possible without changing the drive.
 ///
@@ -21,7 +22,7 @@ pub(crate) fn erasure(state: State) -> Option<Erasure> {
     match state {
         State::Formatted => Some(Erasure::Format),
         State::Sanitized => Some(Erasure::Sanitize),
-        State::Keep | State::Purged | State::Sequential | State::Random => None,
+        State::Keep | State::Purged | State::Sequential | State::Random | State::Steady => None,
     }
 }
 
@@ -55,6 +56,54 @@ pub(crate) fn state_fill(
         State::Purged => Some(Box::new(Purge::new(offset, size))),
         State::Sequential => Some(Box::new(SequentialFill::new(offset, size))),
         State::Random => Some(Box::new(RandomFill::new(offset, size, logical_block, setup.seed))),
+        State::Steady => {
+            let purge = Purge::new(offset, size);
+            let fill = options.spare.map(|spare| SteadyFill::new(offset, size, spare, setup.seed));
+            Some(Box::new(OneAfterTheOther { first: purge, second: fill? }))
+        }
+    }
+}
+
+/// The bytes that [`state_fill`] trims and writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StateSize {
+    /// Bytes trimmed, before anything is written.
+    pub trimmed: Bytes,
+    /// Bytes written.
+    pub written: Bytes,
+}
+
+impl StateSize {
+    /// Returns the bytes of the state that the options ask for.
+    #[must_use]
+    pub fn of(options: &Options) -> StateSize {
+        let size = options.setup.target_size;
+        match options.state {
+            State::Keep | State::Formatted | State::Sanitized => StateSize::default(),
+            State::Purged => StateSize { trimmed: size, written: Bytes(0) },
+            State::Sequential | State::Random => StateSize { trimmed: Bytes(0), written: size },
+            State::Steady => StateSize {
+                trimmed: size,
+                written: options.spare.map(|spare| spare.written(size)).unwrap_or_default(),
+            },
+        }
+    }
+
+    /// Returns the bytes written if `done` bytes are trimmed or written.
+    pub(crate) fn written_of(self, done: Bytes) -> Bytes {
+        Bytes(done.0.saturating_sub(self.trimmed.0))
+    }
+}
+
+/// Two streams, one after the other.
+struct OneAfterTheOther<A, B> {
+    first: A,
+    second: B,
+}
+
+impl<A: Stream, B: Stream> Stream for OneAfterTheOther<A, B> {
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        self.first.next(previous).or_else(|| self.second.next(previous))
     }
 }
 

@@ -123,6 +123,9 @@ pub enum Error {
     /// The simulated drive fails requests.
     #[error("the simulated drive fails requests: try another --set drive=")]
     Failed,
+    /// The benchmark did not measure the simulated drive; holds its message.
+    #[error("cannot measure the simulated drive: {0}")]
+    Bench(String),
     /// The run was interrupted.
     #[error("interrupted")]
     Interrupted,

@@ -1,5 +1,6 @@
 //! L. Bouganim, B. Jónsson and P. Bonnet, "uFLIP: Understanding Flash IO Patterns", CIDR 2009, and their slides.
 
+mod alignment;
 mod bench;
 mod bias;
 mod chips;
@@ -19,13 +20,14 @@ mod table_1;
 mod table_2;
 mod table_3;
 
+pub(crate) use alignment::ALIGNMENT;
 pub(crate) use bias::SECTION_4_2;
 pub(crate) use chips::CHIPS;
 pub(crate) use device_state::SECTION_4_1;
 pub(crate) use granularity::{FIGURE_6, FIGURE_7};
 pub(crate) use hints::HINTS;
 pub(crate) use interference::FIGURE_5;
-pub(crate) use locality::FIGURE_8;
+pub(crate) use locality::{FIGURE_8, LOCALITY};
 pub(crate) use mix::MIXES;
 pub(crate) use other_results::OTHER_RESULTS;
 pub(crate) use patterns::FIGURE_2;
@@ -38,6 +40,10 @@ pub(crate) use table_2::TABLE_2;
 pub(crate) use table_3::TABLE_3;
 
 use crate::Input;
+
+/// The inputs with the seven drives of Table 3.
+const DRIVES: [&str; 7] =
+    [MEMORIGHT.name, MTRON.name, SAMSUNG.name, MODULE.name, MLC.name, DTHX.name, DTI.name];
 
 const MEMORIGHT: Input = Input {
     name: "memoright",

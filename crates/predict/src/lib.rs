@@ -14,6 +14,7 @@ pub mod validation;
 
 use flashscope_model::{Nand, OutOfRange};
 use flashscope_sim::ftl::Family;
+use flashscope_sim::gc::Ties;
 use flashscope_sim::setup::{Eviction, Frontiers, Layout, Transfer};
 
 pub use grid_law::LawCost;
@@ -94,7 +95,8 @@ pub fn nand(layout: &Layout) -> Nand {
 pub fn never_modelled(layout: &Layout) -> Vec<String> {
     let left_out = [
         (layout.cache.pages > 0, "the write buffer, which absorbs repeated writes of a page"),
-        (layout.slc_blocks_per_lane > 0, "the blocks used as SLC"),
+        (layout.has_slc(), "the blocks used as SLC"),
+        (layout.timing.page_types.is_some(), "the times of page types"),
         (layout.wear.name != "none", "wear levelling"),
         (
             !matches!(layout.ftl.family, Family::LogBlock(_)) && layout.lanes_per_pool > 1,
@@ -136,8 +138,16 @@ pub fn not_modelled(layout: &Layout) -> Vec<String> {
         &format!("cleaning.policy = \"{policy}\": the models assume greedy cleaning"),
     );
     add(
+        !logs && policy == "greedy" && layout.cleaning.ties != Ties::Oldest,
+        "cleaning.ties = \"youngest\": the models assume that ties go to the block that reached its number of valid pages first",
+    );
+    add(
         !logs && layout.frontiers != Frontiers::One,
         "cleaning.frontiers: the models assume that moved pages share blocks with host writes",
+    );
+    add(
+        !logs && layout.placement.is_on(),
+        "placement: the models assume that all data shares blocks",
     );
     left_out
 }

@@ -50,11 +50,13 @@ fn start(subject: &Subject<'_>) -> Option<String> {
             State::Sanitized => "sanitized",
             State::Sequential => "filled sequentially",
             State::Random => "filled in random order",
+            State::Steady => "filled to the steady state of random writes",
         },
         Subject::Simulation(simulation) => match simulation.fill {
             Fill::None => "empty",
             Fill::Sequential => "filled sequentially",
             Fill::Random => "filled in random order",
+            Fill::Steady => "filled to the steady state of random writes",
         },
         Subject::WhatIf { .. } | Subject::Prediction(_) | Subject::TwinPrediction(_) => {
             return None;

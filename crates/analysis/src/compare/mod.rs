@@ -23,6 +23,7 @@ use flashscope_document::twin::TwinPrediction;
 use flashscope_document::what_if::{Quantity, Variant};
 use flashscope_document::{Manifest, Simulation};
 use flashscope_result::{Error, ResultFolder};
+pub(crate) use numbers::{DepthNumbers, by_depth};
 use numbers::{Number, WorkloadNumbers};
 use serde_json::Value;
 

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use flashscope_block::{Bytes, Op, parse_share};
+use flashscope_workload::job::{Job, JobPlaces};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 
 /// The name of a workload, by which results of different kinds are matched.
@@ -52,6 +53,9 @@ impl WorkloadName {
                 };
                 let what = What::Pattern { is_random, reads_percent: *reads_percent, size };
                 (what, InFlight::Depth(*queue_depth))
+            }
+            Reference::Jobs { jobs, .. } => {
+                (What::of_jobs(jobs), InFlight::Depth(reference.in_flight()))
             }
             Reference::Trace { playback, queue_depth, .. } => {
                 let files: Vec<&str> = playback.files.iter().map(|file| base_name(file)).collect();
@@ -115,6 +119,27 @@ impl What {
         let is_plain = pattern.timing == Timing::Consecutive && pattern.io_shift == Bytes(0);
         let reads_percent = if pattern.op == Op::Read { 100 } else { 0 };
         is_plain.then_some(What::Pattern { is_random, reads_percent, size: pattern.io_size })
+    }
+
+    /// Returns a plain job as its pattern, and other jobs by their descriptions.
+    fn of_jobs(jobs: &[Job]) -> What {
+        match jobs {
+            [job] => What::of_job(job).unwrap_or_else(|| What::Other(job.to_string())),
+            _ => What::Other(jobs.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+        }
+    }
+
+    fn of_job(job: &Job) -> Option<What> {
+        let is_random = match job.places {
+            JobPlaces::Covering | JobPlaces::Independent => true,
+            JobPlaces::Sequential if job.processes == 1 => false,
+            _ => return None,
+        };
+        let is_plain = job.think.is_none()
+            && job.flush_every.is_none()
+            && (job.op == Op::Write || job.reads_percent == 100);
+        let (size, reads_percent) = (job.single_size()?, job.reads_percent);
+        is_plain.then_some(What::Pattern { is_random, reads_percent, size })
     }
 
     /// Returns the pattern of a synthetic workload; `None` if it is more than a pattern over the whole drive.

@@ -7,11 +7,12 @@ use flashscope_document::what_if::{Quantity, Variant};
 use flashscope_document::{LatencyNs, Manifest, Simulation};
 use flashscope_result::{Error, ResultFolder};
 use flashscope_stats::{Estimate, mean_of_repeats, quantile_interval};
+use flashscope_workload::job::JobPlaces;
 use flashscope_workload::pattern::{Address, Reference};
 use serde_json::Value;
 
 use super::Subject;
-use super::name::{InFlight, WorkloadName};
+use super::name::{InFlight, What, WorkloadName};
 
 /// The degrees of freedom of an interval by batch means, which has at least 32 batches once there are enough data.
 const BATCH_FREEDOM: f64 = 31.0;
@@ -97,7 +98,8 @@ fn measured(
         if runs.is_empty() {
             continue;
         }
-        let whole = numbers_of_runs(&runs, folder, !runs[0].1.operations.is_empty())?;
+        let mut whole = numbers_of_runs(&runs, folder, !runs[0].1.operations.is_empty())?;
+        without_percentiles_of_means(manifest, &mut whole);
         let (name, space) = (group.name, group.space);
         for op in Op::ALL {
             let parts = runs.iter().filter_map(|(_, facts)| {
@@ -105,13 +107,56 @@ fn measured(
             });
             let parts: Vec<Latency> = parts.collect();
             if parts.len() == runs.len() {
-                let numbers = latencies(&parts);
+                let mut numbers = latencies(&parts);
+                without_percentiles_of_means(manifest, &mut numbers);
                 all.push(WorkloadNumbers { name: name.part(op), numbers, space });
             }
         }
         all.push(WorkloadNumbers { name, numbers: whole, space });
     }
     Ok(all)
+}
+
+/// Removes the percentiles of a result whose IOs have the means of windows: they are no percentiles of IOs.
+fn without_percentiles_of_means(manifest: &Manifest, numbers: &mut Vec<(Quantity, Number)>) {
+    if manifest.imported.as_ref().is_some_and(|imported| imported.window_ns.is_some()) {
+        numbers.retain(|(of, _)| PERCENTILES.iter().all(|(percentile, _)| percentile != of));
+    }
+}
+
+/// The numbers of a pattern with one IO size and one number of IOs in flight.
+pub(crate) struct DepthNumbers {
+    /// The class of the pattern, such as `random writes`.
+    pub class: String,
+    pub size: Bytes,
+    pub depth: u32,
+    pub runs: Vec<u32>,
+    pub numbers: Vec<(Quantity, Estimate)>,
+}
+
+/// Returns the numbers of the patterns of one operation, by their IOs in flight. Concurrent sequential streams have an IO in flight
+/// each.
+pub(crate) fn by_depth(manifest: &Manifest, facts: &Facts) -> Vec<DepthNumbers> {
+    let of_group = |group: Group| {
+        let What::Pattern { size, .. } = group.name.what else { return None };
+        let class = group.name.what.class()?;
+        let depth = match group.name.in_flight? {
+            InFlight::Depth(depth) => depth,
+            InFlight::Streams(streams) => streams.into(),
+            InFlight::OpenLoop | InFlight::WhatIf => return None,
+        };
+        let of_run = |run: &&Run| facts.runs.iter().find(|facts| facts.run == run.id);
+        let runs: Vec<(&Run, &RunFacts)> =
+            group.runs.iter().filter_map(|run| Some((*run, of_run(run)?))).collect();
+        if runs.is_empty() {
+            return None;
+        }
+        let numbers = numbers_of_runs(&runs, None, false).ok()?;
+        let numbers = numbers.into_iter().map(|(quantity, number)| (quantity, number.value));
+        let (ids, numbers) = (runs.iter().map(|(run, _)| run.id).collect(), numbers.collect());
+        Some(DepthNumbers { class, size, depth, runs: ids, numbers })
+    };
+    groups(manifest, facts).into_iter().filter_map(of_group).collect()
 }
 
 /// Returns the runs whose records the numbers of a measurement need: patterns that ran once.
@@ -153,6 +198,10 @@ fn groups<'a>(manifest: &'a Manifest, facts: &Facts) -> Vec<Group<'a>> {
 
 /// Returns the target space of random IOs, on which their cost depends.
 fn space(reference: &Reference) -> Option<Bytes> {
+    if let Reference::Jobs { jobs, .. } = reference {
+        let [job] = &jobs[..] else { return None };
+        return (job.places != JobPlaces::Sequential).then_some(job.target_size);
+    }
     let patterns = reference.patterns();
     let pattern = patterns.first().filter(|pattern| pattern.address == Address::Random)?;
     Some(pattern.target_size)

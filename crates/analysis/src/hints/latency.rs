@@ -2,7 +2,7 @@ use super::{HintResult, Question, Rule, baselines, judge, ratio, sentences};
 use crate::deviation::{Answer, Line, is_over, per_byte};
 use crate::means::Means;
 use crate::words::{baseline_words, duration};
-use flashscope_document::facts::{Evidence, EvidenceUnit};
+use flashscope_document::conclusion::{Evidence, EvidenceUnit};
 
 /// The ratio of a byte's cost in small IOs to that in large ones, above which larger IOs are beneficial.
 const BENEFICIAL: f64 = 1.5;
@@ -38,13 +38,11 @@ fn latency(means: &Means) -> HintResult {
             answer: is_over(&value, BENEFICIAL),
             evidence: ratio(what, value, ("granularity", name), runs),
         });
-        latencies.extend(Line::latency(series).map(|value| Evidence {
-            what: format!("{words}: fixed cost per IO"),
-            value,
-            unit: EvidenceUnit::Nanoseconds,
-            micro_benchmark: "granularity".into(),
-            experiment: name.into(),
-            runs: series.iter().flat_map(|mean| &mean.runs).copied().collect(),
+        latencies.extend(Line::latency(series).map(|value| {
+            let what = format!("{words}: fixed cost per IO");
+            let runs = series.iter().flat_map(|mean| &mean.runs).copied().collect();
+            let shown_by = ("granularity", name);
+            Evidence::measured(what, value, EvidenceUnit::Nanoseconds, shown_by, runs)
         }));
     }
     if questions.is_empty() {

@@ -5,7 +5,8 @@ use super::{HintResult, NEARLY, Rule, judge, ratio};
 use crate::deviation::is_over;
 use crate::means::{Mean, Means};
 use crate::words::times;
-use flashscope_document::facts::{CheapLimit, Evidence, Judgement};
+use flashscope_document::conclusion::Evidence;
+use flashscope_document::facts::{CheapLimit, Judgement};
 
 /// Hint: focus random writes on a small area.
 pub(super) const RULE: Rule = Rule {

@@ -17,7 +17,8 @@ use flashscope_workload::uflip::{self, Baseline};
 use crate::deviation::Answer;
 use crate::means::Means;
 use crate::words::list;
-use flashscope_document::facts::{Evidence, EvidenceUnit, Hint, Judgement};
+use flashscope_document::conclusion::{Evidence, EvidenceUnit};
+use flashscope_document::facts::{Hint, Judgement};
 
 /// A hint, and the rule that judges it.
 pub struct Rule {
@@ -123,8 +124,7 @@ fn ratio(
     shown_by: (&str, &str),
     runs: Vec<u32>,
 ) -> Evidence {
-    let (micro_benchmark, experiment) = (shown_by.0.into(), shown_by.1.into());
-    Evidence { what, value, unit: EvidenceUnit::Ratio, micro_benchmark, experiment, runs }
+    Evidence::measured(what, value, EvidenceUnit::Ratio, shown_by, runs)
 }
 
 /// Returns all baselines with their names.

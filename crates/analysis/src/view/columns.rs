@@ -14,8 +14,12 @@ pub struct RecordColumns([Vec<i64>; COLUMN_COUNT]);
 
 impl RecordColumns {
     pub(super) fn push(&mut self, record: &Record) {
-        for (list, value) in self.0.iter_mut().zip(record.values()) {
-            list.push(value);
+        self.push_values(&record.values());
+    }
+
+    pub(super) fn push_values(&mut self, values: &[i64]) {
+        for (list, value) in self.0.iter_mut().zip(values) {
+            list.push(*value);
         }
     }
 

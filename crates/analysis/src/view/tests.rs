@@ -6,6 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::scripted::{experiment_of, manifest, micro_benchmark, no_facts, run};
+use std::cmp::Reverse;
 
 /// A result with a run for each slice of latencies; IOs of 13 ns fail.
 struct ScriptedResult {
@@ -418,4 +419,41 @@ fn running_means_cover_successful_ios_with_and_without_start_up() {
     assert_eq!(means(3).all_ns, [None, None]);
     let window = scripted.viewer().outline(1, 1..200_000, 100).unwrap().unwrap();
     assert_eq!(window.running_means, None);
+}
+
+#[test]
+fn matches_equal_a_filter_of_all_records() {
+    let (first, second) = (scattered(900, 400), scattered(700, 300));
+    let result = ScriptedResult::new(&[&first, &second]);
+    let find = |text: &str, limits: MatchLimits| {
+        let expression = flashscope_query::parse(text).unwrap();
+        matches(&result.folder, &result.manifest, &expression, limits, |_, _| ()).unwrap()
+    };
+    let all = MatchLimits { read: u64::MAX, listed: 7 };
+    let found = find("latency > 250 ns and position % 3 = 1", all);
+    let expected = |run: u32, latencies: &[u64]| -> Vec<(Reverse<u64>, u32, u64)> {
+        let placed = (0..).zip(latencies).filter(|(position, ns)| **ns > 250 && position % 3 == 1);
+        placed.map(|(position, ns)| (Reverse(*ns), run, position)).collect()
+    };
+    let (of_first, of_second) = (expected(1, &first), expected(2, &second));
+    let counts: Vec<_> = found.runs.iter().map(|run| (run.run, run.matched)).collect();
+    assert_eq!(counts, [(1, of_first.len() as u64), (2, of_second.len() as u64)]);
+    assert_eq!(found.runs[0].slowest_ns, of_first.iter().map(|(ns, ..)| ns.0).max().unwrap());
+    let mut slowest = [of_first, of_second].concat();
+    slowest.sort_unstable();
+    let listed: Vec<_> = (found.slowest.columns[LATENCY].iter())
+        .zip(found.slowest.run.iter().zip(&found.slowest.position))
+        .map(|(ns, (run, position))| (Reverse(ns.cast_unsigned()), *run, *position))
+        .collect();
+    assert_eq!(listed, slowest[..7]);
+    assert_eq!((found.ios, found.matched), (1600, slowest.len() as u64));
+
+    // A run that the expression excludes is not read, and a limit leaves the rest unread.
+    let excluding = find("run = 2 and latency > 0", all);
+    assert_eq!((excluding.excluded, excluding.matched, excluding.unread), (900, 700, 0));
+    let limited = find("latency >= 0", MatchLimits { read: 1000, listed: 0 });
+    assert_eq!((limited.matched, limited.unread), (1000, 600));
+    assert!(limited.slowest.run.is_empty());
+    let none = find("experiment = SW", all);
+    assert_eq!((none.excluded, none.matched, none.runs.len()), (1600, 0, 0));
 }

@@ -39,6 +39,7 @@ fn measured(place: &TempDir, name: &str, spec: &str, benchmarks: &[&str]) -> Pat
     let options = Options {
         setup: Setup { io_count: PerBaseline::same(48), ..Setup::paper(info.capacity, 1) },
         state: State::Random,
+        spare: None,
         run_pause_ns: Nanos::secs(1),
         on_error: OnError::Continue,
         methodology: Methodology::default(),

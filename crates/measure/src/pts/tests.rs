@@ -108,7 +108,7 @@ fn impossible_runs_are_skipped_and_too_deep_queues_are_refused() {
     assert_eq!(skipped.len(), 14, "{skipped:?}");
     assert_eq!(rule.tracked, ["65/35 64 KiB", "100/0 1 MiB"]);
     let depth_of =
-        |plan: &[MicroBenchmark]| runs_of(plan).map(|run| run.reference.queue_depth()).max();
+        |plan: &[MicroBenchmark]| runs_of(plan).map(|run| run.reference.in_flight()).max();
     assert_eq!(depth_of(&plan), Some(32));
     let choose = |test: &Test, depth| {
         let choice = Choice { queue_depth: Some(depth), ..AS_SPECIFIED };
@@ -132,6 +132,7 @@ fn estimates_cover_the_fewest_and_the_most_rounds() {
         let options = Options {
             setup: setup(),
             state: State::Purged,
+            spare: None,
             run_pause_ns: Nanos(0),
             on_error: OnError::Continue,
             methodology: Methodology::default(),

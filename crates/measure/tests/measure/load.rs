@@ -10,7 +10,7 @@ use flashscope_measure::{
     FailedIo, Gauge, Length, Load, Outcome, Phase, RunEnd, STEADY, Session, WarmUp,
 };
 use flashscope_workload::Stream;
-use flashscope_workload::state::Fill;
+use flashscope_workload::state::InitialContents;
 
 const BLOCK: Bytes = Bytes::kib(4);
 const BLOCKS: u64 = 64;
@@ -116,7 +116,7 @@ fn blocks(count: u64) -> Blocks {
 }
 
 const LOAD: Load = Load {
-    fill: Fill::None,
+    fill: InitialContents::None,
     warm_up: WarmUp::None,
     length: Length::Whole,
     queue_depth: 1,
@@ -278,7 +278,7 @@ fn the_warm_up_ends_when_steady_or_after_the_most_windows() {
 
 #[test]
 fn a_fill_writes_every_byte_and_is_not_measured() {
-    for fill in [Fill::Sequential, Fill::Random] {
+    for fill in [InitialContents::Sequential, InitialContents::Random] {
         let server = &mut Server::new(4);
         let outcome = run(server, Load { fill, ..LOAD }, vec![vec![blocks(100)]]);
         assert_eq!(server.written, Bytes((BLOCKS + 100) * BLOCK.0));
@@ -304,7 +304,7 @@ fn measurements_survive_interruptions_and_failures() {
         };
         let device = &mut Server::new(4);
         let warm_up = WarmUp::Ios(10_000);
-        let load = Load { fill: Fill::Sequential, warm_up, ..LOAD };
+        let load = Load { fill: InitialContents::Sequential, warm_up, ..LOAD };
         let session = Session {
             device,
             load,

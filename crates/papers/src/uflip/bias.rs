@@ -1,7 +1,8 @@
+use flashscope_command::bench::Part;
 use flashscope_stats::Phases;
 use flashscope_workload::uflip::{Baseline, PREPARATION};
 
-use super::bench::{Method, execute, prepare};
+use super::bench::{Method, measure, measure_by};
 use super::phases::ios;
 use super::{MTRON, OFF, SEED};
 use crate::times::mean;
@@ -77,18 +78,17 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
 
 /// Checks the same bias on the simulated Mtron.
 fn drive(run: &Run<'_>) -> Result<Vec<Claim>, Error> {
-    let method = Method { preparation: 4096, ..Method::ssd(run) };
-    let prepared = prepare(MTRON.name, method, run)?;
+    let prepared = measure(MTRON.name, &[], run)?;
     let start_up = ios(prepared.phases(Baseline::RandomWrite).and_then(|phases| phases.start_up));
     let times = prepared.times(PREPARATION.name, Baseline::RandomWrite.name(), None);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of IOs")]
     let (first, running) = times.split_at(start_up as usize);
     let truth = mean(running);
     let share = 100.0 * start_up / COUNT as f64 * (1.0 - mean(first) / truth);
-    let selected = |benchmark: &str, experiment: &str, value| {
-        benchmark == "mix" && experiment == "RR/RW" && value == RATIO
-    };
-    let mixed = execute(MTRON.name, method, prepared.findings, selected, run)?;
+    let parts = [Part::of("mix", "RR/RW").at(RATIO..=RATIO)];
+    let method = Method::default().with("--io-count", &COUNT.to_string());
+    let drive = (MTRON.name, run.inputs.get(MTRON.name));
+    let mixed = measure_by(&method, drive, &parts, run)?;
     let times_of_mix = mixed.times("mix", "RR/RW", Some(RATIO));
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "8")]
     let every = RATIO as usize + 1;

@@ -1,10 +1,6 @@
-use flashscope_block::{Bytes, Nanos};
-use flashscope_document::manifest::State;
-use flashscope_document::methodology::Findings;
-use flashscope_sim::Profile;
-use flashscope_workload::uflip::PerBaseline;
+use flashscope_command::bench::Part;
 
-use super::bench::{Method, execute_on};
+use super::bench::{Method, measure_by};
 use super::phases::by_number;
 use super::{MEMORIGHT, MTRON, SAMSUNG, SEED};
 use crate::times::{mean, numbered};
@@ -24,8 +20,8 @@ pub(crate) const SECTION_4_1: Item = Item {
 /// The number of IOs in a run.
 const COUNT: u64 = 2048;
 
-/// "A 16KB random write".
-const IO_SIZE: Bytes = Bytes::kib(16);
+/// "A 16KB random write", in bytes.
+const IO_SIZE: i64 = 16 << 10;
 
 /// The tolerance for "around" with a one-digit number.
 const AROUND: f64 = 0.5;
@@ -38,26 +34,24 @@ const ERASES: &str = "the simulated drive erases the old block of a merge at onc
                       unused; without the time of erases a write takes at most the printed time";
 
 /// Returns the response times in ms of random writes to a drive in the given state.
-fn writes(drive: (&'static str, Profile), state: State, run: &Run<'_>) -> Result<Vec<f64>, Error> {
-    let method =
-        Method { io_count: PerBaseline::same(COUNT), repeats: 1, state, ..Method::ssd(run) };
-    let size = i64::try_from(IO_SIZE.0).expect("a few KiB");
-    let selected = |benchmark: &str, experiment: &str, value| {
-        (benchmark, experiment, value) == ("granularity", "RW", size)
-    };
-    let measurement = execute_on(drive, method, Findings::default(), selected, run)?;
-    Ok(measurement.times("granularity", "RW", Some(size)))
+fn writes(drive: (&'static str, &str), state: &str, run: &Run<'_>) -> Result<Vec<f64>, Error> {
+    let method = Method::default().with("--io-count", &COUNT.to_string()).with("--repeats", "1");
+    let method = method.with("--state", state);
+    let parts = [Part::of("granularity", "RW").at(IO_SIZE..=IO_SIZE)];
+    let measurement = measure_by(&method, drive, &parts, run)?;
+    Ok(measurement.times("granularity", "RW", Some(IO_SIZE)))
 }
 
 fn run(run: &Run<'_>) -> Result<Outcome, Error> {
-    let drive = |name| Ok::<_, Error>((name, run.profile(name)?));
-    let fresh = writes(drive(SAMSUNG.name)?, State::Keep, run)?;
-    let filled = writes(drive(SAMSUNG.name)?, State::Random, run)?;
-    let mut without_erases = drive(SAMSUNG.name)?;
-    without_erases.1.flash.block_erase = Nanos(1);
-    let unerased = mean(&writes(without_erases, State::Keep, run)?);
-    let memoright = mean(&writes(drive(MEMORIGHT.name)?, State::Random, run)?);
-    let mtron = mean(&writes(drive(MTRON.name)?, State::Random, run)?);
+    let drive = |name| (name, run.inputs.get(name));
+    let fresh = writes(drive(SAMSUNG.name), "keep", run)?;
+    let filled = writes(drive(SAMSUNG.name), "random", run)?;
+    let (_, samsung) = drive(SAMSUNG.name);
+    let separator = if samsung.contains('?') { '&' } else { '?' };
+    let without_erases = format!("{samsung}{separator}flash.block_erase=1ns");
+    let unerased = mean(&writes((SAMSUNG.name, &without_erases), "keep", run)?);
+    let memoright = mean(&writes(drive(MEMORIGHT.name), "random", run)?);
+    let mtron = mean(&writes(drive(MTRON.name), "random", run)?);
     let others = mean(&[memoright, mtron]);
     let (before, after) = (mean(&fresh), mean(&filled));
     let claims = vec![

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
-use flashscope_document::facts::EvidenceUnit;
+use flashscope_command::bench::Part;
+use flashscope_document::conclusion::EvidenceUnit;
 use flashscope_workload::uflip::Baseline;
 
-use super::bench::{Measurement, Method, measure};
+use super::bench::{Measurement, measure};
 use super::{DTI, MEMORIGHT, OFF, SEED};
 use crate::times::range;
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State, Tolerance};
@@ -46,7 +47,7 @@ const IN_TABLE_3: &str =
 
 /// Measures the micro-benchmark granularity.
 fn sizes(drive: &'static str, run: &Run<'_>) -> Result<Arc<Measurement>, Error> {
-    measure(drive, Method::few(run), |benchmark, _, _| benchmark == "granularity", run)
+    measure(drive, &[Part::all("granularity")], run)
 }
 
 fn at(found: &Measurement, of: Baseline, kib: i64) -> f64 {

@@ -3,7 +3,7 @@ use flashscope_measure::PAUSE_MARGIN;
 use flashscope_sim::Profile;
 use flashscope_workload::uflip::{Baseline, INTERFERENCE, PREPARATION};
 
-use super::bench::{Measurement, Method, prepare};
+use super::bench::{Measurement, measure, measure_all};
 use super::phases::{by_number, ios};
 use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, OFF, SAMSUNG, SEED};
 use crate::times::{mean, numbered};
@@ -36,16 +36,11 @@ const LINGERS: &str = "mtron";
 const OTHERS: [&str; 6] =
     [MEMORIGHT.name, SAMSUNG.name, MODULE.name, MLC.name, DTHX.name, DTI.name];
 
-/// IOs of the preparation: a quarter are reads before, a quarter writes, and half reads afterwards.
-const COUNT: u64 = 8192;
-
 fn run(run: &Run<'_>) -> Result<Outcome, Error> {
-    let method = Method { preparation: COUNT, ..Method::ssd(run) };
-    let found = prepare(MTRON.name, method, run)?;
+    let found = measure(MTRON.name, &[], run)?;
     let mut claims = mtron(&found, &run.profile(MTRON.name)?);
-    for drive in OTHERS {
-        let other = prepare(drive, method, run)?;
-        let effect = other.findings.interference.first();
+    for (drive, other) in OTHERS.iter().zip(measure_all(&OTHERS, &[], run)?) {
+        let effect = other.interference();
         claims.push(Claim::statement(
             format!("{drive}: no lingering impact from the random writes, and a pause of 1 s"),
             effect.map_or("not measured".into(), describe),
@@ -76,7 +71,7 @@ const TWICE: &str = "the pause is twice the observed time, as 5 s is twice 2.5 s
 const ROUGHLY: f64 = 0.25;
 
 fn mtron(found: &Measurement, profile: &Profile) -> Vec<Claim> {
-    let Some(effect) = found.findings.interference.first() else { return vec![] };
+    let Some(effect) = found.interference() else { return vec![] };
     let (affected, lasted) = (ios(effect.reads), effect.lasted_ns.as_secs_f64());
     let start_up = found.phases(Baseline::RandomWrite).and_then(|phases| phases.start_up);
     let times = found.times(PREPARATION.name, Baseline::RandomWrite.name(), None);

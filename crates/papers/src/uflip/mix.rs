@@ -1,7 +1,7 @@
 use flashscope_workload::uflip::Baseline;
 
-use super::bench::{Measurement, Method, measure};
-use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, SAMSUNG, SEED};
+use super::bench::{Measurement, section_5_2};
+use super::{DRIVES, DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, SAMSUNG, SEED};
 use crate::times::range;
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State};
 
@@ -15,17 +15,6 @@ pub(crate) const MIXES: Item = Item {
     inputs: &[MEMORIGHT, MTRON, SAMSUNG, MODULE, MLC, DTHX, DTI, SEED],
     run,
 };
-
-/// The drives, and true for those that the paper measures with 512 IOs.
-const DRIVES: [(&str, bool); 7] = [
-    (MEMORIGHT.name, false),
-    (MTRON.name, false),
-    (SAMSUNG.name, false),
-    (MODULE.name, true),
-    (MLC.name, false),
-    (DTHX.name, true),
-    (DTI.name, true),
-];
 
 /// The mixes of Table 1. With a ratio of n, n IOs of the first pattern precede one of the second.
 const PAIRS: [[Baseline; 2]; 6] = {
@@ -49,26 +38,13 @@ const RATIOS: [i64; 2] = [1, 4];
 
 /// The largest cost of a mix, relative to that of its patterns, that is not significant. It is the
 /// limit of hint 6: see docs/judgement.md.
-const SIGNIFICANT: f64 = 1.25;
+pub(super) const SIGNIFICANT: f64 = 1.25;
 
 fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let (mut claims, mut series) = (Vec::new(), Vec::new());
-    for (drive, small) in DRIVES {
-        let method = if small { Method::small(run) } else { Method::few(run) };
-        let found = measure(drive, method, select, run)?;
-        let mixes: Vec<(&str, f64)> =
-            NAMES.iter().zip(PAIRS).map(|(name, pair)| (*name, cost(&found, name, pair))).collect();
-        let [least, most] = range(mixes.iter().map(|(_, cost)| *cost));
-        let costliest = mixes.iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
-        claims.push(Claim::statement(
-            format!("{drive}: the Mix patterns did not affect significantly the overall cost of the workloads"),
-            format!(
-                "{least:.3} to {most:.3} times the cost of the two patterns; most in {}",
-                costliest.map_or("", |(name, _)| name)
-            ),
-            most <= SIGNIFICANT,
-        ));
-        let points = (0..).zip(&mixes).map(|(at, (_, cost))| [f64::from(at), *cost]);
+    for (drive, found) in DRIVES.into_iter().zip(section_5_2(&DRIVES, run)?) {
+        claims.push(not_significant(drive, &found));
+        let points = (0..).zip(costs(&found)).map(|(at, (_, cost))| [f64::from(at), cost]);
         series.push(Series::dots(drive, points.collect()));
     }
     let figure = Figure {
@@ -80,12 +56,26 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     Ok(Outcome { claims, figures: vec![figure] })
 }
 
-fn select(benchmark: &str, _: &str, value: i64) -> bool {
-    match benchmark {
-        "mix" => RATIOS.contains(&value),
-        "alignment" => value == 0,
-        _ => false,
-    }
+/// Checks that no mix of a drive costs significantly more than its patterns.
+fn not_significant(drive: &str, found: &Measurement) -> Claim {
+    let costs = costs(found);
+    let [least, most] = range(costs.iter().map(|(_, cost)| *cost));
+    let costliest = costs.iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    Claim::statement(
+        format!(
+            "{drive}: the Mix patterns did not affect significantly the overall cost of the workloads"
+        ),
+        format!(
+            "{least:.3} to {most:.3} times the cost of the two patterns; most in {}",
+            costliest.map_or("", |(name, _)| name)
+        ),
+        most <= SIGNIFICANT,
+    )
+}
+
+/// Returns the largest cost of each mix.
+fn costs(found: &Measurement) -> Vec<(&'static str, f64)> {
+    NAMES.into_iter().zip(PAIRS).map(|(name, pair)| (name, cost(found, name, pair))).collect()
 }
 
 /// Returns the largest cost of a mix by ratio, relative to the mean of its patterns that is weighted

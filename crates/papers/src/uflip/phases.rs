@@ -1,6 +1,6 @@
 use flashscope_workload::uflip::{Baseline, PREPARATION};
 
-use super::bench::{Method, prepare};
+use super::bench::measure;
 use super::{DTI, MTRON, SEED};
 use crate::times::{mean, numbered};
 use crate::{Axis, Claim, Error, Figure, Item, Outcome, Paper, Run, Series, State, Tolerance};
@@ -37,7 +37,7 @@ const LEFT: &str = "the first writes merge the log blocks that the random state 
                    written at random has fewer such log blocks";
 
 fn mtron(run: &Run<'_>) -> Result<Outcome, Error> {
-    let found = prepare(MTRON.name, Method { preparation: 4096, ..Method::ssd(run) }, run)?;
+    let found = measure(MTRON.name, &[], run)?;
     let phases = found.phases(Baseline::RandomWrite);
     let times = found.times(PREPARATION.name, Baseline::RandomWrite.name(), None);
     let start_up = ios(phases.and_then(|phases| phases.start_up));
@@ -77,7 +77,7 @@ fn mtron(run: &Run<'_>) -> Result<Outcome, Error> {
 }
 
 fn dti(run: &Run<'_>) -> Result<Outcome, Error> {
-    let found = prepare(DTI.name, Method { preparation: 4096, ..Method::small(run) }, run)?;
+    let found = measure(DTI.name, &[], run)?;
     let phases = found.phases(Baseline::SequentialWrite);
     let times = found.times(PREPARATION.name, Baseline::SequentialWrite.name(), None);
     let start_up = phases.and_then(|phases| phases.start_up);

@@ -4,7 +4,7 @@ use flashscope_sim::ftl::{Family, LogSharing};
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip::Baseline;
 
-use super::bench::{Measurement, Method, measure};
+use super::bench::{Measurement, section_5_2};
 use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, OFF, SAMSUNG, SEED};
 use crate::{Claim, Error, Item, Outcome, Paper, Run, State, Tolerance};
 
@@ -22,12 +22,10 @@ pub(crate) const TABLE_3: Item = Item {
 /// A printed row: times in ms, ratios to SW, and large increments as a ratio to RW; `=` is 1.
 pub(super) struct Row {
     pub drive: &'static str,
-    /// True if the runs on this drive have 512 IOs.
-    pub small: bool,
     baselines: [f64; 4],
     pause: Option<f64>,
     /// The area in MB, and the ratio within it.
-    locality: Option<[f64; 2]>,
+    pub locality: Option<[f64; 2]>,
     /// The number of partitions, and the ratio with that many partitions.
     partitions: [f64; 2],
     reverse: f64,
@@ -38,7 +36,6 @@ pub(super) struct Row {
 pub(super) const ROWS: [Row; 7] = [
     Row {
         drive: MEMORIGHT.name,
-        small: false,
         baselines: [0.3, 0.4, 0.3, 5.0],
         pause: Some(5.0),
         locality: Some([8.0, 1.0]),
@@ -49,7 +46,6 @@ pub(super) const ROWS: [Row; 7] = [
     },
     Row {
         drive: MTRON.name,
-        small: false,
         baselines: [0.4, 0.5, 0.4, 9.0],
         pause: Some(9.0),
         locality: Some([8.0, 2.0]),
@@ -60,7 +56,6 @@ pub(super) const ROWS: [Row; 7] = [
     },
     Row {
         drive: SAMSUNG.name,
-        small: false,
         baselines: [0.5, 0.5, 0.6, 18.0],
         pause: None,
         locality: Some([16.0, 1.5]),
@@ -71,7 +66,6 @@ pub(super) const ROWS: [Row; 7] = [
     },
     Row {
         drive: MODULE.name,
-        small: true,
         baselines: [1.2, 1.3, 1.7, 18.0],
         pause: None,
         locality: Some([4.0, 2.0]),
@@ -82,7 +76,6 @@ pub(super) const ROWS: [Row; 7] = [
     },
     Row {
         drive: MLC.name,
-        small: false,
         baselines: [1.4, 3.0, 2.6, 233.0],
         pause: None,
         locality: Some([4.0, 1.0]),
@@ -93,7 +86,6 @@ pub(super) const ROWS: [Row; 7] = [
     },
     Row {
         drive: DTHX.name,
-        small: true,
         baselines: [1.3, 1.5, 1.8, 270.0],
         pause: None,
         locality: Some([16.0, 20.0]),
@@ -104,7 +96,6 @@ pub(super) const ROWS: [Row; 7] = [
     },
     Row {
         drive: DTI.name,
-        small: true,
         baselines: [1.9, 2.2, 2.9, 256.0],
         pause: None,
         locality: None,
@@ -130,14 +121,8 @@ const ALIKE: &str = "reverse writes fill and merge a log block just as in-place 
 const FILLED: &str = "writes in place fill a log block before its merge, which costs as much as a random write \
                      less an erase: each page of the log block bears its share";
 
-const QUARTER: &str = "a number of partitions is good if it costs at most a quarter of the slowest number; with twice the printed number \"the write performance \
-                      degrades significantly\", to more than twice the cost, but stays below that quarter";
-
 const CHANCE: &str = "a log block that is evicted early costs a merge like a random write, and the victim is random: a \
                      run has a few dozen such merges, and the tolerance is two standard deviations";
-
-/// The least ratio that counts as a significant degradation.
-const DEGRADES: f64 = 2.0;
 
 /// The tolerance of values derived from other values of the same drive.
 const DERIVED: Tolerance = Tolerance::Share(0.2);
@@ -146,29 +131,15 @@ const MIB: i64 = 1 << 20;
 
 fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let mut claims = Vec::new();
-    for row in &ROWS {
-        let method = if row.small { Method::small(run) } else { Method::ssd(run) };
-        let found = measure(row.drive, method, select, run)?;
-        #[allow(clippy::cast_precision_loss, reason = "thousands")]
-        let count = method.io_count.sequential_write as f64;
-        claims.extend(row.claims(&found, &run.profile(row.drive)?, count));
+    let measured = section_5_2(&ROWS.map(|row| row.drive), run)?;
+    for (row, found) in ROWS.iter().zip(measured) {
+        claims.extend(row.claims(&found, &run.profile(row.drive)?));
     }
     Ok(claims.into())
 }
 
-/// Selects the runs for the columns: the baselines, RW by pause and area, SW by partitions and
-/// increments.
-pub(super) fn select(benchmark: &str, experiment: &str, value: i64) -> bool {
-    match (benchmark, experiment) {
-        ("alignment", _) => value == 0,
-        ("pause" | "locality", "RW") | ("partitioning", "SW") => true,
-        ("order", "SW") => value <= 1 || (MIB..=8 * MIB).contains(&(value * (32 << 10))),
-        _ => false,
-    }
-}
-
 impl Row {
-    pub(super) fn claims(&self, found: &Measurement, profile: &Profile, count: f64) -> Vec<Claim> {
+    fn claims(&self, found: &Measurement, profile: &Profile) -> Vec<Claim> {
         let of = &found.facts.characteristics;
         let sw = found.baseline(Baseline::SequentialWrite);
         let ratio = |of: Option<Estimate>| of.map_or(f64::NAN, |estimate| estimate.value);
@@ -208,12 +179,12 @@ impl Row {
         }
         let [limit, printed] = self.partitions;
         let partitioned = cost(limit, "partitioning", "SW");
-        let (bound, beyond) = (up_to(of.partitioning), cost(2.0 * limit, "partitioning", "SW"));
-        let degrades = bound.filter(|_| beyond >= DEGRADES * partitioned).unwrap_or(limit);
-        let why = Why::Missing(degrades, Tolerance::Absolute(0.0), QUARTER);
-        claims.push(self.bound("partitions", "", limit, bound, &[why]));
+        claims.push(self.bound("partitions", "", limit, up_to(of.partitioning), &[]));
         let rw = found.baseline(Baseline::RandomWrite);
-        let chance = by_chance(printed, sw, rw, count);
+        #[allow(clippy::cast_possible_truncation, reason = "printed")]
+        let count = found.counted("partitioning", "SW", limit as i64);
+        #[allow(clippy::cast_precision_loss, reason = "thousands")]
+        let chance = by_chance(printed, sw, rw, count as f64);
         let why = [of_ratio(printed), Why::Missing(printed, chance, CHANCE)];
         claims.push(self.number("SW with that many partitions", "SW", printed, partitioned, &why));
         let (reverse, in_place) = (ratio(of.reverse), ratio(of.in_place));
@@ -309,7 +280,7 @@ pub(super) fn covered(profile: &Profile) -> f64 {
 }
 
 /// Returns the tolerance for chance in the cost of partitions, if that cost consists of merges of
-/// `rw` ms each in a run of `count` IOs.
+/// `rw` ms each in runs of `count` IOs.
 fn by_chance(printed: f64, sw: f64, rw: f64, count: f64) -> Tolerance {
     let merges = (printed - 1.0) * sw * count / rw;
     Tolerance::Absolute(2.0 * merges.sqrt() * rw / (sw * count))

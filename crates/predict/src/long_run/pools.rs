@@ -4,6 +4,8 @@ use flashscope_model::{Class, Mix, zipf};
 use flashscope_sim::setup::Layout;
 use flashscope_workload::synthetic::{Law, Shares};
 
+use super::FEW_WRITES;
+
 /// Pages of a pool with the same write rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Rate {
@@ -165,6 +167,31 @@ impl PoolLaw {
         self.rates.iter().map(|rate| rate.pages).sum()
     }
 
+    /// Returns the pages of a block that become invalid independently, for blocks of `slots` pages and this write amplification.
+    ///
+    /// The pages of a write become invalid together. If the pages of a block are no multiple of those of a write, some writes
+    /// continue in the next block. Their parts are independent from then on: two pages that were written one after the other
+    /// are separated with probability 1/`slots` each time they are programmed. A page is programmed once more with
+    /// probability 1 - 1/A, so that A/`slots` of the neighbours in the blocks are separated for small shares.
+    pub(super) fn units(&self, slots: f64, amplification: f64) -> f64 {
+        let stays = 1.0 - 1.0 / slots;
+        let together = match self.is_parted(slots) {
+            false => 1.0,
+            true => stays / (amplification - (amplification - 1.0) * stays),
+        };
+        (slots * (1.0 - together * (1.0 - 1.0 / self.run))).max(1.0)
+    }
+
+    /// True if blocks of `slots` pages hold no whole number of writes.
+    pub(super) fn is_parted(&self, slots: f64) -> bool {
+        slots % self.run != 0.0
+    }
+
+    /// True if a write has several pages, and a block of `slots` pages holds no whole number of writes, or only few.
+    pub(super) fn is_coarse(&self, slots: f64) -> bool {
+        self.run > 1.0 && (self.is_parted(slots) || slots / self.run < FEW_WRITES)
+    }
+
     /// True if write rates differ.
     pub(crate) fn is_skewed(&self) -> bool {
         let rates = || self.rates.iter().map(|rate| rate.writes / rate.pages);
@@ -205,5 +232,25 @@ fn trim(pools: &mut [Vec<Rate>], law: &Law) {
     for rate in pools.iter_mut().flatten() {
         let own = rate.writes / rate.pages;
         rate.pages *= own / (own + trims / low);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_writes_become_independent_with_each_move() {
+        let rates = vec![Rate { writes: 1.0, pages: 1000.0 }];
+        let pool = PoolLaw { rates, static_pages: 0.0, writes: 1.0, run: 4.0 };
+        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}");
+        // Whole writes stay whole.
+        near(pool.units(24.0, 1.0), 6.0);
+        near(pool.units(24.0, 50.0), 6.0);
+        // A window of 23 pages over writes of 4 contains pages of 6.5 writes.
+        near(pool.units(23.0, 1.0), 6.5);
+        assert!(pool.units(23.0, 3.0) > 6.5);
+        near(pool.units(23.0, 1e12), 23.0);
+        assert!(pool.is_coarse(24.0) && pool.is_coarse(63.0) && !pool.is_coarse(64.0));
     }
 }

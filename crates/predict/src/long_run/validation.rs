@@ -20,16 +20,25 @@ fn errors(policy: Option<&str>, skew: Skew) -> Vec<f64> {
     ERRORS.lines().skip(1).filter_map(error).collect()
 }
 
+/// Returns the share of the known errors that an interval of this level has to contain.
+///
+/// Errors are larger on drives unlike those behind the known errors. Half of the misses that the level allows are left for this.
+#[must_use]
+pub fn share_of_known(level: f64) -> f64 {
+    f64::midpoint(level, 1.0)
+}
+
 /// Returns the factors by which a share `level` of the predictions like `run` is off at most, and the number of cases behind
 /// them. They follow from the same policy, or from all policies if that has too few cases.
 #[must_use]
 pub fn factors(run: &LongRun, level: f64) -> (Option<Factors>, usize) {
+    let share = share_of_known(level);
     let mut known = errors(Some(run.model.policy), run.skew);
-    if factor(known.clone(), level).is_none() {
+    if factor(known.clone(), share).is_none() {
         known = errors(None, run.skew);
     }
     let count = known.len();
-    let factors = factor(known, level).map(|known| Factors {
+    let factors = factor(known, share).map(|known| Factors {
         erases: known,
         write_amplification: known,
         lower: (run.amplification / run.without_idle_time).max(1.0),

@@ -1,10 +1,13 @@
 //! The cost of random reads, and address groups. Groups are parts of the address space; an access to another group than the
 //! previous access is slower.
 
+use std::ops::Range;
+
 use crate::investigate::Outcome;
 use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };
+use flashscope_block::Nanos;
 use flashscope_document::probe::{Shape, Signal};
 
 /// The length of the reads in bytes, as in Sun and Zhang.
@@ -12,6 +15,16 @@ const LEN: u64 = 4096;
 
 /// Reads of the first attempt; Sun and Zhang use 1000.
 const READS: u64 = 1500;
+
+/// The most further runs of reads to wait for steady costs. Reads are slow while a drive still works on earlier writes: it cleans
+/// or empties a buffer in the background, or writes changed map entries back as reads replace them.
+const SETTLING: u32 = 4;
+
+/// The rest before the first further run. Each rest takes twice as long as the one before.
+const REST: Nanos = Nanos::secs(2);
+
+/// The least fall of the median from run to run, as a share, that counts as not settled yet.
+const FALL: f64 = 0.03;
 
 /// Reads in order for comparison, as many as in Sun and Zhang.
 const IN_ORDER: u64 = 1000;
@@ -33,17 +46,21 @@ pub(super) const PROBE: Probe = Probe {
     finds: &[Parameter::RequestCost, Parameter::Groups, Parameter::GroupSwitch],
     assumes: &[],
     writes: false,
-    cost: |scene, _| scene.cost(READS + IN_ORDER, 0, 0),
+    cost: |scene, _| scene.cost(READS * u64::from(1 + SETTLING) + IN_ORDER, 0, 0),
     run,
 };
 
 fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     let space = 0..lab.capacity();
-    let reads: Vec<Request> = (0..READS << lab.attempt)
-        .map(|_| Request::read(lab.random_offset(&space, LEN, LEN), LEN))
-        .collect();
-    let at_random = lab.run("random reads of 4 KiB", reads)?;
+    let mut at_random = reads_at_random(lab, &space)?;
+    for nth in 0..SETTLING {
+        lab.rest(Nanos(REST.0 << nth));
+        let before = std::mem::replace(&mut at_random, reads_at_random(lab, &space)?);
+        if !has_fallen(&before.latencies(), &at_random.latencies()) {
+            break;
+        }
+    }
     let reads = (0..IN_ORDER.min(space.end / LEN)).map(|nth| Request::read(nth * LEN, LEN));
     let in_order = lab.run("reads of 4 KiB in order", reads)?;
     let mut findings = estimate(&at_random, space.end);
@@ -53,6 +70,19 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
         cost.signals.push(cumulative(&in_order, &at_random));
     }
     Ok(findings.into())
+}
+
+fn reads_at_random(lab: &mut Lab<'_>, space: &Range<u64>) -> Result<Run, Halt> {
+    let reads: Vec<Request> = (0..READS << lab.attempt)
+        .map(|_| Request::read(lab.random_offset(space, LEN, LEN), LEN))
+        .collect();
+    lab.run("random reads of 4 KiB", reads)
+}
+
+/// Returns true if reads have become faster, by more than chance.
+fn has_fallen(before: &[f64], now: &[f64]) -> bool {
+    let error = standard_error(before).hypot(standard_error(now));
+    median(before) - median(now) > (FALL * median(now)).max(3.0 * error)
 }
 
 /// Returns the cost of reads that stay in the group of the previous read; of all reads if no groups are known.
@@ -246,6 +276,17 @@ mod tests {
     use flashscope_block::Op;
 
     use super::*;
+
+    // A drive that cleans in the background takes longer for reads at first.
+    #[test]
+    fn reads_are_repeated_as_long_as_they_become_faster_by_more_than_noise() {
+        let around = |middle: f64| (0..1500).map(move |nth| middle + f64::from(nth % 20)).collect();
+        let (slow, fast, alike): (Vec<f64>, Vec<f64>, Vec<f64>) =
+            (around(700.0), around(500.0), around(501.0));
+        assert!(has_fallen(&slow, &fast));
+        assert!(!has_fallen(&alike, &fast), "a fall within noise");
+        assert!(!has_fallen(&fast, &slow), "a rise");
+    }
 
     fn reads(groups: u64, switch: u64, noise: f64) -> Run {
         const CAPACITY: u64 = 1 << 28;

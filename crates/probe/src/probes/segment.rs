@@ -60,6 +60,12 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         Some(segment) => segment,
         None => overwrite(lab, size)?,
     };
+    let buffered = !knowledge.lacks(Parameter::WriteBuffer);
+    if segment.as_ref().is_some_and(|segment| buffered && segment.follows_evictions()) {
+        const WHY: &str = "slow writes come at several places of each period, and the order in which a write \
+                           buffer evicts data explains them as well as segments do";
+        return Ok(vec![Finding::unknown(Parameter::Segment, WHY)].into());
+    }
     Ok(vec![
         segment.map_or_else(|| Finding::unknown(Parameter::Segment, WHY), SegmentPeriod::state),
     ]
@@ -76,6 +82,11 @@ struct SegmentPeriod {
 }
 
 impl SegmentPeriod {
+    /// Returns true if the slow writes may come from the evictions of a write buffer rather than from the ends of segments.
+    fn follows_evictions(&self) -> bool {
+        !self.trimmed && self.period.phases.len() > 1
+    }
+
     fn probability(&self) -> f64 {
         let Period { count, kept, explained, doubt, .. } = &self.period;
         // If another period were true, either each slow write would be at the expected place by chance, or half of the slow

@@ -149,10 +149,10 @@ impl<'f> FillCosts<'f> {
             return self.none();
         }
         let because = format!(
-            "the first {:.1} MiB of the fill are written at {:.0} MB/s, the rest at {:.0} MB/s{}",
+            "the first {:.1} MiB of the fill are written at {:.0} MiB/s, the rest at {:.0} MiB/s{}",
             written / 1_048_576.0,
-            self.len / cliff.low * 1e3,
-            self.len / cliff.high * 1e3,
+            self.len / cliff.low * 1e9 / 1_048_576.0,
+            self.len / cliff.high * 1e9 / 1_048_576.0,
             if self.buffer > 0.0 { "; the content of the write buffer is subtracted" } else { "" }
         );
         Finding::value(Parameter::SlcCache, value, value - off, value + off, self.sure(&cliff))

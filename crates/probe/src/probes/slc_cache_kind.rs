@@ -57,6 +57,12 @@ fn buffer(knowledge: &Knowledge) -> u64 {
     knowledge.whole(Parameter::WriteBuffer).unwrap_or(0)
 }
 
+/// The highest probability of a static cache.
+const MOST_SURE: f64 = 0.97;
+
+/// The highest probability of a dynamic cache. A static cache that the drive has not emptied completely looks the same.
+const MOST_SURE_DYNAMIC: f64 = 0.7;
+
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     if lab.attempt > 0 {
         // The open question is whether there is a cache, which a repetition does not answer.
@@ -109,9 +115,10 @@ fn kind(cache: &Finding, full: Option<f64>) -> Finding {
     };
     let ratio = full / empty;
     let class = if ratio > SAME { "static" } else { "dynamic" };
+    let most = if class == "static" { MOST_SURE } else { MOST_SURE_DYNAMIC };
     let errors = (ratio - SAME).abs() / SPREAD;
     let clear = f64::midpoint(1.0, within_errors(errors));
-    Finding::class(KIND, class, clear * cache.probability.min(0.97)).because(format!(
+    Finding::class(KIND, class, clear * cache.probability.min(most)).because(format!(
         "the cache takes {:.1} MiB on a nearly full drive, and {:.1} MiB on an empty one",
         full / 1_048_576.0,
         empty / 1_048_576.0

@@ -78,6 +78,11 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
             let pace = pace(lab, &mut bursts, &cliff)?;
             size(&bursts, &cliff, &pace, &memory)
         }
+        Some(cliff) if cliff.low < memory.flash_read() => Finding::unknown(
+            Parameter::WriteBuffer,
+            "writes at the beginning of a burst take less time than reading the flash, as in a buffer, but new \
+                        data is read as slowly as data on the flash, and a flush takes no time",
+        ),
         Some(_) => Finding::absent(Parameter::WriteBuffer, memory.lacks_it()).because(
             "writes are faster at the beginning of a burst, but new data is read as slowly as data on the \
                         flash, and a flush takes no time: no memory holds the data",
@@ -431,6 +436,11 @@ impl Memory {
         let noise = |reads: &[f64]| spread(reads).max(0.01 * median(reads)).powi(2);
         let noise = (noise(&self.new) + noise(&self.old)) * 1.57 / self.new.len().max(1) as f64;
         (median(&self.old) - median(&self.new)) / noise.sqrt().max(1.0)
+    }
+
+    /// Returns the time of a read of the flash, in nanoseconds. A write to flash takes longer.
+    fn flash_read(&self) -> f64 {
+        median(&self.old)
     }
 
     fn is_read_faster(&self) -> bool {

@@ -100,7 +100,16 @@ impl Device for ScriptedDrive {
 pub(super) fn short(state: State, on_error: OnError) -> Options {
     let setup = Setup { io_count: PerBaseline::same(32), ..Setup::paper(Bytes::mib(64), 1) };
     let (run_pause_ns, methodology) = (Nanos::secs(1), Methodology::default());
-    Options { setup, state, run_pause_ns, on_error, methodology, rounds: None, grid: None }
+    Options {
+        setup,
+        state,
+        run_pause_ns,
+        on_error,
+        methodology,
+        rounds: None,
+        grid: None,
+        spare: None,
+    }
 }
 
 /// Returns the manifest for these micro-benchmarks.

@@ -11,7 +11,7 @@ use flashscope_document::methodology::{Budget, EndedBy, Methodology, Precision};
 use flashscope_measure::{Gauge, Length, Load, PAUSE_MARGIN, Session, Surroundings, WarmUp};
 use flashscope_result::ResultFolder;
 use flashscope_workload::Stream;
-use flashscope_workload::state::Fill;
+use flashscope_workload::state::InitialContents;
 use flashscope_workload::uflip::{PerBaseline, Setup};
 
 use crate::bench::drive::{ScriptedDrive, bench, bench_among, manifest, short};
@@ -312,7 +312,7 @@ fn an_open_loop_shows_a_stall() {
         });
         let length = Length::Whole;
         let load = Load {
-            fill: Fill::None,
+            fill: InitialContents::None,
             warm_up: WarmUp::None,
             length,
             queue_depth: 1,

@@ -74,7 +74,7 @@ impl Model {
 
 /// Returns the pattern that an IO belongs to.
 fn pattern_of(reference: &Reference, position: u64) -> Pattern {
-    *reference.patterns()[reference.part_of(position)]
+    *reference.patterns()[reference.part_of(position, 0)]
 }
 
 /// Executes a plan and compares each IO with the model. Returns the number of IOs compared.

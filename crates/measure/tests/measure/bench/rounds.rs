@@ -42,6 +42,7 @@ fn manifest(
 ) -> Manifest {
     let options = Options {
         setup: Setup::paper(Bytes::mib(64), 1),
+        spare: None,
         run_pause_ns: Nanos(0),
         rounds: Some(rounds),
         ..short(state, OnError::Continue)

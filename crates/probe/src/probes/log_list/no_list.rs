@@ -45,6 +45,11 @@ pub(super) fn without_list(
             return Ok(few_groups(trial, cost, &signal));
         }
     }
+    if !trims && buffered {
+        const WHY: &str = "no write costs more because of its segment, but a write buffer may collect \
+                           whole segments before the drive writes them";
+        return Ok(PROBE.unknown(WHY));
+    }
     let hidden = trims && buffered && trial.flushes_do_nothing()?;
     // If even the size of a segment does not show, the evidence is weaker. If a buffer hides merges, the only evidence against
     // log segments is TRIM support, which few drives with log segments have.

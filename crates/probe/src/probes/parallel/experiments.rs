@@ -3,9 +3,9 @@
 use flashscope_block::Nanos;
 
 use super::stripes::{
-    ALL_PERIODS, Crossing, FEWEST_UNEXPLAINED, LONGEST_PERIOD, Series, Span, Stripes,
-    WeighedHypothesis, contrast, explain_crossings, explain_reads, explain_spans, hypotheses,
-    series, tempered, unexplained,
+    ALL_PERIODS, Crossing, FEWEST_UNEXPLAINED, LONGEST_DEEP_PERIOD, LONGEST_PERIOD, Series, Span,
+    Stripes, WeighedHypothesis, contrast, explain_crossings, explain_reads, explain_spans,
+    hypotheses, series, tempered, unexplained,
 };
 use crate::{Halt, Lab, Request, Run, median, spread, standard_error};
 
@@ -32,7 +32,7 @@ const WRITES: u32 = 32;
 const IN_ORDER: u64 = 128 << 10;
 
 /// The rest in which the drive completes its work after writes.
-const REST: Nanos = Nanos::millis(200);
+const REST: Nanos = Nanos::secs(2);
 
 /// The measurements of all experiments.
 pub(super) struct Evidence {
@@ -87,6 +87,14 @@ impl Evidence {
     /// Returns true if the drive takes several requests at once.
     pub(crate) fn is_deep(&self) -> bool {
         self.depth > 1
+    }
+
+    /// Returns the longest period that the strides can show.
+    fn longest_period(&self) -> u32 {
+        match self.is_deep() {
+            true => LONGEST_DEEP_PERIOD.min(self.pages / 2),
+            false => LONGEST_PERIOD,
+        }
     }
 
     /// Returns the offset of a page.
@@ -157,10 +165,11 @@ impl Evidence {
 
     /// Reads at each stride, with many in flight.
     fn stride(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
-        let longest = LONGEST_PERIOD;
-        let strides = (1..=longest / 2)
-            .chain((longest / 2..longest).step_by(4).skip(1))
-            .chain([longest, longest * 3 / 2]);
+        let (base, longest) = (LONGEST_PERIOD, self.longest_period());
+        let strides = (1..=base / 2)
+            .chain((base / 2..base).step_by(4).skip(1))
+            .chain([base, base * 3 / 2])
+            .chain([2 * base, 4 * base].into_iter().filter(|stride| *stride <= longest));
         for stride in strides {
             let count = self.depth + (READS << lab.attempt);
             let pages = self.at_stride(lab, stride, count);
@@ -222,7 +231,7 @@ impl Evidence {
 
     /// Returns the weight of each hypothesis.
     pub(crate) fn weigh(&self) -> Vec<WeighedHypothesis> {
-        let mut weighed = hypotheses();
+        let mut weighed = hypotheses(self.longest_period());
         let mut add = |measurements: usize, explain: &dyn Fn(Stripes) -> f64| {
             let logs: Vec<f64> = weighed.iter().map(|weighed| explain(weighed.stripes)).collect();
             let logs = tempered(&logs, measurements);

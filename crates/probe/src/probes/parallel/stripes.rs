@@ -36,7 +36,7 @@ pub(super) struct WeighedHypothesis {
 }
 
 /// The numbers of units and their prior weights. Controllers usually have powers of two; some have 3, 5 to 7, 9, 10 or 12.
-const UNITS: [(u32, f64); 13] = [
+const UNITS: [(u32, f64); 15] = [
     (1, 1.0),
     (2, 1.0),
     (3, 0.1),
@@ -49,20 +49,25 @@ const UNITS: [(u32, f64); 13] = [
     (10, 0.1),
     (12, 0.1),
     (16, 1.0),
+    (24, 0.05),
     (32, 0.5),
+    (64, 0.1),
 ];
 
 /// The numbers of consecutive pages on a unit.
 const CHUNKS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
-/// The longest period to consider, in pages.
+/// The longest period of a drive that takes one request at a time, in pages, and the longest of which every stride counts.
 pub(crate) const LONGEST_PERIOD: u32 = 64;
+
+/// The longest period to consider, in pages.
+pub(crate) const LONGEST_DEEP_PERIOD: u32 = 256;
 
 /// A multiple of every number of units times every chunk.
 pub(crate) const ALL_PERIODS: u64 = 32 * 32 * 9 * 5 * 7;
 
-/// Returns all hypotheses. One unit has no chunks.
-pub(crate) fn hypotheses() -> Vec<WeighedHypothesis> {
+/// Returns all hypotheses up to a period. One unit has no chunks.
+pub(crate) fn hypotheses(longest: u32) -> Vec<WeighedHypothesis> {
     let chunks = |units| if units == 1 { &CHUNKS[..1] } else { &CHUNKS[..] };
     let all = UNITS.iter().flat_map(|(units, prior)| {
         chunks(*units).iter().map(|chunk| WeighedHypothesis {
@@ -70,7 +75,7 @@ pub(crate) fn hypotheses() -> Vec<WeighedHypothesis> {
             log: prior.ln(),
         })
     });
-    all.filter(|weighed| weighed.stripes.period() <= LONGEST_PERIOD).collect()
+    all.filter(|weighed| weighed.stripes.period() <= longest).collect()
 }
 
 /// The result of a series of reads with many in flight.
@@ -313,12 +318,16 @@ mod tests {
 
     /// Returns the likeliest number of units and chunk length, each with its share.
     fn likeliest(explain: impl Fn(Stripes) -> f64) -> [(u32, f64); 2] {
-        let mut weighed = hypotheses();
+        let mut weighed = hypotheses(LONGEST_PERIOD);
         weighed.iter_mut().for_each(|weighed| weighed.log += explain(weighed.stripes));
         [shares(&weighed, |s| s.units)[0], shares(&weighed, |s| s.chunk)[0]]
     }
 
     fn strides(truth: Stripes, front: f64) -> Vec<Series> {
+        at_strides(truth, front, (1..=48).chain([64, 96]))
+    }
+
+    fn at_strides(truth: Stripes, front: f64, strides: impl Iterator<Item = u32>) -> Vec<Series> {
         let pages = |stride| (0..80).map(|i| i * stride % 512).collect::<Vec<u32>>();
         let series = |stride: u32| {
             // The times deviate by up to 4 %.
@@ -326,7 +335,7 @@ mod tests {
             let took = 60e3 * off * predict(truth, &pages(stride), 16, front);
             Series { pages: pages(stride), took, error: 0.02 }
         };
-        (1..=48).chain([64, 96]).map(series).collect()
+        strides.map(series).collect()
     }
 
     // If the controller takes nearly as long as the flash, the reads show only the product of units and chunk length.
@@ -340,7 +349,7 @@ mod tests {
                 assert_eq!((units.0, chunk.0), (truth.units, truth.chunk), "{truth:?} {front}");
                 assert!(units.1 > 0.8, "{truth:?} {front}: {}", units.1);
             }
-            let (series, mut weighed) = (strides(truth, 0.8), hypotheses());
+            let (series, mut weighed) = (strides(truth, 0.8), hypotheses(LONGEST_PERIOD));
             weighed.iter_mut().for_each(|w| w.log += explain_reads(w.stripes, &series, 16));
             assert_eq!(shares(&weighed, Stripes::period)[0].0, truth.period(), "{truth:?}");
         }
@@ -396,7 +405,7 @@ mod tests {
         let reads: Vec<(u32, Series)> = (1..=32).chain([48, 64]).map(series).collect();
         let least =
             |units, chunk| unexplained(Stripes { units, chunk }, [&reads, &reads], 16).len();
-        let chunks = hypotheses().into_iter().map(|weighed| weighed.stripes);
+        let chunks = hypotheses(LONGEST_PERIOD).into_iter().map(|weighed| weighed.stripes);
         for stripes in chunks.filter(|stripes| stripes.chunk == 4) {
             let unexplained = least(stripes.units, stripes.chunk);
             assert!(unexplained >= FEWEST_UNEXPLAINED, "{stripes:?}: {unexplained}");
@@ -427,11 +436,24 @@ mod tests {
         assert!(likeliest(|stripes| by_page(stripes, &seen))[0].1 < 0.6);
     }
 
+    // With 16 reads in flight, 32 units in long chunks and 16 units differ at strides beyond 64 pages only.
+    #[test]
+    fn longer_periods_than_a_stride_of_64_pages_are_found() {
+        for truth in [Stripes { units: 32, chunk: 4 }, Stripes { units: 16, chunk: 16 }] {
+            let strides = (1..=48).chain([64, 96, 128, 256]);
+            let series = at_strides(truth, 0.2, strides);
+            let mut weighed = hypotheses(LONGEST_DEEP_PERIOD);
+            weighed.iter_mut().for_each(|w| w.log += explain_reads(w.stripes, &series, 16));
+            let units = shares(&weighed, |stripes| stripes.units);
+            assert!(units[0].0 == truth.units && units[0].1 > 0.9, "{truth:?}: {units:?}");
+        }
+    }
+
     #[test]
     fn all_periods_is_a_multiple_of_every_period() {
         let divides =
             |w: &WeighedHypothesis| ALL_PERIODS.is_multiple_of(u64::from(w.stripes.period()));
-        assert!(hypotheses().iter().all(divides));
+        assert!(hypotheses(LONGEST_DEEP_PERIOD).iter().all(divides));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The conclusions of a measurement: sentences that a reader can act on, each with its evidence.
+//! The conclusions of uFLIP's micro-benchmarks.
 
 use flashscope_block::Bytes;
 use flashscope_stats::Estimate;
@@ -7,14 +7,13 @@ use crate::characteristics::ABOUT_THE_SAME;
 use crate::deviation::{AS_EXPECTED, Answer, is_over, largest, over_value};
 use crate::means::{Mean, Means};
 use crate::words::{baseline_words, duration, times};
-use flashscope_document::facts::{
-    Characteristics, CheapLimit, Conclusion, Evidence, EvidenceUnit, PauseEffect,
-};
+use flashscope_document::conclusion::{Conclusion, Evidence, EvidenceUnit};
+use flashscope_document::facts::{Characteristics, CheapLimit, PauseEffect};
 use flashscope_workload::uflip::Baseline;
 
 /// Returns the conclusions about a drive, the most consequential first; empty if nothing that they
 /// need was measured.
-pub(crate) fn conclusions(means: &Means, found: &Characteristics) -> Vec<Conclusion> {
+pub(super) fn conclusions(means: &Means, found: &Characteristics) -> Vec<Conclusion> {
     let all = [
         random_writes(means, found),
         partitions(means, found),
@@ -25,20 +24,10 @@ pub(crate) fn conclusions(means: &Means, found: &Characteristics) -> Vec<Conclus
     all.into_iter().flatten().collect()
 }
 
-fn conclusion(text: String, evidence: Vec<Evidence>) -> Conclusion {
-    Conclusion { text, evidence }
-}
-
 /// Creates evidence that is the ratio of two means.
-fn relative(
-    what: String,
-    value: Estimate,
-    (micro_benchmark, experiment): (&str, &str),
-    parts: [&Mean; 2],
-) -> Evidence {
+fn relative(what: String, value: Estimate, shown_by: (&str, &str), parts: [&Mean; 2]) -> Evidence {
     let runs = parts.iter().flat_map(|mean| &mean.runs).copied().collect();
-    let (micro_benchmark, experiment) = (micro_benchmark.into(), experiment.into());
-    Evidence { what, value, unit: EvidenceUnit::Ratio, micro_benchmark, experiment, runs }
+    Evidence::measured(what, value, EvidenceUnit::Ratio, shown_by, runs)
 }
 
 fn random_writes(means: &Means, found: &Characteristics) -> Option<Conclusion> {
@@ -53,7 +42,7 @@ fn random_writes(means: &Means, found: &Characteristics) -> Option<Conclusion> {
     };
     if let Some(advice) = unlimited {
         let text = format!("Random writes cost {} sequential ones{advice}.", times(&ratio));
-        return Some(conclusion(text, vec![over_all]));
+        return Some(Conclusion::new(text, vec![over_all]));
     }
     let in_sequence = match found.partitioning {
         Some(CheapLimit::UpTo { value, .. }) if value > 1 => {
@@ -63,7 +52,7 @@ fn random_writes(means: &Means, found: &Characteristics) -> Option<Conclusion> {
     };
     let Some(CheapLimit::UpTo { value, ratio: within, .. }) = found.locality else {
         let text = format!("Random writes cost {} sequential ones: {in_sequence}.", times(&ratio));
-        return Some(conclusion(text, vec![over_all]));
+        return Some(Conclusion::new(text, vec![over_all]));
     };
     let area = Bytes(value);
     let text = format!(
@@ -76,7 +65,7 @@ fn random_writes(means: &Means, found: &Characteristics) -> Option<Conclusion> {
     let edge = means.experiment("locality", "RW").iter().find(of)?;
     let what = format!("random writes within {area}, relative to sequential ones");
     let within = relative(what, within, ("locality", "RW"), [edge, sequential]);
-    Some(conclusion(text, vec![over_all, within]))
+    Some(Conclusion::new(text, vec![over_all, within]))
 }
 
 fn partitions(means: &Means, found: &Characteristics) -> Option<Conclusion> {
@@ -104,7 +93,7 @@ fn partitions(means: &Means, found: &Characteristics) -> Option<Conclusion> {
                 evidence(&series[at], ratio, what(&value)),
                 evidence(beyond, cost, what(&beyond.value)),
             ];
-            Some(conclusion(text, of.into()))
+            Some(Conclusion::new(text, of.into()))
         }
         CheapLimit::Unlimited { measured, ratio } => {
             let text = format!(
@@ -113,7 +102,7 @@ fn partitions(means: &Means, found: &Characteristics) -> Option<Conclusion> {
                 times(&ratio)
             );
             let what = format!("sequential writes in up to {measured} regions, relative to one");
-            Some(conclusion(text, vec![evidence(series.last()?, ratio, what)]))
+            Some(Conclusion::new(text, vec![evidence(series.last()?, ratio, what)]))
         }
         CheapLimit::No => None,
     }
@@ -132,12 +121,10 @@ fn alignment(means: &Means) -> Option<Conclusion> {
         "Align IOs: {what} that are off by {shift} cost {} aligned ones.",
         times(&worst.ratio)
     );
-    let (unit, experiment) = (EvidenceUnit::Ratio, baseline.name().into());
     let what = format!("{what} off by {shift}, relative to aligned ones");
-    let micro_benchmark = "alignment".into();
-    let (value, runs) = (worst.ratio, worst.runs);
-    let evidence = Evidence { what, value, unit, micro_benchmark, experiment, runs };
-    Some(conclusion(text, vec![evidence]))
+    let shown_by = ("alignment", baseline.name());
+    let evidence = Evidence::measured(what, worst.ratio, EvidenceUnit::Ratio, shown_by, worst.runs);
+    Some(Conclusion::new(text, vec![evidence]))
 }
 
 fn pauses(means: &Means, found: &Characteristics) -> Option<Conclusion> {
@@ -151,7 +138,7 @@ fn pauses(means: &Means, found: &Characteristics) -> Option<Conclusion> {
         times(&ratio)
     );
     let what = format!("random writes {pause_ns} apart, relative to those without a pause");
-    Some(conclusion(text, vec![relative(what, ratio, ("pause", "RW"), [with, without])]))
+    Some(Conclusion::new(text, vec![relative(what, ratio, ("pause", "RW"), [with, without])]))
 }
 
 fn costs(means: &Means) -> Option<Conclusion> {
@@ -163,16 +150,13 @@ fn costs(means: &Means) -> Option<Conclusion> {
             format!("{} {}", baseline_words(*baseline), duration(mean.ns.value))
         })
         .collect();
-    let evidence = |(baseline, mean): &(Baseline, &Mean)| Evidence {
-        what: baseline_words(*baseline).into(),
-        value: mean.ns,
-        unit: EvidenceUnit::Nanoseconds,
-        micro_benchmark: "preparation".into(),
-        experiment: baseline.name().into(),
-        runs: mean.runs.clone(),
+    let evidence = |(baseline, mean): &(Baseline, &Mean)| {
+        let shown_by = ("preparation", baseline.name());
+        let (unit, runs) = (EvidenceUnit::Nanoseconds, mean.runs.clone());
+        Evidence::measured(baseline_words(*baseline), mean.ns, unit, shown_by, runs)
     };
     let text = format!("IOs of {} take: {}.", means.io_size, words.join(", "));
-    (!all.is_empty()).then(|| conclusion(text, all.iter().map(evidence).collect()))
+    (!all.is_empty()).then(|| Conclusion::new(text, all.iter().map(evidence).collect()))
 }
 
 #[cfg(test)]
