@@ -1,5 +1,5 @@
-//! Copies the page that `make web` builds into the build folder, for the library to include. Copies the simulator that
-//! `make playground` builds for the page as well, or an empty file if it is not built.
+//! Copies the page that `make web` builds into the build folder, for the library to include. Copies the modules that
+//! `make playground` builds for the page as well, or empty files if they are not built.
 
 use std::path::Path;
 use std::{env, fs};
@@ -18,8 +18,10 @@ fn main() {
     if fs::copy(built.join("report.html"), out.join("report.html")).is_err() {
         println!("cargo::error=the page of the report is not built yet: run `make web` first");
     }
-    let playground = fs::read(built.join("playground.txt")).unwrap_or_default();
-    if let Err(error) = fs::write(out.join("playground.txt"), playground) {
-        println!("cargo::error=cannot write {}: {error}", out.join("playground.txt").display());
+    for module in ["playground.txt", "query.txt", "trace-page.txt"] {
+        let packed = fs::read(built.join(module)).unwrap_or_default();
+        if let Err(error) = fs::write(out.join(module), packed) {
+            println!("cargo::error=cannot write {}: {error}", out.join(module).display());
+        }
     }
 }

@@ -9,9 +9,12 @@ use flashscope_command::import::ImportArgs;
 use flashscope_command::options::{JsonArgs, OutputFolderArgs, folder_default, json_schema};
 use flashscope_command::predict::PredictArgs;
 use flashscope_command::probe::ProbeArgs;
+use flashscope_command::query::QueryArgs;
 use flashscope_command::simulate::SimulateArgs;
 use flashscope_command::sweep::SweepArgs;
 use flashscope_command::twin::TwinArgs;
+#[cfg(target_os = "linux")]
+use flashscope_command::verify::VerifyArgs;
 use flashscope_command::what_if::WhatIfArgs;
 
 #[cfg(feature = "attach")]
@@ -34,7 +37,7 @@ use crate::trace::TraceArgs;
 `precision = \"1%\"`; and the environment, such as FLASHSCOPE_SEED=7.
 
 Exit status: 0 success; 1 failure; 2 invalid options or input; \
-3 a regression (compare); 130 interrupted."
+3 a regression (compare) or damaged data (verify); 130 interrupted."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -57,8 +60,11 @@ pub(crate) enum Command {
     Sweep(SweepArgs),
     Predict(PredictArgs),
     Trace(TraceArgs),
+    #[cfg(target_os = "linux")]
+    Verify(VerifyArgs),
     Report(ReportArgs),
     Compare(CompareArgs),
+    Query(QueryArgs),
     Import(ImportArgs),
     #[cfg(feature = "serve")]
     Serve(ServeArgs),
@@ -73,6 +79,36 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
+}
+
+#[cfg(feature = "serve")]
+impl Command {
+    /// Returns the result that the command writes while it runs; a folder in the current one if it chooses the name itself.
+    pub(crate) fn output(&self) -> Option<PathBuf> {
+        use flashscope_command::twin::TwinCommand;
+
+        let here = || PathBuf::from("new result");
+        let named = |args: &OutputFolderArgs| Some(args.folder.clone().unwrap_or_else(here));
+        match self {
+            Command::Bench(args) => args.resume.clone().or_else(|| named(&args.output)),
+            Command::Probe(args) => named(&args.output),
+            Command::Sweep(args) => {
+                let space = || args.space.as_ref()?.file_stem().map(PathBuf::from);
+                args.resume.clone().or_else(|| args.output.folder.clone()).or_else(space)
+            }
+            Command::Import(args) => named(&args.output),
+            Command::Demo(args) => named(&args.output),
+            Command::Simulate(args) => args.output.folder.clone(),
+            Command::WhatIf(args) => args.output.folder.clone(),
+            Command::Predict(args) => args.output.folder.clone(),
+            Command::Twin(args) => match &args.command {
+                TwinCommand::Fit(args) => Some(args.output.clone()),
+                TwinCommand::Predict(args) => args.output.folder.clone(),
+                TwinCommand::Check(_) => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// Options for progress, notes and colour.
@@ -95,6 +131,23 @@ pub(crate) struct TerminalArgs {
         help_heading = "Terminal"
     )]
     pub color: ColorChoice,
+
+    /// Show the progress of the command in a browser: the run under way, the time left and the results so far
+    ///
+    /// The address is printed on standard error; port 0 chooses a free port. In a terminal, the page stays after the end of the
+    /// command until Ctrl-C.
+    #[cfg(feature = "serve")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "ADDRESS",
+        value_parser = crate::serve::address,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "127.0.0.1:0",
+        help_heading = "Terminal"
+    )]
+    pub live: Option<std::net::SocketAddr>,
 }
 
 /// Print a script with which a shell completes commands and options.
@@ -126,13 +179,14 @@ pub(crate) struct ManArgs {
   flashscope report demo.flashscope
   flashscope report demo.flashscope --output demo.html
   flashscope report old.flashscope new.flashscope --output compared.html
-  flashscope report demo.flashscope --terminal")]
+  flashscope report demo.flashscope --terminal
+  flashscope report drive.toml --output twin.html")]
 pub(crate) struct ReportArgs {
-    /// The result folders; the page can compare several
+    /// The result folders, and twins; the page can compare several
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
 
-    /// Write the page to this file [default: report.html in the result folder, or in the current folder for several]
+    /// Write the page to this file [default: report.html in the result folder, or in the current folder for several or for a twin]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 

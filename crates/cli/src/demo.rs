@@ -33,6 +33,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let options = Options {
         setup: Setup { io_count: PerBaseline::same(5120), ..setup },
         state: State::Random,
+        spare: None,
         run_pause_ns: LEAST_RUN_PAUSE,
         on_error: OnError::Continue,
         // One repeat of each run, so that the demo takes seconds.

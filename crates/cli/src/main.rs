@@ -16,11 +16,14 @@ mod predict;
 mod print;
 mod probe;
 mod progress;
+mod query;
 #[cfg(feature = "serve")]
 mod registry;
 mod report;
 #[cfg(feature = "papers")]
 mod reproduce;
+#[cfg(feature = "serve")]
+mod running;
 #[cfg(feature = "attach")]
 mod runtime;
 #[cfg(feature = "serve")]
@@ -30,6 +33,8 @@ mod stop;
 mod sweep;
 mod trace;
 mod twin;
+#[cfg(target_os = "linux")]
+mod verify;
 mod what_if;
 
 use std::io;
@@ -52,7 +57,31 @@ fn main() -> ExitCode {
         Err(status) => std::process::exit(status),
     };
     print::set(&args.terminal);
-    let outcome = match args.command {
+    #[cfg(feature = "serve")]
+    if let Err(failure) = running::start(args.terminal.live, args.command.output()) {
+        print::failure(&failure.message());
+        return ExitCode::from(2);
+    }
+    let outcome = run(args.command);
+    #[cfg(feature = "serve")]
+    running::finish(&outcome);
+    let Err(failure) = outcome else { return ExitCode::SUCCESS };
+    if is_broken_pipe(failure.error()) {
+        // The reader of the output, such as `head`, has closed it.
+        return ExitCode::SUCCESS;
+    }
+    print::failure(&failure.message());
+    match failure {
+        Failure::Failed(_) => ExitCode::from(1),
+        Failure::Usage(_) => ExitCode::from(2),
+        Failure::Finding(_) => ExitCode::from(3),
+        Failure::Interrupted(_) => ExitCode::from(130),
+    }
+}
+
+/// Runs a command.
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
         #[cfg(feature = "attach")]
         Command::Devices(args) => devices::devices(&args),
         Command::Plan(args) => bench::plan(&args),
@@ -65,9 +94,12 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Probe(args) => probe::probe(&args),
         Command::Twin(args) => twin::twin(&args),
+        #[cfg(target_os = "linux")]
+        Command::Verify(args) => verify::verify(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Query(args) => query::query(&args),
         Command::Import(args) => import::import(&args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::serve(&args),
@@ -80,18 +112,6 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::demo(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
-    };
-    let Err(failure) = outcome else { return ExitCode::SUCCESS };
-    if is_broken_pipe(failure.error()) {
-        // The reader of the output, such as `head`, has closed it.
-        return ExitCode::SUCCESS;
-    }
-    print::failure(&failure.message());
-    match failure {
-        Failure::Failed(_) => ExitCode::from(1),
-        Failure::Usage(_) => ExitCode::from(2),
-        Failure::Regressed(_) => ExitCode::from(3),
-        Failure::Interrupted(_) => ExitCode::from(130),
     }
 }
 

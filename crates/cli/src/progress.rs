@@ -3,11 +3,15 @@
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Nanos};
+#[cfg(feature = "serve")]
+use flashscope_command::PartialResult;
 use flashscope_command::{Progress, Step, Unit};
 use flashscope_drive::Clock;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::print::{self, escape_untrusted, notice};
+#[cfg(feature = "serve")]
+use crate::running;
 use crate::{Failure, stop};
 
 /// Returns the style of a bar with or without a known total.
@@ -208,6 +212,9 @@ impl Progress for LateBar {
         let Step { phase: name, now: detail, done, total, unit } = *step;
         self.enter(name, done);
         let now = self.clock.now();
+        let left = self.phase.as_ref().and_then(|phase| phase.left(now, done, total?));
+        #[cfg(feature = "serve")]
+        running::live().into_iter().for_each(|live| live.show(step, left));
         if now < self.from || print::terminal().quiet {
             return;
         }
@@ -217,7 +224,6 @@ impl Progress for LateBar {
             (None, Unit::Bytes) => format!("{text}: {} so far", Bytes(done)),
             (None, Unit::Count) => format!("{text}: {done} so far"),
         };
-        let left = self.phase.as_ref().and_then(|phase| phase.left(now, done, total?));
         match print::is_terminal() {
             true => self.draw(&words, step, left),
             false => self.line(now, &words, step, left),
@@ -225,7 +231,19 @@ impl Progress for LateBar {
     }
 
     fn note(&mut self, text: &str) {
+        #[cfg(feature = "serve")]
+        running::live().into_iter().for_each(|live| live.note(text));
         print::note(format_args!("note: {text}"));
+    }
+
+    #[cfg(feature = "serve")]
+    fn found(&mut self, result: &PartialResult<'_>) {
+        running::live().into_iter().for_each(|live| live.found(result));
+    }
+
+    #[cfg(feature = "serve")]
+    fn wants_results(&self) -> bool {
+        running::live().is_some()
     }
 }
 

@@ -175,6 +175,8 @@ pub(crate) fn submit(args: &SubmitArgs) -> Result<(), Failure> {
         ResultKind::Probe => "p",
         ResultKind::Sweep => "w",
         ResultKind::WhatIf => "what-if",
+        ResultKind::Twin => "twin",
+        ResultKind::Prediction => "prediction",
     };
     let url = format!("{}/#/{page}/{}", args.to.as_str().trim_end_matches('/'), published.id);
     for what in &published.unchecked {

@@ -14,26 +14,32 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use flashscope_analysis::analyse_telling;
+use flashscope_analysis::conclusions::{Conclude, prediction_with_conclusions, with_conclusions};
 use flashscope_analysis::view::{Overviews, STRETCHES, Viewer};
 use flashscope_command::compare::unique_names;
 use flashscope_command::not_opened;
-use flashscope_document::Manifest;
 use flashscope_document::facts::Facts;
 use flashscope_document::marks::Marks;
+use flashscope_document::prediction::PredictionReport;
 use flashscope_document::probe::ProbeReport;
 use flashscope_document::sweep::ExploredSweep;
+use flashscope_document::twin::{Twin, TwinPrediction};
 use flashscope_document::what_if::WhatIf;
+use flashscope_document::{Manifest, Simulation};
 use flashscope_drive::guard::check_output;
 use flashscope_report::{
-    Exhibit, Exhibits, ProbedExhibit, Report, SimulatedExhibit, SweptExhibit, WhatIfExhibit, html,
-    terminal,
+    Exhibit, Exhibits, PredictedExhibit, ProbedExhibit, Report, SimulatedExhibit, SweptExhibit,
+    TwinExhibit, WhatIfExhibit, html, terminal,
 };
+use flashscope_result::prediction::{is_of_twin, is_prediction, read_prediction};
 use flashscope_result::sweep::{is_sweep, read_explored};
+use flashscope_result::twin::{TWIN_ENDING, read_twin};
 use flashscope_result::what_if::{is_what_if, read_what_if};
 use flashscope_result::{
     Error, ResultFolder, is_probe, is_simulation, read_probe, read_simulation, write_output,
     write_text,
 };
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::args::ReportArgs;
@@ -55,7 +61,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let default = match &args.results[..] {
-        [one] => one.join("report.html"),
+        [one] if one.is_dir() => one.join("report.html"),
         _ => PathBuf::from("report.html"),
     };
     let page = page_of(&results, &mut bar)?;
@@ -79,6 +85,8 @@ pub(crate) enum OpenedResult {
     Probe { name: String, probe: Value },
     Sweep { name: String, sweep: Box<ExploredSweep> },
     WhatIf { name: String, what_if: Box<WhatIf> },
+    Twin { name: String, twin: Box<Twin> },
+    Prediction { name: String, prediction: Value },
 }
 
 /// A measurement.
@@ -94,19 +102,32 @@ impl OpenedResult {
     fn open(path: &Path, bar: &mut LateBar) -> Result<OpenedResult, Failure> {
         if is_simulation(path) {
             let simulation = read_simulation(path).map_err(not_opened)?;
+            let simulation = with_conclusions::<Simulation<Value>>(simulation);
             return Ok(OpenedResult::Simulation { name: name_of(path), simulation });
         }
         if is_probe(path) {
             let probe = read_probe(path).map_err(not_opened)?;
+            let probe = with_conclusions::<ProbeReport>(probe);
             return Ok(OpenedResult::Probe { name: name_of(path), probe });
         }
         if is_sweep(path) {
-            let sweep = Box::new(read_explored(path).map_err(not_opened)?);
+            let mut sweep = Box::new(read_explored(path).map_err(not_opened)?);
+            sweep.sweep = sweep.sweep.with_conclusions();
             return Ok(OpenedResult::Sweep { name: name_of(path), sweep });
         }
         if is_what_if(path) {
-            let what_if = Box::new(read_what_if(path).map_err(not_opened)?);
+            let what_if = read_what_if(path).map_err(not_opened)?;
+            let what_if = Box::new(what_if.with_conclusions());
             return Ok(OpenedResult::WhatIf { name: name_of(path), what_if });
+        }
+        if is_prediction(path) {
+            let prediction = read_prediction(path).map_err(not_opened)?;
+            let prediction = prediction_with_conclusions(prediction);
+            return Ok(OpenedResult::Prediction { name: name_of(path), prediction });
+        }
+        if path.is_file() {
+            let twin = Box::new(read_twin(path).map_err(not_opened)?.with_conclusions());
+            return Ok(OpenedResult::Twin { name: name_of(path), twin });
         }
         let (folder, manifest) = ResultFolder::open(path).map_err(not_opened)?;
         let facts = analyse_telling(&folder, &manifest, |done, total| {
@@ -133,7 +154,9 @@ impl OpenedResult {
             | OpenedResult::Simulation { name, .. }
             | OpenedResult::Probe { name, .. }
             | OpenedResult::Sweep { name, .. }
-            | OpenedResult::WhatIf { name, .. } => name,
+            | OpenedResult::WhatIf { name, .. }
+            | OpenedResult::Twin { name, .. }
+            | OpenedResult::Prediction { name, .. } => name,
         }
     }
 
@@ -153,6 +176,8 @@ impl OpenedResult {
             }
             OpenedResult::Sweep { sweep, .. } => Ok(flashscope_report::sweep(&sweep.sweep)),
             OpenedResult::WhatIf { what_if, .. } => Ok(flashscope_report::what_if(what_if)),
+            OpenedResult::Twin { twin, .. } => Ok(crate::twin::text::twin(twin)),
+            OpenedResult::Prediction { name, prediction } => prediction_text(name, prediction),
         }
     }
 
@@ -165,15 +190,30 @@ impl OpenedResult {
                 serde_json::to_writer(&mut out, &Report { manifest, facts, outlines })?;
             }
             OpenedResult::Simulation { simulation: document, .. }
-            | OpenedResult::Probe { probe: document, .. } => {
+            | OpenedResult::Probe { probe: document, .. }
+            | OpenedResult::Prediction { prediction: document, .. } => {
                 serde_json::to_writer(&mut out, &document)?;
             }
             OpenedResult::Sweep { sweep, .. } => serde_json::to_writer(&mut out, &sweep.sweep)?,
             OpenedResult::WhatIf { what_if, .. } => serde_json::to_writer(&mut out, &*what_if)?,
+            OpenedResult::Twin { twin, .. } => serde_json::to_writer(&mut out, &*twin)?,
         }
         writeln!(out)?;
         Ok(())
     }
+}
+
+/// Renders the prediction of a model or of a twin for the terminal.
+fn prediction_text(name: &str, prediction: &Value) -> Result<String, Failure> {
+    let damaged = || format!("{name}: prediction.json is damaged");
+    Ok(match is_of_twin(prediction) {
+        true => crate::twin::text::prediction(
+            &TwinPrediction::deserialize(prediction).with_context(damaged)?,
+        ),
+        false => crate::predict::text::text(
+            &PredictionReport::deserialize(prediction).with_context(damaged)?,
+        ),
+    })
 }
 
 impl OpenedMeasurement {
@@ -183,11 +223,12 @@ impl OpenedMeasurement {
     }
 }
 
-/// Returns the name of a result: its folder without `.flashscope`.
+/// Returns the name of a result: its folder without `.flashscope`, or the file of a twin without its extension.
 fn name_of(path: &Path) -> String {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    name.strip_suffix(".flashscope").unwrap_or(&name).into()
+    let ends = [".flashscope", TWIN_ENDING, ".toml"];
+    ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name).into()
 }
 
 /// Renders the page of results, with progress.
@@ -211,6 +252,12 @@ pub(crate) fn page_of(results: &[OpenedResult], bar: &mut LateBar) -> Result<Str
             }
             OpenedResult::WhatIf { name, what_if } => {
                 exhibits.what_ifs.push(WhatIfExhibit { id, name, what_if });
+            }
+            OpenedResult::Twin { name, twin } => {
+                exhibits.twins.push(TwinExhibit { id, name, twin });
+            }
+            OpenedResult::Prediction { name, prediction } => {
+                exhibits.predictions.push(PredictedExhibit { id, name, prediction });
             }
         }
     }

@@ -25,3 +25,9 @@ pub(crate) fn flag() -> anyhow::Result<&'static AtomicBool> {
     })?;
     Ok(&STOP)
 }
+
+/// Returns true if Ctrl-C or a termination signal has arrived.
+#[cfg(feature = "serve")]
+pub(crate) fn is_set() -> bool {
+    STOP.load(Ordering::Relaxed)
+}

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use flashscope_command::what_if::{self, RowSink, WhatIfArgs};
-use flashscope_command::{Progress, Step};
+use flashscope_command::{PartialResult, Progress, Step};
 use flashscope_document::what_if::WhatIf;
 use flashscope_report::{
     what_if_end, what_if_expected, what_if_expected_head, what_if_question, what_if_simulated,
@@ -55,6 +55,10 @@ impl Progress for Printer {
 
     fn note(&mut self, text: &str) {
         self.bar.note(text);
+    }
+
+    fn found(&mut self, result: &PartialResult<'_>) {
+        self.bar.found(result);
     }
 }
 

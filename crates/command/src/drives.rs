@@ -1,11 +1,20 @@
 //! Opens drives by name.
 
-use std::path::Path;
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "removes the file that it created as a drive: only after the guard opened it, under a name that was free"
+    )
+)]
+
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use flashscope_block::{Bytes, Device, NullDevice, nearest};
 use flashscope_drive::Clock;
 use flashscope_sim::budget::Budget;
+use flashscope_sim::{Drive, ProfileError, setup};
 
 #[cfg(not(target_os = "linux"))]
 #[path = "drives/elsewhere.rs"]
@@ -54,12 +63,19 @@ pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
         return Ok(Box::new(null));
     }
     if let Some(profile) = name.strip_prefix("sim:") {
-        return Ok(Box::new(flashscope_sim::open_within(profile, &purpose.memory).map_err(usage)?));
+        return Ok(Box::new(open_simulated(profile, purpose).map_err(usage)?));
     }
     match is_real(name) {
         true => real::open(name, purpose),
         false => Err(Failure::Usage(unknown(name))),
     }
+}
+
+/// Opens the simulated drive `spec` to write anywhere on it.
+fn open_simulated(spec: &str, purpose: &Purpose) -> Result<Drive, ProfileError> {
+    let profile = setup::parse(spec)?;
+    profile.layout_without_zones("the measurement")?;
+    Drive::within(&format!("sim:{spec}"), &profile, &purpose.memory)
 }
 
 /// True for the name of a file or a device.
@@ -78,9 +94,26 @@ pub(crate) fn open_to_watch(
     let Some(profile) = name.strip_prefix("sim:") else {
         return Ok((open(name, purpose)?, None));
     };
-    let mut drive = flashscope_sim::open_within(profile, &purpose.memory).map_err(usage)?;
+    let mut drive = open_simulated(profile, purpose).map_err(usage)?;
     let inside = Inside::of(&mut drive);
     Ok((Box::new(drive), inside))
+}
+
+/// Returns what was `prepared` on a drive. If the request was refused, removes `new_file`, the file that was created as the
+/// drive: see [`file_to_create`]. Call this only after the drive was opened, because another program may have created the
+/// file if it was not.
+///
+/// # Errors
+/// The refusal, or the file cannot be removed.
+pub(crate) fn keep_if_prepared<T>(
+    new_file: Option<PathBuf>,
+    prepared: Result<T, Failure>,
+) -> Result<T, Failure> {
+    if let (Err(_), Some(path)) = (&prepared, new_file) {
+        std::fs::remove_file(&path)
+            .with_context(|| format!("cannot remove the new file {}", path.display()))?;
+    }
+    prepared
 }
 
 fn unknown(name: &str) -> anyhow::Error {
@@ -90,7 +123,7 @@ fn unknown(name: &str) -> anyhow::Error {
         return anyhow!("`{name}` is a path, not a drive: write `file:{name}`\n{kinds}");
     }
     let (kind, rest) = name.split_once(':').unwrap_or((name, ""));
-    let profiles = flashscope_sim::setup::KINDS.iter().map(|profile| profile.name);
+    let profiles = setup::KINDS.iter().map(|profile| profile.name);
     if profiles.clone().any(|profile| profile == kind) {
         return anyhow!("`{name}` is not a drive, did you mean `sim:{name}`?\n{kinds}");
     }

@@ -6,8 +6,8 @@ pub enum Failure {
     Usage(anyhow::Error),
     /// The execution failed: exit status 1, `Failed` in Python.
     Failed(anyhow::Error),
-    /// A comparison found a regression: exit status 3, `Failed` in Python.
-    Regressed(anyhow::Error),
+    /// The command worked, and found what it looks for: a regression, or damaged data. Exit status 3, `Failed` in Python.
+    Finding(anyhow::Error),
     /// Ctrl-C or a termination signal ended the command: exit status 130, `Failed` in Python.
     Interrupted(anyhow::Error),
 }
@@ -19,7 +19,7 @@ impl Failure {
         match self {
             Failure::Usage(error)
             | Failure::Failed(error)
-            | Failure::Regressed(error)
+            | Failure::Finding(error)
             | Failure::Interrupted(error) => error,
         }
     }
@@ -59,7 +59,10 @@ pub fn interrupted(kept: impl std::fmt::Display) -> Failure {
 pub fn not_opened(error: flashscope_result::Error) -> Failure {
     use flashscope_result::Error;
     match error {
-        error @ (Error::NoResult(_) | Error::Json { .. } | Error::Version { .. }) => usage(error),
+        error @ (Error::NoResult(_)
+        | Error::NoTwin { .. }
+        | Error::Json { .. }
+        | Error::Version { .. }) => usage(error),
         other => Failure::from(other),
     }
 }

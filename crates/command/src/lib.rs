@@ -8,18 +8,22 @@ pub mod build;
 pub mod compare;
 pub mod drives;
 mod failure;
+pub mod fio;
 pub mod import;
 pub mod names;
 pub mod options;
 pub mod panics;
 pub mod predict;
 pub mod probe;
+pub mod query;
 pub mod simulate;
 pub mod sweep;
 pub mod trace;
 pub mod twin;
+#[cfg(target_os = "linux")]
+pub mod verify;
 pub mod what_if;
 
 pub(crate) use failure::not_made;
 pub use failure::{Failure, interrupted, not_opened, usage};
-pub use flashscope_measure::{Progress, Step, Unit};
+pub use flashscope_measure::{PartialResult, Progress, Step, Unit};

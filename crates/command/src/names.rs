@@ -46,6 +46,22 @@ pub fn test(name: &str) -> Result<&'static Test> {
     })
 }
 
+/// The weights of the classes high, medium and low.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weights(pub [u32; 3]);
+
+/// Parses the weights of three classes.
+pub fn weights(text: &str) -> Result<Weights> {
+    let weights: Result<Vec<u32>, _> =
+        text.split(',').map(|weight| weight.trim().parse()).collect();
+    match weights.as_deref() {
+        Ok([high, medium, low]) if *high.min(medium).min(low) > 0 => {
+            Ok(Weights([*high, *medium, *low]))
+        }
+        _ => bail!("give three whole numbers of at least 1, as in `4,2,1`"),
+    }
+}
+
 /// Parses the size of an IO.
 pub fn io_size(text: &str) -> Result<Bytes> {
     let size: Bytes = text.parse()?;
@@ -201,6 +217,17 @@ mod tests {
         assert_eq!(micro_benchmarks(&[]).unwrap().len(), 10);
         let two = micro_benchmarks(&["pause".into(), "order".into()]).unwrap();
         assert_eq!(two.iter().map(|b| b.name).collect::<Vec<_>>(), ["order", "pause"]);
+    }
+
+    #[test]
+    fn weights_are_three_whole_numbers() {
+        assert_eq!(weights("4, 2,1").unwrap(), Weights([4, 2, 1]));
+        for text in ["4,2", "4,2,1,1", "4,2,0", "4,2,x", ""] {
+            assert!(
+                weights(text).unwrap_err().to_string().contains("three whole numbers"),
+                "{text}"
+            );
+        }
     }
 
     #[test]

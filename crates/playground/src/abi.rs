@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 
-use crate::{Numbers, Pattern, Playground, Refusal, Setup, Workload};
+use crate::{DroppedProfile, Numbers, Pattern, Playground, Refusal, Setup, Workload};
 
 /// The playground of this module and the memory that the page reads. Each worker has a module of its
 /// own.
@@ -63,6 +63,17 @@ pub extern "C" fn playground_open(
         };
         let opened = Playground::open(&setup).map(|playground| page.playground = Some(playground));
         done(page, opened)
+    })
+}
+
+/// Reads the input as a profile: see [`DroppedProfile`]. Returns 1; then [`playground_text`] has its fields, a line each. Returns
+/// 0 if the playground cannot show it; then the text is the reason.
+#[unsafe(no_mangle)]
+pub extern "C" fn playground_read() -> u32 {
+    with(|page| {
+        let read = DroppedProfile::read(&String::from_utf8_lossy(&page.input));
+        let read = read.map(|profile| page.text = profile.lines());
+        done(page, read)
     })
 }
 

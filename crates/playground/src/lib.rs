@@ -9,6 +9,7 @@
 
 pub mod abi;
 mod curve;
+mod dropped;
 mod engine;
 mod film;
 mod numbers;
@@ -17,6 +18,7 @@ mod recorder;
 mod theory;
 mod workload;
 
+pub use dropped::DroppedProfile;
 pub use film::{PageState, Touch};
 pub use numbers::Numbers;
 pub use playground::{Playground, Refusal, Setup};

@@ -5,8 +5,8 @@ use flashscope_block::{Bytes, Device, Nanos, Op};
 use flashscope_sim::budget::{Budget, Limit};
 use flashscope_sim::nand::BlockId;
 use flashscope_sim::observe::{Command, CommandKind, ObserverHandle};
-use flashscope_sim::setup::{self, Layout};
-use flashscope_sim::{Counters, SimDevice};
+use flashscope_sim::setup::{self, Layout, ProfileError};
+use flashscope_sim::{Counters, Profile, SimDevice};
 use flashscope_stats::Summary;
 use flashscope_workload::Stream;
 use flashscope_workload::state::SequentialFill;
@@ -31,7 +31,8 @@ const FILL_DEPTH: u32 = 16;
 /// The settings of a playground.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
-    /// The drive, as after `sim:` on the command line.
+    /// The drive, as after `sim:` on the command line. A profile in TOML may follow after a line break; the name before the `?`
+    /// is then that of its file.
     pub drive: String,
     /// The workload.
     pub workload: Workload,
@@ -53,7 +54,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-fn refusal(error: impl fmt::Display) -> Refusal {
+pub(crate) fn refusal(error: impl fmt::Display) -> Refusal {
     Refusal(error.to_string())
 }
 
@@ -80,8 +81,8 @@ impl Playground {
     /// # Errors
     /// Returns the reason if a setting is invalid.
     pub fn open(setup: &Setup) -> Result<Playground, Refusal> {
-        let profile = setup::parse(&setup.drive).map_err(refusal)?;
-        let layout = profile.layout().map_err(refusal)?;
+        let profile = profile(&setup.drive).map_err(refusal)?;
+        let layout = profile.layout_without_zones("the playground").map_err(refusal)?;
         check(&layout, setup)?;
         let memory = Budget::new(Limit::of(MEMORY));
         let mut drive = SimDevice::within("playground", &profile, &memory).map_err(refusal)?;
@@ -273,6 +274,7 @@ impl Playground {
     #[must_use]
     pub fn command_line(&self) -> String {
         let Setup { drive, workload, queue_depth, filled, seed } = &self.setup;
+        let drive = drive.split('\n').next().unwrap_or(drive);
         let workload = workload.spec(self.layout.logical_page_size());
         let fill = if *filled { "sequential" } else { "none" };
         format!(
@@ -384,7 +386,15 @@ fn take(drive: &SimDevice, recorder: &ObserverHandle<Recorder>, events: &mut Vec
 }
 
 /// Checks that the film can show the drive, and that the drive can carry out the workload.
-fn check(layout: &Layout, setup: &Setup) -> Result<(), Refusal> {
+/// Parses the drive of a setup.
+fn profile(drive: &str) -> Result<Profile, ProfileError> {
+    let Some((spec, toml)) = drive.split_once('\n') else { return setup::parse(drive) };
+    let overrides = spec.split_once('?').map_or("", |(_, overrides)| overrides);
+    setup::from_toml_with(toml, overrides)
+}
+
+/// Checks that the playground can show drives of this structure.
+pub(crate) fn suits(layout: &Layout) -> Result<(), Refusal> {
     let geometry = &layout.geometry;
     let say = |text: &str| Err(Refusal(text.into()));
     if geometry.slots_per_page != 1 || geometry.pages_per_slot != 1 || geometry.span != 1 {
@@ -392,6 +402,13 @@ fn check(layout: &Layout, setup: &Setup) -> Result<(), Refusal> {
             "a logical page must be a flash page: leave logical_page_size and page_span out",
         );
     }
+    Ok(())
+}
+
+fn check(layout: &Layout, setup: &Setup) -> Result<(), Refusal> {
+    suits(layout)?;
+    let geometry = &layout.geometry;
+    let say = |text: &str| Err(Refusal(text.into()));
     if setup.workload.trims > 0.0 && !layout.map_survives {
         return say(
             "with trims, persistence.map must be nv-ram: otherwise pages become superseded only once \

@@ -39,7 +39,8 @@ fn logical_blocks(layout: &Layout) -> f64 {
 }
 
 fn page_map(layout: &Layout, workload: &Workload) -> Option<f64> {
-    let one_stream = layout.frontiers == Frontiers::One && layout.slc_blocks_per_lane == 0;
+    let one_stream =
+        layout.frontiers == Frontiers::One && !layout.placement.is_on() && !layout.has_slc();
     if !one_stream || layout.background_below > 0 || layout.cache.pages > 0 {
         return None;
     }

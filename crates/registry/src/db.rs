@@ -504,6 +504,8 @@ const fn name_of(kind: ResultKind) -> &'static str {
         ResultKind::Probe => "probe",
         ResultKind::Sweep => "sweep",
         ResultKind::WhatIf => "what_if",
+        ResultKind::Twin => "twin",
+        ResultKind::Prediction => "prediction",
     }
 }
 

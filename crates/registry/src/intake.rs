@@ -262,7 +262,7 @@ impl Intake {
         let unchecked: Vec<String> = match item.kind {
             ResultKind::Simulation => check::UNCHECKED_IN_SIMULATIONS.map(String::from).into(),
             ResultKind::Probe => check::UNCHECKED_IN_PROBES.map(String::from).into(),
-            ResultKind::Measurement | ResultKind::Sweep | ResultKind::WhatIf => unchecked(&parts),
+            _ => unchecked(&parts),
         };
         Ok(Some(Publication { id: id.into(), unchecked }))
     }

@@ -16,6 +16,7 @@ use axum::body::Bytes;
 use flashscope_document::Manifest;
 use flashscope_document::marks::Marks;
 use flashscope_document::sweep::ExploredSweep;
+use flashscope_document::twin::Twin;
 use flashscope_document::what_if::WhatIf;
 use flashscope_report::{ResultKind, Shelf};
 use flashscope_result::ResultFolder;
@@ -62,11 +63,16 @@ impl Results {
         self.runtime.block_on(self.store.get(place, name))
     }
 
+    /// Returns the published result `id`.
+    fn stored(&self, id: &str) -> Result<StoredResult, Problem> {
+        let stored = self.runtime.block_on(self.db.result(id))?;
+        stored
+            .ok_or_else(|| Problem::not_found(format!("there is no result `{id}`: see /api/shelf")))
+    }
+
     /// Returns the published result `id`, or fails if its kind is not `kind`.
     fn published(&self, kind: ResultKind, id: &str) -> Result<StoredResult, Problem> {
-        let stored = self.runtime.block_on(self.db.result(id))?;
-        let none = || Problem::not_found(format!("there is no result `{id}`: see /api/shelf"));
-        let stored = stored.ok_or_else(none)?;
+        let stored = self.stored(id)?;
         match stored.item.kind == kind {
             true => Ok(stored),
             false => Err(Problem::of_kind(stored.item.kind, id)),
@@ -128,6 +134,10 @@ impl Library for Results {
         self.runtime.block_on(self.db.shelf(query))
     }
 
+    fn kind(&self, id: &str) -> Result<ResultKind, Problem> {
+        Ok(self.stored(id)?.item.kind)
+    }
+
     fn open(&self, id: &str) -> Result<Arc<OpenMeasurement>, Problem> {
         self.get_or_open(id).map(|result| result.opened)
     }
@@ -175,6 +185,14 @@ impl Library for Results {
 
     fn what_if(&self, id: &str) -> Result<WhatIf, Problem> {
         Err(Problem::not_found(format!("a registry has no what-ifs: there is no `{id}`")))
+    }
+
+    fn twin(&self, id: &str) -> Result<Twin, Problem> {
+        Err(Problem::not_found(format!("a registry has no twins: there is no `{id}`")))
+    }
+
+    fn prediction(&self, id: &str) -> Result<Value, Problem> {
+        Err(Problem::not_found(format!("a registry has no predictions: there is no `{id}`")))
     }
 }
 

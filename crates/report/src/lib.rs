@@ -10,8 +10,10 @@ macro_rules! line {
 
 mod attached;
 mod comparison;
+mod conclusions;
 mod conversion;
 mod judgement;
+mod matches;
 mod page;
 mod plan;
 mod recording;
@@ -27,12 +29,15 @@ mod write_grid;
 
 pub use attached::{AttachedDrive, attached};
 pub use comparison::comparison;
+pub use conclusions::conclusions;
 pub use conversion::{Conversion, conversion};
 use flashscope_analysis::Outline;
 use flashscope_document::Manifest;
 use flashscope_document::facts::Facts;
+pub use matches::{matches, query_fields};
 pub use page::{
-    Exhibit, Exhibits, PageError, ProbedExhibit, SimulatedExhibit, SweptExhibit, WhatIfExhibit,
+    Exhibit, Exhibits, PageError, PredictedExhibit, ProbedExhibit, SimulatedExhibit, SweptExhibit,
+    TwinExhibit, WhatIfExhibit,
 };
 pub use plan::plan;
 pub use recording::{Recording, recording};
@@ -59,6 +64,18 @@ const PLAYGROUND: &str = include_str!(concat!(env!("OUT_DIR"), "/playground.txt"
 
 /// The placeholder for the simulator in the page.
 const PLAYGROUND_MARKER: &str = "/*PLAYGROUND*/";
+
+/// The search for IOs for the page: WebAssembly, compressed by gzip, in base64. Empty if it was not built.
+const QUERY: &str = include_str!(concat!(env!("OUT_DIR"), "/query.txt"));
+
+/// The placeholder for the search for IOs in the page.
+const QUERY_MARKER: &str = "/*QUERY*/";
+
+/// The reader of dropped traces for the page: WebAssembly, compressed by gzip, in base64. Empty if it was not built.
+const TRACE_PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/trace-page.txt"));
+
+/// The placeholder for the reader of traces in the page.
+const TRACE_PAGE_MARKER: &str = "/*TRACE-PAGE*/";
 
 /// The placeholder for `report.json` in the page.
 const MARKER: &str = "/*REPORT*/";
@@ -114,9 +131,13 @@ pub fn papers_html(reproductions: &impl Serialize) -> Result<String, serde_json:
     filled(PAGE, reproductions)
 }
 
-/// Returns the page with the simulator, and with [`MARKER`] in place of the report.
+/// Returns the page with its modules, and with [`MARKER`] in place of the report.
 fn whole_page() -> String {
-    PAGE.replacen(PLAYGROUND_MARKER, PLAYGROUND, 1)
+    PAGE.replacen(PLAYGROUND_MARKER, PLAYGROUND, 1).replacen(QUERY_MARKER, QUERY, 1).replacen(
+        TRACE_PAGE_MARKER,
+        TRACE_PAGE,
+        1,
+    )
 }
 
 /// The abilities of a server, which its page offers.
@@ -126,12 +147,16 @@ pub struct Abilities {
     pub what_ifs: bool,
     /// True if the server accepts submissions.
     pub submissions: bool,
+    /// True if the server knows the commands that write to its shelf.
+    pub commands: bool,
 }
 
 /// Returns the page of a server, which loads its data from the server. The server sends the content security policy as a
 /// header.
-pub fn served_html(Abilities { what_ifs, submissions }: Abilities) -> String {
-    let data = format!(r#"{{"served":true,"what_ifs":{what_ifs},"submissions":{submissions}}}"#);
+pub fn served_html(Abilities { what_ifs, submissions, commands }: Abilities) -> String {
+    let data = format!(
+        r#"{{"served":true,"what_ifs":{what_ifs},"submissions":{submissions},"commands":{commands}}}"#
+    );
     without_policy(&whole_page()).replacen(MARKER, &data, 1)
 }
 
@@ -139,6 +164,12 @@ pub fn served_html(Abilities { what_ifs, submissions }: Abilities) -> String {
 /// policy as a header.
 pub fn attached_html() -> String {
     without_policy(PAGE).replacen(MARKER, r#"{"attached":true}"#, 1)
+}
+
+/// Returns the page of a command that runs, which loads its data from the server. The server sends the content security policy as
+/// a header.
+pub fn running_html() -> String {
+    without_policy(PAGE).replacen(MARKER, r#"{"running":true}"#, 1)
 }
 
 /// Removes the content security policy from a page. The policy is for files, and forbids all connections.
@@ -227,13 +258,7 @@ mod tests {
 
     #[test]
     fn pages_of_results_contain_the_simulator_if_it_was_built() {
-        let empty = Exhibits {
-            measurements: vec![],
-            simulations: vec![],
-            probes: vec![],
-            sweeps: vec![],
-            what_ifs: vec![],
-        };
+        let empty = Exhibits::default();
         let element = format!(
             "<script id=\"playground\" type=\"application/json\">\"{PLAYGROUND}\"</script>"
         );

@@ -15,6 +15,7 @@ use flashscope_document::facts::Facts;
 use flashscope_document::manifest::Run;
 use flashscope_document::marks::Marks;
 use flashscope_document::sweep::ExploredSweep;
+use flashscope_document::twin::Twin;
 use flashscope_document::what_if::WhatIf;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -111,6 +112,28 @@ pub struct WhatIfExhibit<'a> {
     pub what_if: &'a WhatIf,
 }
 
+/// A twin on a page.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct TwinExhibit<'a> {
+    /// The id in addresses, unique within a page.
+    pub id: &'a str,
+    /// The name of the file without its extension.
+    pub name: &'a str,
+    /// The twin.
+    pub twin: &'a Twin,
+}
+
+/// A prediction on a page.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct PredictedExhibit<'a> {
+    /// The id in addresses, unique within a page.
+    pub id: &'a str,
+    /// The name of the folder without its extension.
+    pub name: &'a str,
+    /// The contents of `prediction.json`.
+    pub prediction: &'a Value,
+}
+
 /// The contents of a page.
 #[derive(Debug, Clone, Default)]
 pub struct Exhibits<'a> {
@@ -124,6 +147,10 @@ pub struct Exhibits<'a> {
     pub sweeps: Vec<SweptExhibit<'a>>,
     /// Saved what-ifs.
     pub what_ifs: Vec<WhatIfExhibit<'a>>,
+    /// Twins.
+    pub twins: Vec<TwinExhibit<'a>>,
+    /// Saved predictions.
+    pub predictions: Vec<PredictedExhibit<'a>>,
 }
 
 /// The data in a page.
@@ -134,6 +161,8 @@ struct Page<'a> {
     probes: &'a [ProbedExhibit<'a>],
     sweeps: &'a [SweptExhibit<'a>],
     what_ifs: &'a [WhatIfExhibit<'a>],
+    twins: &'a [TwinExhibit<'a>],
+    predictions: &'a [PredictedExhibit<'a>],
     /// The comparisons, in which each measurement is the baseline in turn. The other measurements follow in their order,
     /// wrapping around. The text is compressed JSON, as for the views of a measurement.
     comparisons: Vec<String>,
@@ -169,7 +198,8 @@ pub(crate) fn html(
     exhibits: &Exhibits,
     progress: Progress,
 ) -> Result<String, PageError> {
-    let Exhibits { measurements, simulations, probes, sweeps, what_ifs } = exhibits;
+    let Exhibits { measurements, simulations, probes, sweeps, what_ifs, twins, predictions } =
+        exhibits;
     let page_measurements = measurements.iter().map(|shown| bare(*shown)).collect();
     let comparisons = comparisons(measurements)?;
     let mut page = Page {
@@ -178,6 +208,8 @@ pub(crate) fn html(
         probes,
         sweeps,
         what_ifs,
+        twins,
+        predictions,
         comparisons,
     };
     let used = template.len() + serde_json::to_vec(&page)?.len();

@@ -4,6 +4,7 @@ use flashscope_block::{Bytes, DeviceKind, Nanos};
 use flashscope_document::manifest::{Progress, Run, State, find_run};
 use flashscope_document::methodology::Precision;
 use flashscope_document::plan::{Amount, Cost, Plan};
+use flashscope_workload::steady_fill::SpareSpace;
 
 use crate::{rounds, write_grid};
 
@@ -40,7 +41,18 @@ fn row(out: &mut String, name: &str, text: &str) {
     line!(out, "  {name:<10} {text}");
 }
 
+/// Describes a steady state of a drive of `size`.
+fn steady(spare: SpareSpace, size: Bytes) -> String {
+    let (written, share) = (spare.written(size), 100.0 * spare.share);
+    let [least, most] = [5, 10].map(|times| Bytes(times * size.0));
+    format!(
+        "brought to the steady state of random writes (assumes {share:.1} % spare flash; writes {written}, where random \
+         writes alone need about {least} to {most})"
+    )
+}
+
 fn state(plan: &Plan) -> String {
+    let steady = plan.options.spare.map(|spare| steady(spare, plan.options.setup.target_size));
     let name = match plan.options.state {
         State::Keep => return "kept unchanged".into(),
         State::Purged => "purged",
@@ -48,6 +60,7 @@ fn state(plan: &Plan) -> String {
         State::Sanitized => "sanitized by the drive itself (takes an unknown time)",
         State::Sequential => "written in sequence",
         State::Random => "written at random",
+        State::Steady => steady.as_deref().unwrap_or("written to a steady state"),
     };
     match plan.estimate.states {
         0 | 1 => format!("{name} before the first run"),

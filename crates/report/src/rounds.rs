@@ -104,11 +104,11 @@ fn matrix(out: &mut String, cells: &[Cell]) {
 
 /// Writes a table with a row of numbers for each run of a round.
 fn rows(out: &mut String, cells: &[Cell]) {
-    let heads = ["IOs a second", "MB/s", "mean", "longest"];
+    let heads = ["IOs a second", "MiB/s", "mean", "longest"];
     let [iops, throughput, mean, longest] = heads.map(|head| format!("{head:>14}"));
     line!(out, "  {:<14}{iops}{throughput}{mean}{longest}", "reads/writes");
     for cell in cells {
-        let throughput = cell.throughput_bytes_per_s / 1e6;
+        let throughput = cell.throughput_bytes_per_s / 1_048_576.0;
         // A mean response time is positive and far below 2⁶³ ns.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let mean = Nanos(cell.mean_latency_ns.round() as u64);

@@ -4,18 +4,28 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use flashscope_block::Nanos;
-use flashscope_document::{Cleaning, LatencyNs, Simulation, SimulationSpeed, SimulationWarmUp};
+use flashscope_document::{
+    Cleaning, Correction, EnergyStatistics, HandleStatistics, LatencyNs, Simulation,
+    SimulationSpeed, SimulationWarmUp,
+};
 use flashscope_workload::state::Fill;
+
+use crate::conclusions::conclusions;
 
 /// Formats a simulation as text.
 pub fn simulation<O>(simulation: &Simulation<O>) -> String {
     let mut out = String::new();
     head(&mut out, simulation);
     warm_up(&mut out, simulation);
+    out += &conclusions(&simulation.conclusions);
     line!(out);
     flash(&mut out, simulation);
+    placement(&mut out, simulation);
+    correction(&mut out, simulation);
+    energy(&mut out, simulation);
     line!(out);
     latencies(&mut out, simulation);
+    tenants(&mut out, simulation);
     out
 }
 
@@ -26,6 +36,10 @@ fn head<O>(out: &mut String, simulation: &Simulation<O>) {
     let depth = simulation.queue_depth;
     let in_flight = if depth == 1 { "1 IO".into() } else { format!("{depth} IOs") };
     let how = match simulation.open_loop {
+        _ if !simulation.tenants.is_empty() => {
+            let count = simulation.tenants.len();
+            format!("tenants of a namespace and a submission queue each: {count}")
+        }
         true => format!("open loop, up to {in_flight} in flight; latency counts from the due time"),
         false => format!("closed loop, {in_flight} of each stream in flight"),
     };
@@ -40,6 +54,7 @@ fn warm_up<O>(out: &mut String, simulation: &Simulation<O>) {
         Fill::None => "not filled",
         Fill::Sequential => "filled in order",
         Fill::Random => "filled at random",
+        Fill::Steady => "filled to the steady state",
     };
     let SimulationWarmUp { ios, bytes, steady, criterion, window_write_amplification } =
         &simulation.warm_up;
@@ -104,6 +119,12 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
             );
         }
     }
+    if let (Some(total), Some(moved)) =
+        (simulation.total_write_amplification, simulation.host_pages_moved)
+    {
+        let meaning = "of workload and drive together; of its pages, the workload moved";
+        line!(out, "                     {total:.3} {meaning} {}", grouped(moved));
+    }
     if let Some(throughput) = simulation.equivalent_throughput {
         let meaning = "the minimum number of erases for these writes, over the actual number";
         line!(out, "equiv. throughput    {throughput:.4}: {meaning}");
@@ -118,6 +139,133 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
             grouped(*pages_moved),
             100.0 * efficiency
         );
+    }
+}
+
+/// Writes a table of the tenants.
+fn tenants<O>(out: &mut String, simulation: &Simulation<O>) {
+    if simulation.tenants.is_empty() {
+        return;
+    }
+    line!(
+        out,
+        "\n{:<14}{:<8}{:>10}{:>12}{:>14}{:>12}{:>14}{:>10}",
+        "tenant",
+        "class",
+        "IOs",
+        "IOs/s",
+        "mean latency",
+        "p99",
+        "mean alone",
+        "slowdown"
+    );
+    for tenant in &simulation.tenants {
+        let alone = tenant.alone.as_ref().map(|alone| &alone.latency_ns);
+        let rate = tenant.ios_per_second.map(|rate| format!("{rate:.1}"));
+        let p99 = tenant.latency_ns.as_ref().map(|latency| Nanos(latency.p99).to_string());
+        let slowdown = tenant.slowdown.map(|slowdown| format!("{slowdown:.3}"));
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
+        line!(
+            out,
+            "{:<14}{:<8}{:>10}{:>12}{:>14}{:>12}{:>14}{:>10}",
+            tenant.name,
+            tenant.class,
+            grouped(tenant.ios),
+            or_none(rate),
+            or_none(tenant.latency_ns.as_ref().map(mean)),
+            or_none(p99),
+            or_none(alone.map(mean)),
+            or_none(slowdown)
+        );
+    }
+    if let Some(fairness) = simulation.fairness {
+        line!(out, "fairness {fairness:.3}: the smallest slowdown over the largest");
+    }
+}
+
+fn mean(latency: &LatencyNs) -> String {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown rounded")]
+    Nanos(latency.mean.value.round() as u64).to_string()
+}
+
+/// Writes the energy that the drive took.
+fn energy<O>(out: &mut String, simulation: &Simulation<O>) {
+    let Some(EnergyStatistics { joules, joules_per_io, mean_watts, parts }) = &simulation.energy
+    else {
+        return;
+    };
+    let each =
+        joules_per_io.map(|each| format!(", {:.1} µJ an IO", 1e6 * each)).unwrap_or_default();
+    let mean = mean_watts.map(|mean| format!(", {mean:.3} W in the mean")).unwrap_or_default();
+    line!(out, "energy               {joules:.3} J{each}{mean}");
+    let share = |(name, part): (&String, &f64)| format!("{:.1} % {name}", 100.0 * part / joules);
+    let shares: Vec<_> = parts.iter().filter(|(_, part)| **part > 0.0).map(share).collect();
+    if *joules > 0.0 {
+        line!(out, "                     {}", shares.join(", "));
+    }
+}
+
+/// Writes the correction of bit errors.
+fn correction<O>(out: &mut String, simulation: &Simulation<O>) {
+    let Some(Correction { retries, uncorrectable_reads, pages_refreshed }) = simulation.correction
+    else {
+        return;
+    };
+    let reads: u64 = simulation.flash_reads.values().sum();
+    #[allow(clippy::cast_precision_loss)] // exact up to 2^53 reads
+    let each = retries as f64 / reads.max(1) as f64;
+    line!(
+        out,
+        "read retries         {} ({each:.4} a page read), {} reads uncorrectable, {} pages refreshed",
+        grouped(retries),
+        grouped(uncorrectable_reads),
+        grouped(pages_refreshed)
+    );
+}
+
+/// Writes what became of data that the host placed.
+fn placement<O>(out: &mut String, simulation: &Simulation<O>) {
+    let Some(placed) = &simulation.placement else { return };
+    line!(
+        out,
+        "placement            {} from the host, {} to the flash, {} erased",
+        placed.host_bytes_written,
+        placed.media_bytes_written,
+        placed.media_bytes_erased
+    );
+    let mut row = |name: &str, counts: &HandleStatistics| {
+        let HandleStatistics { pages_written, units_opened, units_reclaimed, pages_moved } =
+            *counts;
+        if units_opened > 0 || units_reclaimed > 0 {
+            line!(
+                out,
+                "                     {name}: {} pages written, {} reclaim units opened, {} reclaimed, \
+                 {} pages moved out",
+                grouped(pages_written),
+                grouped(units_opened),
+                grouped(units_reclaimed),
+                grouped(pages_moved)
+            );
+        }
+    };
+    for (nth, counts) in placed.handles.iter().enumerate() {
+        row(&format!("handle {nth}"), counts);
+    }
+    row("moved data", &placed.moved);
+    for (count, meaning) in [
+        (
+            placed.invalid_identifiers,
+            "pages with an invalid placement identifier, written to handle 0",
+        ),
+        (placed.streams_replaced, "streams took the handle of another stream"),
+        (
+            placed.groups_overflowed,
+            "pages written to another reclaim group, because theirs was full",
+        ),
+    ] {
+        if count > 0 {
+            line!(out, "                     {} {meaning}", grouped(count));
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use flashscope_document::sweep::{
 };
 use flashscope_stats::Estimate;
 
+use crate::conclusions::conclusions;
 use crate::simulation::grouped;
 
 /// The most lines of a section.
@@ -26,6 +27,7 @@ pub fn sweep(sweep: &Sweep) -> String {
         grouped(impossible),
         grouped(failed)
     );
+    out += &conclusions(&sweep.conclusions);
     skipped(&mut out, &sweep.skipped);
     front(&mut out, sweep);
     for objective in &sweep.objectives {

@@ -10,6 +10,7 @@ use flashscope_stats::Estimate;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::playback::Pace;
 
+use crate::conclusions::{conclusions, depths};
 use crate::judgement::judgement;
 use crate::reliability::{named, reliability};
 use crate::{BARS, rounds, write_grid};
@@ -19,7 +20,7 @@ use crate::{BARS, rounds, write_grid};
 pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
     let mut out = String::new();
     head(&mut out, manifest);
-    conclusions(&mut out, facts);
+    out += &conclusions(&facts.conclusions);
     harness(&mut out, manifest, facts);
     characteristics(&mut out, &facts.characteristics);
     if let Some(rounds) = &facts.rounds {
@@ -40,19 +41,9 @@ pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
             _ => micro_benchmark(&mut out, benchmark, facts),
         }
     }
+    depths(&mut out, &facts.depths);
     reliability(&mut out, manifest, facts);
     out
-}
-
-/// Writes the conclusions about the drive.
-fn conclusions(out: &mut String, facts: &Facts) {
-    if facts.conclusions.is_empty() {
-        return;
-    }
-    line!(out);
-    for conclusion in &facts.conclusions {
-        line!(out, "{}", conclusion.text);
-    }
 }
 
 fn head(out: &mut String, manifest: &Manifest) {
@@ -81,6 +72,9 @@ fn head(out: &mut String, manifest: &Manifest) {
     let all = manifest.runs().count();
     let runs = if done == all { done.to_string() } else { format!("{done} of {all}") };
     line!(out, "{}, {status}: {runs} runs{}", manifest.started, more.collect::<String>());
+    for note in manifest.imported.iter().flat_map(|imported| &imported.notes) {
+        line!(out, "{note}");
+    }
     failures(out, manifest);
     for what in [Disturbance::Ios, Disturbance::Processors] {
         disturbed(out, manifest, what);

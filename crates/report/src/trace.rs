@@ -3,43 +3,14 @@
 use std::fmt::Write;
 
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_document::trace::TraceFacts;
 use flashscope_document::trace::{
-    Concentration, Fragment, Fragments, OpLatency, Series, SizeSummary, Step,
+    Concentration, Fragment, Fragments, OpLatency, Series, SizeSummary, Step, TraceFacts,
 };
+pub use flashscope_document::trace::{Trace, TraceStatus};
 use flashscope_stats::Estimate;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::BARS;
 use crate::simulation::grouped;
-
-/// The output of `flashscope trace stat --json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Trace {
-    /// The files read.
-    pub inputs: Vec<String>,
-    /// The format of each file.
-    pub formats: Vec<String>,
-    /// The outcome: read to its end or interrupted.
-    pub status: TraceStatus,
-    /// The number of skipped lines and records, which could not be read.
-    pub bad_lines_skipped: u64,
-    /// Notes about reading the files, and about the changes made to the trace.
-    pub notes: Vec<String>,
-    /// The characteristics.
-    pub facts: TraceFacts,
-}
-
-/// The ways in which the reading of a trace ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TraceStatus {
-    /// The trace was read to its end.
-    Complete,
-    /// The user interrupted the reading; the facts cover the requests read until then.
-    Interrupted,
-}
 
 /// The maximum width of a row of bars, in characters.
 const WIDTH: usize = 60;

@@ -1,7 +1,7 @@
 //! The views that the application shows, from the page itself or from a server.
 
 use flashscope_analysis::Outline;
-use flashscope_analysis::view::{Colours, Ios, RunViews};
+use flashscope_analysis::view::{Colours, Ios, Matches, RunViews};
 use flashscope_block::DeviceInfo;
 use flashscope_document::Manifest;
 use flashscope_document::comparison::Comparison;
@@ -9,6 +9,7 @@ use flashscope_document::facts::Characteristics;
 use flashscope_document::facts::Facts;
 use flashscope_document::manifest::{Progress, Status};
 use flashscope_document::marks::Marks;
+use flashscope_document::running::{RunningCommand, ShelfCommands};
 use flashscope_document::sweep::{Counts, ExploredSweep, RowStatus, Sweep, SweepStatus};
 use flashscope_document::what_if::{Change, Variant, WhatIf, WhatIfStatus};
 use flashscope_result::activity::Activity;
@@ -28,6 +29,8 @@ pub struct Views {
     pub run_views: RunViews,
     /// Single IOs.
     pub ios: Ios,
+    /// The IOs that match an expression.
+    pub matches: Matches,
     /// An experiment as colours, with a row per run.
     pub colours: Colours,
     /// The internal activity of a drive during a run.
@@ -44,6 +47,10 @@ pub struct Views {
     pub what_if_asked: WhatIfQuestion,
     /// The answer to a what-if request.
     pub what_if: WhatIf,
+    /// The state of a command that runs.
+    pub running: RunningCommand,
+    /// The commands that write to a shelf.
+    pub commands: ShelfCommands,
 }
 
 /// The choices for a what-if question.
@@ -129,11 +136,14 @@ pub struct ShelfItem {
     pub runs_planned: u64,
     /// IOs recorded.
     pub ios: u64,
-    /// The workload of a simulation, as the user wrote it; for a what-if, the workload and the drive.
+    /// The workload of a simulation, as the user wrote it; for a what-if or a prediction, the workload and the drive.
     pub workload: Option<String>,
     /// The factors of a sweep or a what-if; empty for other results.
     #[serde(default)]
     pub factors: Vec<String>,
+    /// The results that a twin was fitted to; empty for other results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fitted_to: Vec<String>,
     /// The key characteristics; absent if the result was not analysed yet.
     pub characteristics: Option<Characteristics>,
 }
@@ -154,6 +164,7 @@ impl ShelfItem {
             ios: 0,
             workload: None,
             factors: Vec::new(),
+            fitted_to: Vec::new(),
             characteristics: None,
         }
     }
@@ -236,6 +247,17 @@ impl ShelfItem {
         }
     }
 
+    /// Returns the item of a twin that was fitted to `sources`.
+    pub fn twin(id: String, name: String, sources: Vec<String>) -> ShelfItem {
+        ShelfItem { fitted_to: sources, ..ShelfItem::unread(id, name, ResultKind::Twin) }
+    }
+
+    /// Returns the item of a prediction of `workload` on `drive`.
+    pub fn prediction(id: String, name: String, workload: &str, drive: &str) -> ShelfItem {
+        let workload = Some(format!("{workload} on {drive}"));
+        ShelfItem { workload, ..ShelfItem::unread(id, name, ResultKind::Prediction) }
+    }
+
     /// Returns the item of a probe of `device` that began at `started`. `runs` yields the IOs of each run.
     pub fn probe(
         id: String,
@@ -273,6 +295,10 @@ pub enum ResultKind {
     Sweep,
     /// A workload on a simulated drive and on variants of it: `what-if.json`.
     WhatIf,
+    /// A simulated drive that was fitted to measurements: `NAME.twin.json`.
+    Twin,
+    /// The prediction of a model or of a twin: `prediction.json`.
+    Prediction,
 }
 
 /// A measurement without its records.

@@ -9,6 +9,7 @@ use flashscope_document::what_if::{
     WhatIfStatus,
 };
 
+use crate::conclusions::conclusions;
 use crate::sweep::number;
 
 /// The width of the column of names.
@@ -55,7 +56,7 @@ pub fn what_if_expected_head() -> String {
 /// Formats the prediction for a variant.
 pub fn what_if_expected(variant: &Variant) -> String {
     let mut out = String::new();
-    let Some(ClosedForm { expected, not_modelled, .. }) = &variant.closed_form else {
+    let Some(ClosedForm { expected, not_modelled, not_compared, .. }) = &variant.closed_form else {
         let reason = variant.not_predicted.as_deref().unwrap_or("not predicted yet");
         return format!("{}\n{:4}{}\n", variant.name, "", first_line(reason));
     };
@@ -75,6 +76,9 @@ pub fn what_if_expected(variant: &Variant) -> String {
     }
     for what in not_modelled {
         line!(out, "{:4}not modelled: {what}", "");
+    }
+    if let Some(reason) = not_compared {
+        line!(out, "{:4}no predicted change: {reason}", "");
     }
     out
 }
@@ -127,7 +131,7 @@ pub fn what_if_simulated(variant: &Variant) -> String {
     out
 }
 
-/// Formats the numbers of variants that are impossible, failed or not simulated yet, if any.
+/// Formats the numbers of variants that are impossible, failed or not simulated yet, if any, and the conclusions.
 pub fn what_if_end(what_if: &WhatIf) -> String {
     let mut counts = Vec::new();
     let mut add = |count: usize, how: &str| {
@@ -141,10 +145,11 @@ pub fn what_if_end(what_if: &WhatIf) -> String {
         let left = what_if.variants.iter().filter(|variant| variant.status.is_none()).count();
         add(left, "not simulated: UNFINISHED");
     }
-    match counts.is_empty() {
+    let counts = match counts.is_empty() {
         true => String::new(),
         false => format!("\nof {} variants: {}\n", what_if.variants.len(), counts.join(", ")),
-    }
+    };
+    counts + &conclusions(&what_if.conclusions)
 }
 
 /// Formats a row of the table; a name that is too long gets its own line.
@@ -168,8 +173,8 @@ pub(crate) fn heading(quantity: Quantity) -> &'static str {
         Quantity::P99Latency => "p99 latency",
         Quantity::P999Latency => "p99.9 latency",
         Quantity::IosPerSecond => "IOs/s",
-        Quantity::Throughput => "MB/s",
-        Quantity::BytesPerSecond => "MB/s at most",
+        Quantity::Throughput => "MiB/s",
+        Quantity::BytesPerSecond => "MiB/s at most",
         Quantity::WriteAmplification => "WA",
         Quantity::ErasesPerGib => "erases/GiB",
         Quantity::Endurance => "endurance",
@@ -185,7 +190,7 @@ pub(crate) fn value(quantity: Quantity, value: f64) -> String {
         | Quantity::P99Latency
         | Quantity::P999Latency => Nanos(whole()).to_string(),
         Quantity::Endurance => Bytes(whole()).to_string(),
-        Quantity::Throughput | Quantity::BytesPerSecond => number(value / 1e6),
+        Quantity::Throughput | Quantity::BytesPerSecond => number(value / 1_048_576.0),
         _ => number(value),
     }
 }

@@ -8,14 +8,19 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::get;
+use flashscope_analysis::conclusions::{Conclude, prediction_with_conclusions, with_conclusions};
+use flashscope_document::Simulation;
 use flashscope_document::marks::Marks;
+use flashscope_document::probe::ProbeReport;
 use flashscope_document::sweep::ExploredSweep;
+use flashscope_document::twin::Twin;
 use flashscope_document::what_if::WhatIf;
 use flashscope_report::{Abilities, Measurement, Shelf, served_html};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_json::Value;
 
+use crate::commands::{self, Commands, CommandsOfShelf};
 use crate::describe::DEFINITIONS;
 use crate::endpoint::{Endpoints, JsonOf, Nothing, tagged};
 use crate::guard::{Access, guarded};
@@ -24,14 +29,15 @@ use crate::limits;
 use crate::page::Page;
 use crate::parameters::ResultPath;
 use crate::problem::Problem;
-use crate::shelf::ShelfQuery;
+use crate::shelf::{Folders, ShelfQuery};
 use crate::views;
 use crate::what_if::{self, HasWhatIfs, WhatIfService, WhatIfs};
 use crate::work::Work;
 
 const DESCRIPTION: &str = "Results of flashscope: measurements, findings and single IOs. An answer \
     has no more data than a screen can show. Positions of IOs count from 0 in the order of \
-    completion; windows are half-open.";
+    completion; windows are half-open. `/api/commands/events` sends the commands that run as server-sent events, and \
+    `/api/commands/{id}/events` one of them with its results so far.";
 
 /// The state that the endpoints share.
 pub(crate) struct App {
@@ -39,6 +45,8 @@ pub(crate) struct App {
     pub work: Work,
     access: Access,
     what_if_service: WhatIfService,
+    /// The commands that write to the shelf, if they are known.
+    pub commands: Option<CommandsOfShelf>,
     /// A cache of answers that were computed from records.
     pub answers: Cache<String, Bytes, Weight>,
 }
@@ -65,26 +73,44 @@ pub fn app(library: impl Library, access: Access) -> Router {
 
 /// Does the same as [`app`], with the service `what_ifs`, which answers what-ifs.
 pub fn app_answering(library: impl Library, access: Access, what_ifs: impl WhatIfs) -> Router {
-    guarded(with_page(api_with_service(library, access, Some(Arc::new(what_ifs)))), access)
+    guarded(with_page(api_with_service(library, access, Some(Arc::new(what_ifs)), None)), access)
+}
+
+/// Does the same as [`app_answering`] over folders, and shows the commands that write to them.
+pub fn app_watching(
+    folders: Folders,
+    access: Access,
+    what_ifs: impl WhatIfs,
+    commands: Commands,
+) -> Router {
+    let commands = CommandsOfShelf::new(commands, folders.folders());
+    let api = api_with_service(folders, access, Some(Arc::new(what_ifs)), Some(commands));
+    guarded(with_page(api), access)
 }
 
 /// Builds the API over `library`.
 pub fn api(library: impl Library, access: Access) -> Api {
-    api_with_service(library, access, None)
+    api_with_service(library, access, None, None)
 }
 
 fn api_with_service(
     library: impl Library,
     access: Access,
     what_ifs: Option<Arc<dyn WhatIfs>>,
+    commands: Option<CommandsOfShelf>,
 ) -> Api {
     let answers = Cache::with_weighter(1024, limits::ANSWERS, Weight);
     let what_if_service = WhatIfService::of(what_ifs, access);
-    let app =
-        App { library: Box::new(library), access, work: Work::default(), what_if_service, answers };
+    let library = Box::new(library);
+    let work = Work::default();
+    let app = App { library, access, work, what_if_service, commands, answers };
     let (router, document) = endpoints().finish("flashscope serve", DESCRIPTION);
-    let abilities =
-        Abilities { what_ifs: app.what_if_service.is_available(), ..Abilities::default() };
+    let abilities = Abilities {
+        what_ifs: app.what_if_service.is_available(),
+        commands: app.commands.is_some(),
+        ..Abilities::default()
+    };
+    let router = router.merge(commands::events());
     Api { router: router.with_state(Arc::new(app)), document, abilities }
 }
 
@@ -115,6 +141,7 @@ impl Api {
         let abilities = Abilities {
             what_ifs: ours.what_ifs || theirs.what_ifs,
             submissions: ours.submissions || theirs.submissions,
+            commands: ours.commands || theirs.commands,
         };
         Api { router: self.router.merge(other.router), abilities, ..self }
     }
@@ -159,8 +186,10 @@ fn endpoints() -> Endpoints<App> {
         .get("/api/simulations/{id}", "A simulated workload", simulation)
         .get("/api/probes/{id}", "The internals of a drive, as a probe inferred them", probe)
         .get("/api/sweeps/{id}", "A design space with its points", sweep)
-        .get("/api/what-ifs/{id}", "A saved what-if", kept_what_if);
-    what_if::add(views::add(endpoints))
+        .get("/api/what-ifs/{id}", "A saved what-if", kept_what_if)
+        .get("/api/twins/{id}", "A simulated drive that was fitted to measurements", twin)
+        .get("/api/predictions/{id}", "A prediction of a model or of a twin", prediction);
+    commands::add(what_if::add(views::add(endpoints)))
 }
 
 async fn application(State(page): State<Arc<Page>>, headers: HeaderMap) -> Response {
@@ -197,7 +226,10 @@ async fn simulation(
     _: Nothing,
 ) -> Result<JsonOf<Value>, Problem> {
     let work = app.work.clone();
-    work.run(move || JsonOf::of(&app.library.simulation(&id)?)).await
+    work.run(move || {
+        JsonOf::of(&with_conclusions::<Simulation<Value>>(app.library.simulation(&id)?))
+    })
+    .await
 }
 
 async fn probe(
@@ -206,7 +238,7 @@ async fn probe(
     _: Nothing,
 ) -> Result<JsonOf<Value>, Problem> {
     let work = app.work.clone();
-    work.run(move || JsonOf::of(&app.library.probe(&id)?)).await
+    work.run(move || JsonOf::of(&with_conclusions::<ProbeReport>(app.library.probe(&id)?))).await
 }
 
 async fn sweep(
@@ -215,7 +247,11 @@ async fn sweep(
     _: Nothing,
 ) -> Result<JsonOf<ExploredSweep>, Problem> {
     let work = app.work.clone();
-    work.run(move || JsonOf::of(&app.library.sweep(&id)?)).await
+    work.run(move || {
+        let ExploredSweep { sweep, simulated, points } = app.library.sweep(&id)?;
+        JsonOf::of(&ExploredSweep { sweep: sweep.with_conclusions(), simulated, points })
+    })
+    .await
 }
 
 async fn kept_what_if(
@@ -224,7 +260,25 @@ async fn kept_what_if(
     _: Nothing,
 ) -> Result<JsonOf<WhatIf>, Problem> {
     let work = app.work.clone();
-    work.run(move || JsonOf::of(&app.library.what_if(&id)?)).await
+    work.run(move || JsonOf::of(&app.library.what_if(&id)?.with_conclusions())).await
+}
+
+async fn twin(
+    app: Arc<App>,
+    ResultPath { id }: ResultPath,
+    _: Nothing,
+) -> Result<JsonOf<Twin>, Problem> {
+    let work = app.work.clone();
+    work.run(move || JsonOf::of(&app.library.twin(&id)?.with_conclusions())).await
+}
+
+async fn prediction(
+    app: Arc<App>,
+    ResultPath { id }: ResultPath,
+    _: Nothing,
+) -> Result<JsonOf<Value>, Problem> {
+    let work = app.work.clone();
+    work.run(move || JsonOf::of(&prediction_with_conclusions(app.library.prediction(&id)?))).await
 }
 
 /// Allows corrections only on a server that listens on this machine alone.

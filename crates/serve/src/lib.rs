@@ -5,6 +5,8 @@
 //! bounded (`limits`). The shelf shows a damaged result with its problem; other results are not affected.
 
 mod api;
+mod commands;
+mod compared;
 mod describe;
 mod endpoint;
 mod guard;
@@ -16,6 +18,7 @@ mod live;
 mod page;
 mod parameters;
 mod problem;
+mod running;
 mod server;
 mod shelf;
 mod strict_json;
@@ -25,13 +28,15 @@ mod work;
 
 use std::net::SocketAddr;
 
-pub use api::{Api, api, app, app_answering, openapi, with_page};
+pub use api::{Api, api, app, app_answering, app_watching, openapi, with_page};
 use axum::Router;
+pub use commands::Commands;
 pub use endpoint::{Bearer, Body, Endpoints, Gate, JsonOf, Nothing, Parameters};
 pub use guard::{Access, guarded};
 pub use library::{Library, OpenMeasurement};
 pub use live::{Attachment, attached};
 pub use problem::Problem;
+pub use running::{StateSource, running, serve_beside};
 pub use shelf::{Folders, LARGEST, ShelfQuery, Sort};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};

@@ -7,8 +7,9 @@ use flashscope_document::Manifest;
 use flashscope_document::facts::Facts;
 use flashscope_document::marks::Marks;
 use flashscope_document::sweep::ExploredSweep;
+use flashscope_document::twin::Twin;
 use flashscope_document::what_if::WhatIf;
-use flashscope_report::Shelf;
+use flashscope_report::{ResultKind, Shelf};
 use flashscope_result::{Error, ResultFolder};
 use serde_json::Value;
 
@@ -23,6 +24,12 @@ pub trait Library: Send + Sync + 'static {
     /// # Errors
     /// If the query is invalid.
     fn shelf(&self, query: &ShelfQuery) -> Result<Shelf, Problem>;
+
+    /// Returns the kind of the result `id`.
+    ///
+    /// # Errors
+    /// If there is no such result.
+    fn kind(&self, id: &str) -> Result<ResultKind, Problem>;
 
     /// Opens the measurement `id`, with its facts.
     ///
@@ -72,6 +79,18 @@ pub trait Library: Send + Sync + 'static {
     /// # Errors
     /// If there is no such result, or it is damaged.
     fn what_if(&self, id: &str) -> Result<WhatIf, Problem>;
+
+    /// Returns the twin `id`.
+    ///
+    /// # Errors
+    /// If there is no such result, or it is damaged.
+    fn twin(&self, id: &str) -> Result<Twin, Problem>;
+
+    /// Returns the document of the prediction `id`.
+    ///
+    /// # Errors
+    /// If there is no such result, or it is damaged.
+    fn prediction(&self, id: &str) -> Result<Value, Problem>;
 }
 
 /// An open measurement.

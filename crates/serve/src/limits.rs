@@ -24,6 +24,9 @@ pub(crate) const COMPUTED_FACTS: usize = 64;
 /// The size of the cache of answers, in bytes.
 pub(crate) const ANSWERS: u64 = 64 << 20;
 
+/// The most IOs that one search for IOs reads: a few seconds.
+pub(crate) const SEARCHED: u64 = 50_000_000;
+
 /// The most results in one comparison.
 pub(crate) const COMPARED: usize = 16;
 /// The default number of results on one page of the shelf.

@@ -1,4 +1,4 @@
-//! Responses that are streamed line by line.
+//! Responses that are streamed piece by piece: lines of JSON, or server-sent events.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -17,15 +17,20 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// The content type: newline-delimited JSON.
 pub(crate) const LINES: &str = "application/x-ndjson";
 
-/// A stream of JSON lines, each a `T`. The queue is not bounded, because a stream has few lines.
+/// The content type of server-sent events.
+pub(crate) const EVENTS: &str = "text/event-stream";
+
+/// A stream of pieces of JSON, each a `T`. The queue is not bounded, because a stream has few pieces.
 pub(crate) struct Lines<T> {
+    kind: &'static str,
     received: UnboundedReceiver<Bytes>,
     gone: Arc<AtomicBool>,
     of: PhantomData<fn() -> T>,
 }
 
-/// The sender of a stream of lines.
+/// The sender of a stream.
 pub(crate) struct Sender<T> {
+    kind: &'static str,
     lines: UnboundedSender<Bytes>,
     gone: Arc<AtomicBool>,
     of: PhantomData<fn(T)>,
@@ -38,10 +43,19 @@ pub(crate) struct DisconnectError;
 impl<T> Lines<T> {
     /// Creates a stream and its sender. The stream ends when the sender is dropped.
     pub(crate) fn new() -> (Lines<T>, Sender<T>) {
+        Lines::of_kind(LINES)
+    }
+
+    /// Creates a stream of server-sent events and its sender.
+    pub(crate) fn events() -> (Lines<T>, Sender<T>) {
+        Lines::of_kind(EVENTS)
+    }
+
+    fn of_kind(kind: &'static str) -> (Lines<T>, Sender<T>) {
         let (lines, received) = unbounded_channel();
         let gone = Arc::new(AtomicBool::new(false));
-        let sender = Sender { lines, gone: Arc::clone(&gone), of: PhantomData };
-        (Lines { received, gone, of: PhantomData }, sender)
+        let sender = Sender { kind, lines, gone: Arc::clone(&gone), of: PhantomData };
+        (Lines { kind, received, gone, of: PhantomData }, sender)
     }
 }
 
@@ -53,11 +67,17 @@ impl<T> Sender<T> {
 }
 
 impl<T: Serialize> Sender<T> {
-    /// Sends a line.
+    /// Sends a piece.
     pub(crate) fn send(&self, value: &T) -> Result<(), DisconnectError> {
-        let mut line = serde_json::to_vec(value).map_err(|_| DisconnectError)?;
-        line.push(b'\n');
-        self.lines.send(line.into()).map_err(|_| DisconnectError)
+        // JSON has no line breaks, which would end an event.
+        let json = serde_json::to_string(value).map_err(|_| DisconnectError)?;
+        let piece = if self.kind == EVENTS { format!("data: {json}\n\n") } else { json + "\n" };
+        self.lines.send(piece.into()).map_err(|_| DisconnectError)
+    }
+
+    /// Sends a comment in a stream of events, which keeps the connection open.
+    pub(crate) fn keep_alive(&self) -> Result<(), DisconnectError> {
+        self.lines.send(Bytes::from_static(b": alive\n\n")).map_err(|_| DisconnectError)
     }
 }
 
@@ -82,6 +102,6 @@ impl<T: 'static> hyper::body::Body for Lines<T> {
 
 impl<T: 'static> IntoResponse for Lines<T> {
     fn into_response(self) -> Response {
-        ([(header::CONTENT_TYPE, LINES)], Body::new(self)).into_response()
+        ([(header::CONTENT_TYPE, self.kind)], Body::new(self)).into_response()
     }
 }

@@ -1,6 +1,7 @@
 //! The parameters in the paths and queries of requests.
 
-use flashscope_analysis::view::STRETCHES;
+use flashscope_analysis::view::{MatchLimits, STRETCHES};
+use flashscope_query::{Expression, MOST_CHARACTERS, parse};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -119,6 +120,19 @@ pub(crate) struct ColoursQuery {
     pub columns: Option<u64>,
 }
 
+/// The query for the IOs that match an expression.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MatchesQuery {
+    /// The expression, such as `latency > 10 ms and op = write`: see docs/query.md.
+    #[serde(rename = "where")]
+    #[schemars(length(max = MOST_CHARACTERS))]
+    pub expression: String,
+    /// The largest number of IOs to list; 100 by default.
+    #[schemars(range(max = MOST_IOS))]
+    pub limit: Option<u64>,
+}
+
 /// The query for a comparison of results.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -188,6 +202,18 @@ impl ColoursQuery {
     pub(crate) fn window(&self) -> Result<(Window, u64), Problem> {
         let columns = within("columns", self.columns, COLUMNS, 1, MOST_COLUMNS)?;
         Ok((window(self.from, self.to), columns))
+    }
+}
+
+impl MatchesQuery {
+    /// Returns the expression, and the limits of the search.
+    pub(crate) fn search(&self) -> Result<(Expression, MatchLimits), Problem> {
+        let expression = parse(&self.expression).map_err(|error| {
+            Problem::bad_request(error.message.clone()).at(error.place.start, error.place.end)
+        })?;
+        let listed = within("limit", self.limit, IOS, 0, MOST_IOS)?;
+        let listed = usize::try_from(listed).unwrap_or(usize::MAX);
+        Ok((expression, MatchLimits { read: limits::SEARCHED, listed }))
     }
 }
 

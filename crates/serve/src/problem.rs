@@ -13,6 +13,7 @@ pub struct Problem {
     status: StatusCode,
     message: String,
     headers: Vec<(HeaderName, HeaderValue)>,
+    place: Option<[usize; 2]>,
 }
 
 /// The body of an error response.
@@ -20,11 +21,14 @@ pub struct Problem {
 pub(crate) struct ProblemBody {
     /// The problem, where it is, and what to do.
     pub error: String,
+    /// The place of the problem in the expression of a request: its first character, and the one after its last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<[usize; 2]>,
 }
 
 impl Problem {
     fn new(status: StatusCode, message: impl Into<String>) -> Problem {
-        Problem { status, message: message.into(), headers: vec![] }
+        Problem { status, message: message.into(), headers: vec![], place: None }
     }
 
     /// Reports that the request is malformed.
@@ -66,6 +70,8 @@ impl Problem {
             ResultKind::Probe => format!("a probe: ask for /api/probes/{id}"),
             ResultKind::Sweep => format!("a sweep: ask for /api/sweeps/{id}"),
             ResultKind::WhatIf => format!("a what-if: ask for /api/what-ifs/{id}"),
+            ResultKind::Twin => format!("a twin: ask for /api/twins/{id}"),
+            ResultKind::Prediction => format!("a prediction: ask for /api/predictions/{id}"),
         };
         Problem::not_found(format!("`{id}` is {there}"))
     }
@@ -100,6 +106,12 @@ impl Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
+    /// Adds the place of the problem in the text of the request, in characters.
+    pub(crate) fn at(mut self, start: usize, end: usize) -> Problem {
+        self.place = Some([start, end]);
+        self
+    }
+
     /// Adds a header to the response.
     pub fn with(mut self, name: HeaderName, value: &'static str) -> Problem {
         self.headers.push((name, HeaderValue::from_static(value)));
@@ -121,7 +133,9 @@ impl From<flashscope_result::Error> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = (self.status, Json(ProblemBody { error: self.message })).into_response();
+        let mut response =
+            (self.status, Json(ProblemBody { error: self.message, place: self.place }))
+                .into_response();
         response.headers_mut().extend(self.headers);
         response
     }

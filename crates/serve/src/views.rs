@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use flashscope_analysis::Outline;
-use flashscope_analysis::compare::{Contestant, Subject, compare, runs_to_read};
-use flashscope_analysis::view::{Colours, Ios, RunView, RunViewVisitor, Viewer, visit_run_views};
+use flashscope_analysis::view::{
+    Colours, Ios, Matches, RunView, RunViewVisitor, Viewer, matches, runs_to_search,
+    visit_run_views,
+};
 use flashscope_block::Nanos;
 use flashscope_document::Manifest;
 use flashscope_document::comparison::Comparison;
@@ -16,11 +18,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::App;
+use crate::compared;
 use crate::endpoint::{Endpoints, JsonOf, Nothing};
 use crate::library::OpenMeasurement;
 use crate::parameters::{
-    ActivitiesQuery, ColoursQuery, ComparisonQuery, IosQuery, OutlineQuery, ResultPath, RunPath,
-    Window, WindowQuery,
+    ActivitiesQuery, ColoursQuery, ComparisonQuery, IosQuery, MatchesQuery, OutlineQuery,
+    ResultPath, RunPath, Window, WindowQuery,
 };
 use crate::problem::Problem;
 
@@ -38,6 +41,7 @@ pub(crate) fn add(endpoints: Endpoints<App>) -> Endpoints<App> {
             activities,
         )
         .get("/api/results/{id}/colours", "The response times of an experiment as colours", colours)
+        .get("/api/results/{id}/matches", "The IOs that match an expression", matching)
         .get("/api/comparison", "A comparison of results", comparison)
 }
 
@@ -58,21 +62,7 @@ async fn comparison(
 ) -> Result<JsonOf<Comparison>, Problem> {
     let ids = query.ids()?;
     let work = app.work.clone();
-    work.run(move || {
-        let opened = ids.iter().map(|id| app.library.open(id)).collect::<Result<Vec<_>, _>>()?;
-        for one in &opened {
-            app.library.fetch(one, &runs_to_read(&one.manifest, &one.facts))?;
-        }
-        let results: Result<Vec<Contestant>, Error> =
-            opened.iter().map(|one| contestant_of(one)).collect();
-        JsonOf::of(&compare(&results?, None))
-    })
-    .await
-}
-
-fn contestant_of(one: &OpenMeasurement) -> Result<Contestant<'_>, Error> {
-    let (manifest, facts, folder) = (&one.manifest, &*one.facts, Some(&one.folder));
-    Contestant::new(&one.name, Subject::Measurement { manifest, facts, folder })
+    work.run(move || JsonOf::of(&compared::comparison(&*app.library, &ids)?)).await
 }
 
 async fn outline(
@@ -115,6 +105,23 @@ async fn activities(
     let key = format!("activities {run} {start}..{end}");
     let window = Nanos(start)..Nanos(end);
     app.view(id, key, move |_| vec![run], move |viewer| viewer.activities(run, window)).await
+}
+
+async fn matching(
+    app: Arc<App>,
+    ResultPath { id }: ResultPath,
+    query: MatchesQuery,
+) -> Result<JsonOf<Matches>, Problem> {
+    let (expression, limits) = query.search()?;
+    let key = format!("matches {limits:?} {expression}");
+    let searched = expression.clone();
+    let runs = move |manifest: &Manifest| {
+        runs_to_search(manifest, &searched).map(|(_, _, run)| run.id).collect()
+    };
+    let view = move |viewer: Viewer| {
+        matches(viewer.folder, viewer.manifest, &expression, limits, |_, _| ()).map(Some)
+    };
+    app.view(id, key, runs, view).await
 }
 
 async fn colours(

@@ -8,8 +8,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::anyhow;
-use flashscope_attach::{Answer, AttachedDrive, Monitor, StatusSocket, metrics};
+use flashscope_attach::{Answer, AttachedDrive, Monitor, metrics};
 use flashscope_serve::{Access, Attachment, attached};
+use flashscope_status::StatusSocket;
 
 use super::AttachArgs;
 use crate::print::notice;
@@ -36,7 +37,7 @@ impl Activity {
         let monitor = Arc::new(Monitor::new(drive));
         let address = args.listen.address.map(|address| listen(address, &monitor)).transpose()?;
         let folder = runtime::folder();
-        let status = StatusSocket::start(&folder, Arc::clone(&monitor)).inspect_err(|error| {
+        let status = monitor.show(&folder).inspect_err(|error| {
             notice!(
                 "flashscope: `flashscope devices` will not show this drive: {error} ({})",
                 folder.display()

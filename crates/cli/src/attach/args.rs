@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use flashscope_attach::Speed;
+use flashscope_attach::nvme::Nqn;
 use flashscope_block::Bytes;
 use flashscope_command::options::{ConsentArgs, JsonArgs, MemoryArgs, ReadOnlyArgs, fill_parser};
 use flashscope_workload::state::Fill;
@@ -12,8 +13,8 @@ use crate::serve::ListenArgs;
 /// Attach a drive, so that any program can use it as a block device or over the network.
 ///
 /// A simulated drive stores the data written to it, and completes each request at the time at which the simulated
-/// hardware would. It is served over NBD (the network block protocol of Linux, QEMU and others), as a file, which
-/// `losetup` turns into a block device, or as a block device of the kernel. Ctrl-C detaches it.
+/// hardware would. It is served over NBD (the network block protocol of Linux, QEMU and others), over NVMe/TCP, as a
+/// file, which `losetup` turns into a block device, or as a block device of the kernel. Ctrl-C detaches it.
 ///
 /// With --store, flushed data survives even if this process is killed, and data that was only in the drive's write
 /// buffer is lost: killing the process simulates a power cut. The next time, flashscope starts with a new simulated
@@ -37,6 +38,7 @@ use crate::serve::ListenArgs;
   flashscope attach 'sim:demo?cache.kind=lru' --nbd demo.sock --store demo.data
   flashscope attach sim:demo --fuse /mnt/demo --speed 10
   flashscope attach sim:demo --ublk
+  flashscope attach sim:demo --nvme-tcp 127.0.0.1:4420
   flashscope attach sim:demo --listen 127.0.0.1:7470
   flashscope attach file:scratch.img --nbd scratch.sock --record asked.parquet")]
 pub(crate) struct AttachArgs {
@@ -45,7 +47,7 @@ pub(crate) struct AttachArgs {
     pub drive: String,
 
     /// Serve the drive over NBD at this address: HOST:PORT, or the path of a Unix socket [default:
-    /// 127.0.0.1:10809, without --fuse and --ublk]
+    /// 127.0.0.1:10809, without --fuse, --ublk and --nvme-tcp]
     #[arg(long, value_name = "ADDRESS", group = "way")]
     pub nbd: Option<String>,
 
@@ -58,8 +60,21 @@ pub(crate) struct AttachArgs {
     #[arg(long, group = "way")]
     pub ublk: bool,
 
+    /// Serve the drive as an NVMe SSD over TCP at this loopback address: HOST:PORT, such as 127.0.0.1:4420; the
+    /// module nvme_tcp of Linux and `nvme connect` make it /dev/nvmeXnY
+    #[arg(long, value_name = "ADDRESS", group = "way")]
+    pub nvme_tcp: Option<String>,
+
+    /// NVMe qualified name of the drive [default: derived from the drive and the address]
+    #[arg(long, value_name = "NQN", requires = "nvme_tcp")]
+    pub nqn: Option<Nqn>,
+
+    /// Accept only the NVMe host with this qualified name; may be repeated [default: any host]
+    #[arg(long, value_name = "NQN", requires = "nvme_tcp")]
+    pub allow_host: Vec<Nqn>,
+
     /// Refuse a second NBD client while one is connected
-    #[arg(long, conflicts_with_all = ["fuse", "ublk"])]
+    #[arg(long, conflicts_with_all = ["fuse", "ublk", "nvme_tcp"])]
     pub exclusive: bool,
 
     /// Capacity of a simulated drive, reached by changing the number of its blocks [default: as in its profile]

@@ -11,7 +11,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_attach::{
-    Answer, AttachedDrive, CompletionHook, Export, RoundTrip, Speed, Store, Timing, fuse, nbd, ublk,
+    Answer, AttachedDrive, CompletionHook, Export, RoundTrip, Speed, Store, Timing, fuse, nbd,
+    nvme, ublk,
 };
 use flashscope_block::{Bytes, Device, NullDevice, Op};
 use flashscope_command::drives::{self, NULL_CAPACITY};
@@ -186,6 +187,9 @@ fn serve(
         };
         return ublk::serve(&drive, stop, ready).map_err(usage);
     }
+    if let Some(address) = &args.nvme_tcp {
+        return serve_nvme(args, address, stop, tell);
+    }
     let address = args.nbd.as_deref().unwrap_or(NBD_ADDRESS).parse().map_err(usage)?;
     let listener = nbd::Listener::bind(&address).map_err(usage)?;
     let round_trip = || nbd::round_trip(&address).map_err(Failure::from);
@@ -193,6 +197,26 @@ fn serve(
     let activity = Activity::start(args, &drive)?;
     announce(args, &drive, &activity, "nbd", &listener.address().uri());
     nbd::serve(listener, drive, args.exclusive, stop).map_err(Failure::from)
+}
+
+/// Serves the drive over NVMe/TCP until `stop` is set.
+fn serve_nvme(
+    args: &AttachArgs,
+    address: &str,
+    stop: &AtomicBool,
+    tell: Option<CompletionHook>,
+) -> Result<(), Failure> {
+    let listener = nvme::Listener::bind(address).map_err(usage)?;
+    let round_trip = || nvme::round_trip().map_err(Failure::from);
+    let drive = Arc::new(open(args, stop, tell, &round_trip)?);
+    let activity = Activity::start(args, &drive)?;
+    let options = nvme::SubsystemOptions { nqn: args.nqn.clone(), hosts: args.allow_host.clone() };
+    let bound = listener.address();
+    let ready = |nqn: &str| {
+        let place = format!("nvme+tcp://{bound}/{nqn}");
+        announce(args, &drive, &activity, "nvme_tcp", &place);
+    };
+    nvme::serve(listener, &drive, &options, stop, ready).map_err(Failure::from)
 }
 
 fn fuse_failure(error: fuse::Error) -> Failure {

@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use flashscope_block::Bytes;
 use flashscope_measure::{RunEnd, fill_drive};
 use flashscope_sim::{Drive, setup};
+use flashscope_simulate::initial_contents;
 use flashscope_workload::state::Fill;
 
 use super::AttachArgs;
@@ -26,6 +27,7 @@ pub(super) fn open(
         Some(size) => profile.sized(size).map_err(usage)?,
         None => profile,
     };
+    profile.layout_without_zones("a host of an attached drive").map_err(usage)?;
     let mut drive = Drive::within(&args.drive, &profile, &args.memory.budget()).map_err(usage)?;
     fill(&mut drive, args.fill.unwrap_or(Fill::None), stop)?;
     Ok((drive, profile.seed))
@@ -37,7 +39,8 @@ fn fill(drive: &mut Drive, state: Fill, stop: &AtomicBool) -> Result<(), Failure
     let mut bar = LateBar::new();
     let mut progress =
         |done: Bytes, size: Bytes| bar.show("filling the drive", done.0, Some(size.0));
-    let filled = fill_drive(drive, state, SEED, stop, &mut progress);
+    let contents = initial_contents(drive, state).map_err(usage)?;
+    let filled = fill_drive(drive, contents, SEED, stop, &mut progress);
     bar.finish();
     match filled {
         RunEnd::Complete => Ok(()),

@@ -1,6 +1,6 @@
 //! `flashscope predict`.
 
-mod text;
+pub(crate) mod text;
 
 use std::io::Write;
 

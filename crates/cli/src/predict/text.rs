@@ -39,12 +39,14 @@ pub(super) fn list() -> String {
 }
 
 /// Formats a prediction.
-pub(super) fn text(report: &PredictionReport) -> String {
+pub(crate) fn text(report: &PredictionReport) -> String {
     let passes = &report.passes;
     let mut text = format!(
-        "{} on {} ({}), predicted by {}\n\n",
+        "{} on {} ({}), predicted by {}\n",
         report.workload, report.drive, report.ftl, report.model
     );
+    text += &flashscope_report::conclusions(&report.conclusions);
+    text.push('\n');
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "{name:<24} {value}");
     };
@@ -67,7 +69,7 @@ pub(super) fn text(report: &PredictionReport) -> String {
         false => ("flash time for a page", "highest throughput"),
     };
     line(time, format!("{} us", scaled(&report.ns_per_page, 1e-3, 1)));
-    line(rate, format!("{} MB/s", scaled(&report.bytes_per_second, 1e-6, 1)));
+    line(rate, format!("{} MiB/s", scaled(&report.bytes_per_second, 1.0 / 1_048_576.0, 1)));
     if let Some(lifetime) = &report.lifetime {
         lifetime_lines(&mut line, lifetime);
     }

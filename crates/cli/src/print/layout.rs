@@ -1,7 +1,7 @@
 //! Lays text out for a terminal: columns and wrapped lines.
 
 /// Aligns the cells of rows in columns, a space apart. Returns a line for each row.
-#[cfg(any(test, feature = "attach"))]
+#[cfg(any(test, feature = "attach", target_os = "linux"))]
 pub(crate) fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
     let widths: [usize; N] = std::array::from_fn(|column| {
         rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)

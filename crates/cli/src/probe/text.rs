@@ -18,6 +18,7 @@ const WIDTH: usize = 96;
 pub(crate) fn text(report: &ProbeReport) -> String {
     let mut out = String::new();
     head(&mut out, report);
+    out += &flashscope_report::conclusions(&report.conclusions);
     let (known, unknown): (Vec<_>, Vec<_>) =
         report.findings.iter().partition(|stated| stated.finding.is_known());
     for stated in &known {

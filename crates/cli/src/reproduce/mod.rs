@@ -7,7 +7,8 @@ mod text;
 use std::io::Write;
 
 use anyhow::anyhow;
-use flashscope_command::{Progress, Step, Unit};
+use flashscope_command::{PartialResult, Progress, Step, Unit};
+use flashscope_document::conclusion::EvidenceUnit;
 use flashscope_drive::Clock;
 use flashscope_papers::{Error, ITEMS, Inputs, Item, Reproduction, Reproductions, Run, item};
 
@@ -80,6 +81,9 @@ fn run(
                 break;
             }
         }
+        if let Some(item) = reproduced.last() {
+            found(&mut bar, done, item);
+        }
         if let Some(item) = reproduced.last().filter(|_| lines) {
             let line = text::line(item, clock.now() - began);
             bar.aside(|| write!(print::text_lines(), "{line}"))?;
@@ -87,6 +91,25 @@ fn run(
     }
     bar.finish();
     Ok((reproduced, failure))
+}
+
+/// Reports the share of an item's claims that are reproduced or explained.
+#[allow(clippy::cast_precision_loss, reason = "few claims")]
+fn found(bar: &mut LateBar, done: u64, item: &Reproduction) {
+    let all = item.claims.len().max(1) as f64;
+    let unexplained = item.claims.iter().filter(|claim| claim.is_unexplained()).count() as f64;
+    Progress::found(
+        bar,
+        &PartialResult {
+            chart: "Claims reproduced or explained",
+            x_axis: "item",
+            series: "share",
+            x: done as f64 + 1.0,
+            what: &format!("{}: claims reproduced or explained", item.id),
+            value: 1.0 - unexplained / all,
+            unit: EvidenceUnit::Share,
+        },
+    );
 }
 
 /// Returns the items of a name.
@@ -104,7 +127,7 @@ fn named(name: &str) -> Result<Vec<&'static Item>, Failure> {
 fn failed(error: Error) -> Failure {
     match error {
         Error::Input { .. } => usage(error),
-        Error::Failed => Failure::Failed(error.into()),
+        Error::Failed | Error::Bench(_) => Failure::Failed(error.into()),
         Error::Interrupted => Failure::Interrupted(error.into()),
     }
 }

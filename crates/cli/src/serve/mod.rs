@@ -10,15 +10,16 @@ use anyhow::{Context, anyhow};
 use flashscope_block::Bytes;
 use flashscope_command::options::{JsonArgs, MemoryArgs};
 use flashscope_registry::{Error, Registry};
+use flashscope_result::twin::is_twin_path;
 use flashscope_serve::what_if::AT_ONCE;
-use flashscope_serve::{Access, Folders, app_answering};
+use flashscope_serve::{Access, Folders, app_watching};
 use flashscope_sim::budget::{Budget, Limit};
 use serde_json::json;
 
 use self::what_ifs::Simulating;
 use crate::print::{self, notice};
 use crate::registry::RegistryPlace;
-use crate::{Failure, usage};
+use crate::{Failure, running, usage};
 
 /// The default port.
 const PORT: u16 = 7470;
@@ -26,7 +27,8 @@ const PORT: u16 = 7470;
 /// Show results of any size in the browser, from a list of all results down to a single IO.
 ///
 /// Each page is computed from the records when it is opened, and new results appear automatically. A damaged result is
-/// listed with its error. Ctrl-C ends the server.
+/// listed with its error. Commands of this user that write to the shelf appear while they run, with their progress and
+/// their results so far. Ctrl-C ends the server.
 #[derive(clap::Args)]
 #[command(
     mut_arg("listen", |arg| arg.help(
@@ -112,7 +114,8 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
             "--database and --store are options of a registry: name it with --registry"
         )));
     }
-    for folder in &args.folders {
+    // A twin is a file.
+    for folder in args.folders.iter().filter(|path| !is_twin_path(path)) {
         let listed = folder.read_dir().with_context(|| format!("cannot list {}", folder.display()));
         listed.map_err(usage)?;
     }
@@ -124,7 +127,8 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let total = args.memory.given().unwrap_or_else(|| Bytes(Limit::of_machine().total.0 / 2));
     let memory = Budget::new(Limit::of_server(total, AT_ONCE));
     let what_ifs = Simulating { drives: args.drive.clone(), traces: args.trace.clone(), memory };
-    let make = async |access| Ok(app_answering(folders, access, what_ifs));
+    let commands = running::commands();
+    let make = async |access| Ok(app_watching(folders, access, what_ifs, commands));
     flashscope_serve::serve(make, address, ready).map_err(|error: io::Error| usage(busy(&error)))
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use flashscope_analysis::conclusions::Conclude;
 use flashscope_command::what_if::{RowSink, answer, repeats};
 use flashscope_command::{Progress, Step};
 use flashscope_document::what_if::{Change, WhatIf};
@@ -15,11 +16,15 @@ use flashscope_simulate::{self, Resources, Work};
 use flashscope_workload::synthetic;
 
 /// Common changes, with their description.
-const CHANGES: [(&str, &str); 6] = [
+const CHANGES: [(&str, &str); 7] = [
     ("over_provisioning=0.28", "more over-provisioning"),
     (
         "cleaning.frontiers=host-and-cleaning",
         "pages that garbage collection moves separate from host writes",
+    ),
+    (
+        "placement.handles=8,workload.streams=true",
+        "placement (FDP): data that the workload marks by stream in blocks of its own",
     ),
     ("workload.trims=0.2", "TRIM, in a synthetic workload"),
     ("workload.ops=read,write", "no TRIM, in a trace that contains it"),
@@ -154,6 +159,6 @@ impl RowSink for AnswerSender<'_, '_> {
     }
 
     fn simulated(&mut self, so_far: &WhatIf, _nth: usize) {
-        (self.0)(so_far);
+        (self.0)(&so_far.clone().with_conclusions());
     }
 }

@@ -1,6 +1,6 @@
 //! `flashscope twin`.
 
-mod text;
+pub(crate) mod text;
 
 use std::path::Path;
 

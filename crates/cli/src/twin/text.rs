@@ -9,8 +9,10 @@ use flashscope_document::twin::{
 };
 
 /// Formats a twin: its times, its choices and its misfit.
-pub(super) fn twin(twin: &Twin) -> String {
-    let mut text = format!("the twin of {}\n\n", twin.drive);
+pub(crate) fn twin(twin: &Twin) -> String {
+    let mut text = format!("the twin of {}\n", twin.drive);
+    text += &flashscope_report::conclusions(&twin.conclusions);
+    text.push('\n');
     let percent = 100.0 * twin.confidence;
     if let Some(fill) = &twin.fill {
         text += &fill_sweep(fill, percent);
@@ -67,12 +69,12 @@ fn fill_sweep(fill: &FillFit, percent: f64) -> String {
         let _ =
             writeln!(text, "  {name:<30} {value:.4}{unit}  {percent:.0} %: {low:.4} to {high:.4}");
     };
-    line("flash for data", fill.flash_bytes, 1e-9, " GB");
+    line("flash for data", fill.flash_bytes, 1.0 / GIB, " GiB");
     if fill.knows_write_amplification() {
         line("written besides data (kappa)", fill.kappa, 1.0, "");
     }
     if let Some(range) = fill.bare_bytes_per_second {
-        line("throughput without moved pages", range, 1e-6, " MB/s");
+        line("throughput without moved pages", range, 1.0 / MIB, " MiB/s");
     }
     fill.moved
         .into_iter()
@@ -156,7 +158,7 @@ fn extrapolation(one: Extrapolation) -> String {
     let (name, [value, least, most], of) = match quantity {
         Quantity::Fill => (
             "data on the drive",
-            [value, least, most].map(|bytes| format!("{:.2} GB", bytes / 1e9)),
+            [value, least, most].map(|bytes| format!("{:.2} GiB", bytes / GIB)),
             "halvings or doublings of the spare flash",
         ),
         Quantity::QueueDepth => {
@@ -170,17 +172,23 @@ fn extrapolation(one: Extrapolation) -> String {
     )
 }
 
+/// Bytes of a MiB and of a GiB.
+const MIB: f64 = 1_048_576.0;
+const GIB: f64 = 1024.0 * MIB;
+
 /// The goal for the standard error of an end of an interval, as a share of its width.
 const KNOWN: f64 = 0.1;
 
 /// Formats the prediction of a twin.
-pub(super) fn prediction(prediction: &TwinPrediction) -> String {
-    let mut text = format!("{} on the twin of {}\n\n", prediction.workload, prediction.drive);
+pub(crate) fn prediction(prediction: &TwinPrediction) -> String {
+    let mut text = format!("{} on the twin of {}\n", prediction.workload, prediction.drive);
+    text += &flashscope_report::conclusions(&prediction.conclusions);
+    text.push('\n');
     let mut line = |name: &str, range: Range, show: &dyn Fn(f64) -> String| {
         let [value, low, high] = [range.value, range.low, range.high].map(show);
         let _ = writeln!(text, "{name:<24} {value:<12} {low} to {high}");
     };
-    let rate = |rate: f64| format!("{:.2} MB/s", rate / 1e6);
+    let rate = |rate: f64| format!("{:.2} MiB/s", rate / MIB);
     line("throughput", prediction.bytes_per_second, &rate);
     let latency = &prediction.latency_ns;
     for (name, range) in [
@@ -195,7 +203,7 @@ pub(super) fn prediction(prediction: &TwinPrediction) -> String {
         line("write amplification", range, &|value| format!("{value:.3}"));
     }
     if let Some(range) = prediction.lifetime_bytes {
-        line("endurance", range, &|bytes| format!("{:.2} TB", bytes / 1e12));
+        line("endurance", range, &|bytes| format!("{:.2} TiB", bytes / (1024.0 * GIB)));
     }
     if !prediction.is_amplification_identified {
         text += "\nwrite amplification and endurance are not identified: the twin was fitted to times alone. Their \

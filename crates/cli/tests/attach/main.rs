@@ -8,3 +8,4 @@ mod fio;
 mod machine;
 mod postgres;
 mod power_cut;
+mod verify;

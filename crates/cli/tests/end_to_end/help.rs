@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::Scratch;
 
-const COMMANDS: [&str; 15] = [
-    "devices", "plan", "bench", "probe", "simulate", "what-if", "sweep", "predict", "report",
-    "compare", "import", "serve", "registry", "submit", "demo",
+const COMMANDS: [&str; 16] = [
+    "devices", "plan", "bench", "probe", "simulate", "what-if", "sweep", "predict", "verify",
+    "report", "compare", "import", "serve", "registry", "submit", "demo",
 ];
 
 const TWIN_COMMANDS: [&str; 3] = ["fit", "check", "predict"];
@@ -100,6 +100,11 @@ fn examples_of_bench_work() {
     for example in examples(&disk, "bench") {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
         let place = with_a_trace(Scratch::on_disk());
+        if let Some(option) = arguments.iter().position(|word| *word == "--fio-job") {
+            let jobs = "[job]\nfilename=scratch.img\nrw=randwrite\nsize=1m\n";
+            fs::write(place.at(arguments[option + 1]), jobs).unwrap();
+            fs::write(place.at("scratch.img"), vec![0; 1 << 20]).unwrap();
+        }
         if arguments[1] == "--resume" {
             let message = place.run(&arguments).message(2, &place);
             assert!(message.contains("RESULT.flashscope is not a result"), "{message}");
@@ -126,19 +131,43 @@ fn examples_of_report_and_demo_work() {
     for result in results {
         place.bench("null:", result, &["--only", "order", "--read-only"]).ok();
     }
+    let twins = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/twins");
+    for end in ["toml", "twin.json"] {
+        let twin = twins.join(format!("bench-v1.{end}"));
+        std::fs::copy(twin, place.at(&format!("drive.{end}"))).unwrap();
+    }
     for example in examples(&place, "report") {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
         place.run(&arguments).ok();
     }
     assert_eq!(
         place.names(),
-        ["compared.html", "demo.flashscope", "demo.html", "new.flashscope", "old.flashscope"]
+        [
+            "compared.html",
+            "demo.flashscope",
+            "demo.html",
+            "drive.toml",
+            "drive.twin.json",
+            "new.flashscope",
+            "old.flashscope",
+            "twin.html"
+        ]
     );
     for example in examples(&place, "demo") {
         let arguments = example[1..].iter().map(|argument| argument.replace("/tmp/", "own-"));
         let arguments: Vec<String> = arguments.collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         starts(&place, &arguments, "own-demo.flashscope");
+    }
+}
+
+#[test]
+fn examples_of_query_work() {
+    let place = Scratch::in_memory();
+    place.bench("null:", "demo.flashscope", &["--only", "order", "--read-only"]).ok();
+    for example in examples(&place, "query") {
+        let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
+        place.run(&arguments).ok();
     }
 }
 

@@ -146,6 +146,37 @@ fn states_write_the_whole_file_except_keep() {
 }
 
 #[test]
+fn a_steady_state_writes_the_flash_once_and_needs_a_whole_drive_that_maps_pages() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let few = ["--only", "preparation", "--io-count", "4", "--preparation-io-count", "4"];
+    let steady = [&few[..], &["--state", "steady"]].concat();
+    let small = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.blocks_per_plane=128";
+    place.bench(small, "simulated", &steady).ok();
+    let manifest = place.result("simulated").manifest;
+    let (spare, size) = (manifest.options.spare.unwrap(), manifest.options.setup.target_size);
+    let written = spare.written(size);
+    assert!(written > size && written.0 < 2 * size.0, "{written} of {size}");
+    assert!(manifest.spent.bytes >= written && manifest.spent.bytes.0 < written.0 + (16 << 20));
+
+    let drive = format!("file:{}?size=4MiB", disk.arg("file"));
+    let asked = [&steady[..], &["--capacity-inside", "5MiB", "--keep"]].concat();
+    place.bench(&drive, "file", &asked).ok();
+    assert_eq!(blocks_of_zeros(&fs::read(disk.at("file")).unwrap()), 0);
+
+    let text = place.run(&[&["plan", small], &steady[..]].concat()).ok().stdout;
+    assert!(text.contains("brought to the steady state of random writes (assumes "), "{text}");
+    let refused = |drive: &str, more: &[&str]| {
+        place.bench(drive, "refused", &[&steady[..], more].concat()).message(2, &place)
+    };
+    assert!(refused(small, &["--target-size", "8MiB"]).contains("only the whole drive"));
+    assert!(refused("sim:flashsim-2009?ftl=fast", &[]).contains("does not map pages"));
+    assert!(refused(&drive, &["--capacity-inside", "4MiB"]).contains("1.001 to 11 times"));
+    let unused =
+        place.bench(small, "refused", &[&few[..], &["--capacity-inside", "1GiB"]].concat());
+    assert!(unused.message(2, &place).contains("only --grid and --state steady use it"));
+}
+
+#[test]
 fn burst_pause_separates_bursts() {
     let place = Scratch::in_memory();
     let measured = measure(&place, "r", &["--only", "bursts", "--burst-pause", "7ms"]);

@@ -90,6 +90,14 @@ fn trims_are_no_gap_of_models_whose_drives_ignore_them() {
 }
 
 #[test]
+fn ties_to_the_youngest_block_are_a_gap_of_models_of_requests() {
+    let drive = format!("{PAGES}&cleaning.ties=youngest");
+    let found = json(&["--drive", &drive, "--model", "survivors", "--ios", "20000"]);
+    assert!(found["not_modelled"][0].as_str().unwrap().contains("cleaning.ties"), "{found}");
+    assert!(found.pointer("/write_amplification/interval").unwrap().is_null());
+}
+
+#[test]
 fn no_interval_has_zero_width_and_no_throughput_is_above_one() {
     for (drive, workload) in [
         ("flashsim-2009?ftl=page-map", "sequential"),

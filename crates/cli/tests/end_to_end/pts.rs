@@ -223,7 +223,7 @@ fn throughput_tests_read_and_write_in_sequence() {
                 assert_eq!(record.offset.0, i as u64 * size);
             }
         }
-        assert!(output.contains("MB/s"), "{output}");
+        assert!(output.contains("MiB/s"), "{output}");
     }
 }
 

@@ -31,6 +31,24 @@ fn json(options: &[&str]) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap()
 }
 
+// Two readers on two halves of a drive slow each other down alike, and the document has each of them.
+#[test]
+fn tenants_have_results_of_their_own() {
+    let options =
+        ["--tenant", "a=uniform?op=read", "--tenant", "b:low=uniform?op=read", "--ios", "4000"];
+    let document = json(&[&options[..], &["--warmup", "none"]].concat());
+    let root = published("simulation");
+    assert_conforms(&document, &root, &root, "simulation");
+    let tenants = document["tenants"].as_array().unwrap();
+    assert_eq!(tenants.iter().map(|one| &one["name"]).collect::<Vec<_>>(), ["a", "b"]);
+    let ios: u64 = tenants.iter().filter_map(|one| one["ios"].as_u64()).sum();
+    assert_eq!(ios, 4000);
+    assert!(number(&document["fairness"]) > 0.95, "{}", document["fairness"]);
+    let place = Scratch::in_memory();
+    let refused = place.run(&arguments(&[&options[..], &["--weights", "1,0,1"]].concat()));
+    assert!(refused.stderr.contains("three whole numbers"), "{}", refused.stderr);
+}
+
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
@@ -111,6 +129,8 @@ fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
                     conforms(field, schema, root).map_err(|why| format!("{name}: {why}"))?;
                 }
             }
+            // Notes for the page.
+            "x-column" | "x-unit" => {}
             // The schema allows no other properties there.
             "additionalProperties" if *rule == Value::Bool(false) => {}
             "additionalProperties" => {

@@ -32,12 +32,25 @@ fn fill_sweep_becomes_a_profile() {
         assert!(level["write_amplification_error"].as_f64().unwrap().abs() < 0.01, "{level}");
     }
     let work = ["--workload", "uniform?size=4KiB", "--ios", "20000", "--warmup", "none"];
-    let command = ["twin", "predict", "drive.toml", "--draws", "3"];
+    let command = ["twin", "predict", "drive.toml", "--draws", "3", "--output", "p.flashscope"];
     let predicted = place.run(&[&command[..], &work[..]].concat()).ok().stdout;
     assert!(
         predicted.contains("99th percentile") && predicted.contains("from 3 alternative drives"),
         "{predicted}"
     );
+    // `report` reads both again.
+    assert_eq!(place.run(&["report", "p.flashscope", "--terminal"]).ok().stdout, predicted);
+    let again = place.run(&["report", "drive.toml", "--terminal"]).ok().stdout;
+    assert!(fitted.starts_with(&again), "{again}");
+    place.run(&["report", "drive.twin.json", "p.flashscope"]).ok();
+    let page = fs::read_to_string(at("report.html")).unwrap();
+    assert!(page.contains(r#""twins":[{"id":"drive","name":"drive","twin":{"#));
+    assert!(page.contains(r#""predictions":[{"id":"p","name":"p","prediction":{"#));
+    place.run(&["report", "drive.toml", "--json"]).ok();
+    let alone = place.run(&["report", "sweep.csv", "--terminal"]);
+    assert!(alone.message(2, &place).contains("is not a twin"));
+    let taken = place.run(&[&command[..], &work[..]].concat());
+    assert!(taken.message(2, &place).contains("p.flashscope"));
     let twice = place.run(&["twin", "fit", "sweep.csv", "-o", "drive.toml"]);
     assert!(twice.message(2, &place).contains("drive.toml exists already"));
 }

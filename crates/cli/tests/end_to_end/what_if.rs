@@ -81,6 +81,7 @@ fn table_has_predictions_before_simulations() {
         &["--change", "over_provisioning=0.3", "--name", "more space"]
             .into_iter()
             .chain(["--change", "over_provisioning=3", "--change", "workload.trims=0.2"])
+            .chain(["--change", "workload=hotcold,cleaning.frontiers=hot-and-cold"])
             .collect::<Vec<_>>(),
     )
     .ok()
@@ -93,8 +94,14 @@ fn table_has_predictions_before_simulations() {
     }
     assert!(models.contains("3 simulations each, seeds from 1"), "{text}");
     assert!(models.contains("not modelled: the idle time of packages"), "{text}");
+    let (_, of_last) =
+        models.split_once("\nworkload=hotcold, cleaning.frontiers=hot-and-cold\n").expect(&text);
+    assert!(of_last.contains("no predicted change: "), "{text}");
+    assert!(!of_last.contains('%'), "{text}");
     assert!(simulated.contains("impossible: profile field `over_provisioning` is 3"), "{text}");
-    assert!(text.ends_with("\nof 3 variants: 1 impossible\n"), "{text}");
+    let (_, end) = text.split_once("\nof 4 variants: 1 impossible\n").expect(&text);
+    assert!(end.contains("more space by 60 %"), "{text}");
+    assert!(end.contains("lowers the mean response time by"), "{text}");
 }
 
 #[test]

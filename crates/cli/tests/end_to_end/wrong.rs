@@ -132,7 +132,7 @@ fn unknown_options_and_commands_get_the_nearest() {
     ");
     assert_snapshot!(bench("null:", "--state raw"), @"
     error: invalid value 'raw' for '--state <STATE>'
-      [possible values: random, sequential, purged, formatted, sanitized, keep]
+      [possible values: random, sequential, purged, formatted, sanitized, steady, keep]
 
     For more information, try '--help'.
     ");
@@ -274,10 +274,10 @@ fn unreadable_results_are_refused_with_the_reason() {
     assert_snapshot!(report(2, |place| fs::remove_file(place.at("r/manifest.json")).unwrap()), @"flashscope: r is not a result: a result folder contains a manifest.json");
     let cut = |place: &Scratch| fs::write(place.at("r/manifest.json"), "{\"schema_ver").unwrap();
     assert_snapshot!(report(2, cut), @"flashscope: r/manifest.json is damaged: EOF while parsing a string at line 1 column 12");
-    assert_snapshot!(reason(report(2, |place| replace(place, "\"schema_version\": 5,", ""))), @"flashscope: r/manifest.json is damaged: missing field `schema_version`");
+    assert_snapshot!(reason(report(2, |place| replace(place, "\"schema_version\": 6,", ""))), @"flashscope: r/manifest.json is damaged: missing field `schema_version`");
     assert_snapshot!(reason(report(2, |place| replace(place, "\"device\"", "\"drive\""))), @"flashscope: r/manifest.json is damaged: missing field `device`");
-    let newer = |place: &Scratch| replace(place, "\"schema_version\": 5", "\"schema_version\": 6");
-    assert_snapshot!(report(2, newer), @"flashscope: r/manifest.json has format version 6; this flashscope reads up to 5: update flashscope");
+    let newer = |place: &Scratch| replace(place, "\"schema_version\": 6", "\"schema_version\": 7");
+    assert_snapshot!(report(2, newer), @"flashscope: r/manifest.json has format version 7; this flashscope reads up to 6: update flashscope");
 }
 
 #[test]
@@ -300,6 +300,8 @@ fn invalid_attach_requests_are_refused() {
     assert_snapshot!(attach("sim:demo --nbd s --size 100"), @"flashscope: --size 100 B is not a multiple of the logical block, 512 B");
     assert_snapshot!(attach("file:drive?size=1MiB --nbd s --speed 2"), @"flashscope: --speed is for simulated drives; `file:drive?size=1MiB` is a real drive");
     assert_snapshot!(attach("file:drive?size=1MiB --nbd s --store data"), @"flashscope: --store is for simulated drives; `file:drive?size=1MiB` is a real drive");
+    assert_snapshot!(attach("sim:demo --nvme-tcp 0.0.0.0:4420"), @"flashscope: 0.0.0.0:4420 is not a loopback address: NVMe/TCP has no passwords here (neither in-band authentication nor TLS), and everyone who can reach the port could write to the drive; listen at 127.0.0.1:4420 or [::1]:4420, and forward the port by SSH");
+    assert_snapshot!(attach("sim:demo --nvme-tcp 4420"), @"flashscope: `4420` is not an address: name HOST:PORT, such as 127.0.0.1:4420");
     assert_snapshot!(attach("sim:demo --nbd s --destroy-data-on x"), @"flashscope: --destroy-data-on is for real drives; `sim:demo` is simulated");
     assert_snapshot!(attach("sim:demo --nbd s --record asked.xyz"), @"flashscope: --record: the name `asked.xyz` does not determine the format: use a name that ends in .parquet, .iolog, .fio, .csv, .mqsim, .trace, .ascii");
 }

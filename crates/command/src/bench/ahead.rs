@@ -1,13 +1,14 @@
 //! Estimates the progress of a plan and the time left.
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op};
+use flashscope_document::conclusion::EvidenceUnit;
 use flashscope_document::manifest::{
     Experiment, Manifest, MicroBenchmark, Progress as RunProgress, Run,
 };
 use flashscope_measure::Observer;
 use flashscope_workload::pattern::{Reference, Timing};
 
-use crate::{Progress, Step, Unit};
+use crate::{PartialResult, Progress, Step, Unit};
 
 /// The assumed cost of an IO until the first measurement.
 const FIRST_GUESS: Nanos = Nanos::micros(100);
@@ -20,6 +21,10 @@ pub(super) struct Ahead<'a> {
     sink: &'a mut dyn Progress,
     /// The current run, in words.
     now: String,
+    /// The experiment of the current run.
+    experiment: String,
+    /// The runs that ended.
+    ended: u32,
     virtual_time: bool,
     run_pause: Nanos,
     /// Mean response times of reads and writes so far, in ns.
@@ -55,10 +60,12 @@ fn weight(run: &Run) -> f64 {
     }
 }
 
-/// Returns the number of IOs in flight of a run with a fixed duration; 1 for other runs.
+/// Returns the number of IOs in flight of a blend or of jobs; 1 for other runs.
 fn at_once(run: &Run) -> f64 {
     match run.reference {
-        Reference::Blend { queue_depth, .. } => f64::from(queue_depth.max(1)),
+        Reference::Blend { .. } | Reference::Jobs { .. } => {
+            f64::from(run.reference.in_flight().max(1))
+        }
         _ => 1.0,
     }
 }
@@ -71,6 +78,8 @@ impl<'a> Ahead<'a> {
         Ahead {
             sink,
             now: String::new(),
+            experiment: String::new(),
+            ended: 0,
             // Runs that end by the clock are measured in time.
             virtual_time: matches!(kind, DeviceKind::Sim | DeviceKind::Null)
                 && manifest.options.rounds.is_none(),
@@ -153,6 +162,7 @@ impl Observer for Ahead<'_> {
         self.current = Some(run.clone());
         let value = benchmark.unit.text(run.value);
         self.now = format!("{} {} {value}", benchmark.name, experiment.name);
+        self.experiment.clone_from(&experiment.name);
         self.show(0);
     }
 
@@ -168,6 +178,20 @@ impl Observer for Ahead<'_> {
         }
         self.done += self.whole(run);
         self.current = None;
+        self.ended += 1;
+        if ios > 0 && took.0 > 0 {
+            #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 IOs")]
+            let rate = ios as f64 / took.as_secs_f64();
+            self.sink.found(&PartialResult {
+                chart: "IOs per second of each run",
+                x_axis: "run",
+                series: &self.experiment,
+                x: self.ended.into(),
+                what: &self.now,
+                value: rate,
+                unit: EvidenceUnit::IosPerSecond,
+            });
+        }
         let plain = matches!(&run.reference,
             Reference::Basic { pattern } | Reference::Blend { pattern, .. }
             if pattern.timing == Timing::Consecutive);

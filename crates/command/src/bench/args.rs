@@ -9,7 +9,7 @@ use crate::options::{
     ConsentArgs, JsonArgs, MemoryArgs, OutputFolderArgs, folder_default, json_schema,
 };
 
-/// Measure a drive with the nine micro-benchmarks of uFLIP, a SNIA test, a trace, or a grid of uniform writes.
+/// Measure a drive with the nine micro-benchmarks of uFLIP, a SNIA test, a trace, fio's jobs, or a grid of uniform writes.
 ///
 /// The drive is first brought into a well-defined state by writing all of it (see --state). A preparation then measures
 /// how response times start up, oscillate and recover after writes. It determines the pauses between runs, and how many
@@ -32,6 +32,8 @@ use crate::options::{
   flashscope bench 'file:scratch.img?size=1GiB' --test pts-iops
   flashscope bench sim:demo --test pts-write-saturation --round 1s
   flashscope bench sim:flashsim-2009 --grid
+  flashscope bench --fio-job four.fio --destroy-data-on scratch.img
+  flashscope bench sim:demo --fio-job four.fio --state sequential
   flashscope bench --plan PLAN.json --destroy-data-on scratch.img
   flashscope bench --resume RESULT.flashscope --destroy-data-on scratch.img")]
 pub struct BenchArgs {
@@ -41,7 +43,7 @@ pub struct BenchArgs {
     /// `?direct=false`; a device takes `?engine=…`, which may be `io_uring_polled` or, for NVMe
     /// commands past the block layer, `io_uring_cmd` (see docs/drives.md). A simulated drive takes any field of its
     /// profile, as in `sim:demo?over_provisioning=0.28`.
-    #[arg(required_unless_present_any = ["resume", "plan"])]
+    #[arg(required_unless_present_any = ["resume", "plan", "fio_job"])]
     pub drive: Option<String>,
 
     /// Resume this result, which was stopped or cut off, at the run where it stopped

@@ -1,22 +1,16 @@
 //! `flashscope bench` and `flashscope plan`: measures a drive.
 
-#![cfg_attr(
-    lint_writes,
-    expect(
-        clippy::disallowed_methods,
-        reason = "removes the file that it created as a drive: only after the guard opened it, under a name that was free"
-    )
-)]
-
 mod ahead;
 mod args;
 mod inside;
 mod options;
 mod outcome;
+mod part;
 mod plan;
 mod request;
 mod resume;
 mod same;
+mod steady;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -42,9 +36,11 @@ pub use inside::Inside;
 use inside::Keeper;
 pub(crate) use outcome::LOOK;
 pub use outcome::outcome;
+pub use part::{Part, bench_part};
 pub use plan::plan;
 use request::BenchRequest;
-use same::{check_drive, check_tool, purpose};
+pub(crate) use same::check_drive;
+use same::{check_tool, purpose};
 
 use crate::drives::{self, Purpose};
 use crate::{Failure, Progress, build, not_made, usage};
@@ -88,18 +84,28 @@ pub fn bench(
             Ok((plan.options, plan.micro_benchmarks))
         });
     }
-    let Some(drive) = &args.drive else {
-        return Err(usage(anyhow!("name a drive, a --plan, or a result to --resume")));
-    };
+    bench_drive(args, |plan| plan, (stop, sink))
+}
+
+/// Measures the drive that `args` names. `select` may leave out runs of the plan.
+fn bench_drive(
+    args: &BenchArgs,
+    select: impl FnOnce(Vec<MicroBenchmark>) -> Vec<MicroBenchmark>,
+    (stop, sink): (&AtomicBool, &mut dyn Progress),
+) -> Result<BenchResult, Failure> {
     let confirmation = args.consent.destroy_data_on.clone();
     let mut request = BenchRequest::new(&args.options, confirmation, fresh_seed())?;
+    let drive = &match &args.drive {
+        Some(drive) => drive.clone(),
+        None => request.drive_of_jobs()?,
+    };
     request.purpose.memory = args.memory.budget();
     begin(drive, request.purpose.clone(), args, (stop, sink), |device, sink| {
         let planned = request.plan(device, stop, sink)?;
         for what in &planned.left_out {
             sink.note(&format!("left out to keep within the budget: {what}"));
         }
-        Ok((planned.options, planned.micro_benchmarks))
+        Ok((planned.options, select(planned.micro_benchmarks)))
     })
 }
 
@@ -128,12 +134,7 @@ fn begin(
             Manifest { environment, health: drives::health(drive).map(around), ..manifest }
         })
         .and_then(|manifest| Ok((create(&output, &manifest)?, manifest)));
-    if let (Err(_), Some(path)) = (&prepared, new_file) {
-        // The drive was a new file, and a refused request must not leave it behind.
-        std::fs::remove_file(&path)
-            .with_context(|| format!("cannot remove the new file {}", path.display()))?;
-    }
-    let (folder, mut manifest) = prepared?;
+    let (folder, mut manifest) = drives::keep_if_prepared(new_file, prepared)?;
     let lock = folder.lock()?;
     let watching = SideChannels { inside, surroundings: surroundings.as_ref() };
     let facts = measure(device.as_mut(), &mut manifest, &folder, (stop, sink), watching)?;

@@ -1,12 +1,14 @@
 //! The options of a measurement, in the groups of the help.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_document::manifest;
 use flashscope_workload::uflip::PerBaseline;
 
-use crate::names;
 use crate::options::{BudgetArgs, ReadOnlyArgs, SeedArgs};
+use crate::{fio, names};
 
 /// The options of a measurement.
 #[derive(clap::Args)]
@@ -88,6 +90,24 @@ pub struct ExperimentArgs {
         "target_offset", "target_size", "PrecisionArgs", "LengthArgs", "BudgetArgs",
     ])]
     pub trace: Option<String>,
+
+    /// Run a job file of fio instead
+    ///
+    /// Jobs without `stonewall` run at the same time. The drive stays as it is unless --state prepares it. Without a drive,
+    /// the jobs run on their `filename`.
+    #[arg(long, value_name = "FILE", long_help = fio_job_help(), conflicts_with_all = [
+        "only", "trace", "test", "grid", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
+        "target_offset", "target_size", "PrecisionArgs", "LengthArgs", "BudgetArgs",
+    ])]
+    pub fio_job: Option<PathBuf>,
+}
+
+/// Returns the help of `--fio-job`, with the options of fio that flashscope knows.
+fn fio_job_help() -> String {
+    let summary = "Run a job file of fio instead, with every IO recorded\n\nJobs without `stonewall` run at the same time. \
+                   The drive stays as it is unless --state prepares it. Without a drive, the jobs run on their `filename`. \
+                   Any other option of fio is refused by name, with its section and its line.";
+    format!("{summary}\n\n{}", fio::help())
 }
 
 /// A test of the SNIA Solid State Storage Performance Test Specification.
@@ -153,23 +173,23 @@ pub struct GridArgs {
     /// Page size of --grid
     #[arg(long, default_value = "4KiB", value_name = "SIZE", requires = "grid", value_parser = names::page)]
     pub grid_page: Bytes,
-
-    /// Bytes of flash in the drive, including free space [default: as the simulated drive reports; for a real drive the next
-    /// usual size, such as 64GiB for 64 GB]
-    #[arg(long, value_name = "SIZE", requires = "grid")]
-    pub capacity_inside: Option<Bytes>,
 }
 
 /// The state of the drive before the first run.
 #[derive(clap::Args)]
 #[command(next_help_heading = "State of the drive")]
 pub struct StateArgs {
-    /// The state to bring the drive into first [default: random; keep with --read-only; purged with
+    /// The state to bring the drive into first [default: random; keep with --read-only or --fio-job; purged with
     /// --test; sequential with --grid]
     ///
     /// The state is enforced again once the sequential writes of the runs have covered the whole target space.
     #[arg(long, value_enum, value_name = "STATE")]
     pub state: Option<State>,
+
+    /// Bytes of flash in the drive, including free space, for --grid and --state steady [default: as the simulated drive
+    /// reports; for a real drive the next usual size, such as 64GiB for 64 GB]
+    #[arg(long, value_name = "SIZE")]
+    pub capacity_inside: Option<Bytes>,
 }
 
 /// The precision of the means.
@@ -287,6 +307,9 @@ pub enum State {
     Formatted,
     /// Have the drive erase all of its flash, including spare blocks; only for a whole NVMe drive
     Sanitized,
+    /// Trim everything, and write the flash about once, so that it is in the steady state of long random writes; only for
+    /// a whole drive that maps pages
+    Steady,
     /// Leave the drive unchanged
     Keep,
 }
@@ -299,6 +322,7 @@ impl From<State> for manifest::State {
             State::Purged => manifest::State::Purged,
             State::Formatted => manifest::State::Formatted,
             State::Sanitized => manifest::State::Sanitized,
+            State::Steady => manifest::State::Steady,
             State::Keep => manifest::State::Keep,
         }
     }

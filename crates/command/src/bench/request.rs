@@ -10,13 +10,16 @@ use flashscope_document::plan::{Costs, Estimate};
 use flashscope_measure::grid;
 use flashscope_measure::pts::{self, Test, estimate_rounds};
 use flashscope_measure::{
-    BudgetedPlan, LEAST_RUN_PAUSE, Sample, check_state, fitting, measure_costs, plan, trace_plan,
+    BudgetedPlan, LEAST_RUN_PAUSE, Sample, check_state, fitting, jobs_plan, measure_costs, plan,
+    trace_plan,
 };
 use flashscope_workload::state::LARGEST_FILL_IO;
 use flashscope_workload::uflip::{self, PREPARATION, PerBaseline, Setup, needs};
 
 use super::options::{BenchOptions, TestArgs};
+use super::steady::spare_space;
 use crate::drives::{self, Purpose};
+use crate::fio::JobFile;
 use crate::trace::{BenchTrace, LONGEST_IO};
 use crate::{Failure, Progress, names, usage};
 
@@ -35,6 +38,8 @@ enum Mode {
     Test(&'static Test),
     /// A trace.
     Trace(BenchTrace),
+    /// Jobs of fio.
+    Jobs(JobFile),
     /// A grid of uniform writes.
     Grid(grid::Choice),
 }
@@ -45,6 +50,9 @@ impl Mode {
         if let Some(trace) = args.experiments.trace.as_deref() {
             return Ok(Mode::Trace(BenchTrace::parse(trace)?));
         }
+        if let Some(path) = &args.experiments.fio_job {
+            return Ok(Mode::Jobs(JobFile::read(path).map_err(usage)?));
+        }
         if let Some(name) = args.test.test.as_deref() {
             return Ok(Mode::Test(names::test(name).map_err(usage)?));
         }
@@ -53,7 +61,7 @@ impl Mode {
                 page: args.grid.grid_page,
                 lengths: args.grid.grid_lengths.clone(),
                 free_spaces: args.grid.grid_spaces.clone(),
-                physical_capacity: args.grid.capacity_inside,
+                physical_capacity: args.state.capacity_inside,
             }));
         }
         let benchmarks = names::micro_benchmarks(&args.experiments.only).map_err(usage)?;
@@ -65,6 +73,7 @@ impl Mode {
         match self {
             Mode::Trace(trace) => (trace.queue_depth, LONGEST_IO),
             Mode::Test(test) => (test.deepest(args.test.queue_depth), test.largest_io()),
+            Mode::Jobs(jobs) => (jobs.in_flight(), jobs.largest_io()),
             Mode::Grid(grid) => (1, grid.largest_io()),
             Mode::MicroBenchmarks(benchmarks) => {
                 let needs = needs(benchmarks, args.runs.io_size);
@@ -73,9 +82,16 @@ impl Mode {
         }
     }
 
+    /// True if runs or the state may write to the drive, unless the user forbids it.
+    fn writes(&self, args: &BenchOptions) -> bool {
+        let Mode::Jobs(jobs) = self else { return true };
+        jobs.writer().is_some()
+            || args.state.state.is_some_and(|state| State::from(state) != State::Keep)
+    }
+
     /// True if runs follow each other without a pause, so that the drive does not recover.
     fn has_no_pauses(&self) -> bool {
-        matches!(self, Mode::Test(_) | Mode::Grid(_))
+        matches!(self, Mode::Test(_) | Mode::Grid(_) | Mode::Jobs(_))
     }
 
     /// Returns the state of the drive unless the user chooses one.
@@ -83,6 +99,7 @@ impl Mode {
         match self {
             Mode::Test(_) => State::Purged,
             Mode::Grid(_) => State::Sequential,
+            Mode::Jobs(_) => State::Keep,
             Mode::MicroBenchmarks(_) | Mode::Trace(_) => State::Random,
         }
     }
@@ -102,6 +119,13 @@ impl BenchRequest<'_> {
             let name = test.name;
             return Err(usage(anyhow!("{name} writes to the drive, and --read-only forbids it")));
         }
+        if let (Mode::Jobs(jobs), true) = (&mode, read_only)
+            && let Some(writer) = jobs.writer()
+        {
+            return Err(usage(anyhow!(
+                "job `{writer}` writes to the drive, and --read-only forbids it"
+            )));
+        }
         let finds = methodology(args, &mode).finds();
         if let Mode::MicroBenchmarks(benchmarks) = &mut mode {
             let prepares = benchmarks.iter().any(|benchmark| benchmark.name == PREPARATION.name);
@@ -111,7 +135,7 @@ impl BenchRequest<'_> {
         }
         let (queue_depth, max_io) = mode.needs(args);
         let purpose = Purpose {
-            write: !read_only,
+            write: !read_only && mode.writes(args),
             confirmation,
             queue_depth,
             max_io: max_io.max(LARGEST_FILL_IO),
@@ -119,6 +143,17 @@ impl BenchRequest<'_> {
             ..Purpose::default()
         };
         Ok(BenchRequest { args, mode, purpose })
+    }
+
+    /// Returns the drive that the jobs of fio name.
+    ///
+    /// # Errors
+    /// If there are none, or they name no drive.
+    pub(super) fn drive_of_jobs(&self) -> Result<String, Failure> {
+        match &self.mode {
+            Mode::Jobs(jobs) => jobs.drive().map_err(usage),
+            _ => Err(usage(anyhow!("name a drive, a --plan, or a result to --resume"))),
+        }
     }
 
     /// Creates the options and the plan for a drive, within the budget if there is one.
@@ -206,6 +241,11 @@ impl BenchRequest<'_> {
             (Mode::Trace(trace), _) => {
                 Ok(trace_plan(trace.reference(info, read_only, stop, sink)?))
             }
+            (Mode::Jobs(jobs), _) => {
+                jobs.tell(info, options.state, sink);
+                let groups = jobs.runs(info.capacity, options.setup.seed).map_err(usage)?;
+                Ok(jobs_plan(groups, info))
+            }
             (Mode::MicroBenchmarks(benchmarks), _) => {
                 Ok(plan(benchmarks, options, info, read_only))
             }
@@ -231,14 +271,21 @@ impl BenchRequest<'_> {
             _ => None,
         };
         let least = if self.mode.has_no_pauses() { Nanos(0) } else { LEAST_RUN_PAUSE };
+        let state = self.state()?;
+        let inside = args.state.capacity_inside;
+        let spare = match state {
+            State::Steady => Some(spare_space(device, inside, &setup).map_err(usage)?),
+            _ => None,
+        };
         let options = Options {
             setup,
-            state: self.state()?,
+            state,
             run_pause_ns: runs.run_pause.unwrap_or(least),
             on_error: args.errors.on_error.into(),
             methodology: methodology(args, &self.mode),
             rounds: None,
             grid,
+            spare,
         };
         check_state(device, &options).map_err(usage)?;
         Ok(options)
@@ -256,7 +303,11 @@ impl BenchRequest<'_> {
             (state, false) => state.unwrap_or_else(|| self.mode.default_state()),
         };
         let holds_data_in_order = matches!(state, State::Sequential | State::Keep);
-        if matches!(self.mode, Mode::Grid(_)) && !holds_data_in_order {
+        let is_grid = matches!(self.mode, Mode::Grid(_));
+        if self.args.state.capacity_inside.is_some() && !is_grid && state != State::Steady {
+            return Err(usage(anyhow!("--capacity-inside: only --grid and --state steady use it")));
+        }
+        if is_grid && !holds_data_in_order {
             return Err(usage(anyhow!(
                 "--grid: the whole drive must be written in sequence, otherwise the free space of its parts \
                  is unknown: choose --state sequential, or keep if the drive is in that state"
@@ -268,7 +319,7 @@ impl BenchRequest<'_> {
 
 /// Returns the methodology of a measurement: which parameters it determines by measurement, and when a run ends.
 fn methodology(args: &BenchOptions, mode: &Mode) -> Methodology {
-    if matches!(mode, Mode::Trace(_) | Mode::Test(_)) {
+    if matches!(mode, Mode::Trace(_) | Mode::Test(_) | Mode::Jobs(_)) {
         return Methodology::default();
     }
     let budget = Budget { time_ns: args.budget.budget_time, bytes: args.budget.budget_bytes };

@@ -24,7 +24,7 @@ pub(crate) fn check_tool(tool: &Tool, what: &str, advice: &str) -> Result<(), Fa
 /// Returns the purpose for which runs open the drive.
 pub(super) fn purpose(runs: &[&Run], options: &Options, confirmation: Option<String>) -> Purpose {
     let runs = || runs.iter().filter(|run| !matches!(run.progress, Progress::Skipped { .. }));
-    let depth = |run: &&Run| u32::from(run.reference.streams_count()) * run.reference.queue_depth();
+    let depth = |run: &&Run| run.reference.in_flight();
     let largest = runs().map(|run| run.reference.largest_io()).max().unwrap_or_default();
     let fills = options.state != State::Keep;
     Purpose {

@@ -44,12 +44,12 @@ pub fn compare(args: &CompareArgs, progress: &mut dyn Progress) -> Result<Compar
 /// Returns the outcome of a comparison: an error if it found a regression.
 ///
 /// # Errors
-/// [`Failure::Regressed`].
+/// [`Failure::Finding`].
 pub fn outcome(comparison: &Comparison) -> Result<(), Failure> {
     let Some(RegressionCheck { limit, found, .. }) = &comparison.regressions else { return Ok(()) };
     match found.len() {
         0 => Ok(()),
-        count => Err(Failure::Regressed(anyhow!(
+        count => Err(Failure::Finding(anyhow!(
             "{count} regression{} beyond {} %",
             if count == 1 { "" } else { "s" },
             100.0 * limit

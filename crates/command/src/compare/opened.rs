@@ -10,6 +10,7 @@ use flashscope_document::twin::TwinPrediction;
 use flashscope_document::what_if::{Variant, WhatIf};
 use flashscope_document::{Manifest, Simulation};
 use flashscope_measure::{Progress, Step, Unit};
+use flashscope_result::prediction::{is_of_twin, is_prediction, read_prediction};
 use flashscope_result::sweep::is_sweep;
 use flashscope_result::what_if::{is_what_if, read_what_if};
 use flashscope_result::{ResultFolder, is_probe, is_simulation, read_simulation};
@@ -59,6 +60,10 @@ impl OpenedInput {
         }
         if is_what_if(path) {
             return Ok(of_what_if(&name, read_what_if(path).map_err(not_opened)?, progress));
+        }
+        if is_prediction(path) {
+            let document = read_prediction(path).map_err(not_opened)?;
+            return Ok(vec![OpenedInput { name, content: of_prediction(document, path)? }]);
         }
         let content = match is_simulation(path) {
             true => {
@@ -128,12 +133,8 @@ fn of_file(path: &Path) -> Result<Content, Failure> {
     if has("simulated_ns") && has("warm_up") {
         return Ok(Content::Simulation(Box::new(parsed(document, path, "simulation")?)));
     }
-    if has("validation") && has("ns_per_page") {
-        return Ok(Content::Prediction(Box::new(parsed(document, path, "prediction")?)));
-    }
-    if has("is_amplification_identified") {
-        let prediction = parsed(document, path, "prediction of a twin")?;
-        return Ok(Content::TwinPrediction(Box::new(prediction)));
+    if has("validation") && has("ns_per_page") || has("is_amplification_identified") {
+        return of_prediction(document, path);
     }
     let remedy = match has("draws") && has("profile") {
         true => {
@@ -143,6 +144,14 @@ fn of_file(path: &Path) -> Result<Content, Failure> {
         false => "is no JSON of `simulate`, `predict` or `twin predict`",
     };
     Err(usage(anyhow!("{} {remedy}", place())))
+}
+
+/// Parses the prediction of a model or of a twin.
+fn of_prediction(document: Value, path: &Path) -> Result<Content, Failure> {
+    Ok(match is_of_twin(&document) {
+        true => Content::TwinPrediction(Box::new(parsed(document, path, "prediction of a twin")?)),
+        false => Content::Prediction(Box::new(parsed(document, path, "prediction")?)),
+    })
 }
 
 fn parsed<T: DeserializeOwned>(document: Value, path: &Path, kind: &str) -> Result<T, Failure> {

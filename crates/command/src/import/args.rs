@@ -6,9 +6,10 @@ use crate::options::{JsonArgs, OutputFolderArgs, folder_default, json_schema};
 
 /// Import measurements of other tools as a result.
 ///
-/// Reads the JSON that fio writes with --output-format=json+, and its logs of single IOs, which it
-/// writes with --write_lat_log=NAME --log_avg_msec=0 --log_offset=1. The result shows, compares and
-/// fits twins as a benchmark of flashscope does. Options of fio that flashscope does not understand
+/// Reads the JSON that fio writes with --output-format=json+, and the logs that it writes with
+/// --write_lat_log, --write_bw_log or --write_iops_log. With --log_avg_msec=0 --log_offset=1 they have
+/// every IO and its place. Otherwise they have means, and the result says what that leaves unknown.
+/// The result shows, compares and fits twins as a benchmark of flashscope does. Options of fio that flashscope does not understand
 /// are refused by name. See docs/import.md.
 #[derive(clap::Args)]
 #[command(

@@ -14,14 +14,14 @@ use flashscope_document::Manifest;
 use flashscope_document::environment::HealthChange;
 use flashscope_document::facts::Facts;
 use flashscope_document::manifest::{
-    Calibration, Experiment, HealthAround, Machine, MicroBenchmark, OnError, Options, Progress,
-    Run, State, Status, Tool,
+    Calibration, Experiment, HealthAround, ImportNotes, Machine, MicroBenchmark, OnError, Options,
+    Progress, Run, State, Status, Tool,
 };
 use flashscope_document::methodology::Methodology;
-use flashscope_measure::{Progress as Sink, Step, Unit as StepUnit, timestamp_of};
+use flashscope_measure::{Progress as Sink, Step, Unit, jobs_benchmark, timestamp_of};
 use flashscope_result::ResultFolder;
 use flashscope_workload::pattern::{Pattern, Reference, Timing};
-use flashscope_workload::uflip::{PerBaseline, Setup, Unit};
+use flashscope_workload::uflip::{PerBaseline, Setup};
 
 use crate::{Failure, not_made, usage};
 
@@ -50,11 +50,13 @@ pub fn import(args: &ImportArgs, sink: &mut dyn Sink) -> Result<ImportResult, Fa
             "reading the logs",
             nth as u64,
             Some(fio.jobs.len() as u64),
-            StepUnit::Count,
+            Unit::Count,
         ));
         recorded.push((job, job.records().map_err(usage)?));
     }
-    let manifest = Manifest { health, ..manifest(&fio, &recorded) };
+    let origins = recorded.iter().map(|(job, records)| job.origin(records));
+    let imported = Some(whole(origins));
+    let manifest = Manifest { health, imported, ..manifest(&fio, &recorded) };
     manifest.check().map_err(anyhow::Error::msg)?;
     let path = match &args.output.folder {
         Some(path) => path.clone(),
@@ -76,6 +78,16 @@ pub fn import(args: &ImportArgs, sink: &mut dyn Sink) -> Result<ImportResult, Fa
     Ok(ImportResult { path, manifest, facts })
 }
 
+/// Returns the origin of all records: the longest window, and all notes.
+fn whole(origins: impl Iterator<Item = ImportNotes>) -> ImportNotes {
+    let mut whole = ImportNotes { window_ns: None, notes: vec![] };
+    for origin in origins {
+        whole.window_ns = whole.window_ns.max(origin.window_ns);
+        whole.notes.extend(origin.notes);
+    }
+    whole
+}
+
 fn default_path(file: &Path) -> PathBuf {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     PathBuf::from(format!("{stem}.flashscope"))
@@ -92,7 +104,10 @@ fn health(args: &ImportArgs) -> anyhow::Result<Option<HealthAround>> {
 
 fn manifest(fio: &Fio, recorded: &[(&Job, Vec<Record>)]) -> Manifest {
     let all = recorded.iter().flat_map(|(_, records)| records);
-    let end = all.map(|record| record.offset + record.len).max().unwrap_or_default();
+    let ends = all.map(|record| record.offset + record.len);
+    // Without offsets, only the options state the space.
+    let stated = fio.jobs.iter().filter_map(|job| job.pattern.end);
+    let end = ends.chain(stated).max().unwrap_or_default();
     let depth = fio.jobs.iter().map(Job::depth).max().unwrap_or(1);
     let is_device = fio.file.starts_with("/dev/");
     let device = DeviceInfo {
@@ -114,6 +129,7 @@ fn manifest(fio: &Fio, recorded: &[(&Job, Vec<Record>)]) -> Manifest {
     let options = Options {
         setup,
         state: State::Keep,
+        spare: None,
         run_pause_ns: Nanos(0),
         on_error: OnError::Stop,
         methodology: Methodology::default(),
@@ -137,7 +153,7 @@ fn manifest(fio: &Fio, recorded: &[(&Job, Vec<Record>)]) -> Manifest {
     Manifest { status: Status::Complete, finished: Some(started), ..manifest }
 }
 
-/// Returns a micro-benchmark with an experiment for each job.
+/// Returns the micro-benchmark of fio, with an experiment for each job.
 fn plan(recorded: &[(&Job, Vec<Record>)], end: Bytes) -> Vec<MicroBenchmark> {
     let experiment = |(id, (job, records)): (u32, &(&Job, Vec<Record>))| {
         let of = &job.pattern;
@@ -164,15 +180,10 @@ fn plan(recorded: &[(&Job, Vec<Record>)], end: Bytes) -> Vec<MicroBenchmark> {
         let run = Run { progress: Progress::Done { ios }, ..run };
         Experiment { name: job.name.clone(), runs: vec![run] }
     };
-    vec![MicroBenchmark {
-        name: "fio".into(),
-        title: "fio".into(),
-        question: "How long does each IO of a job take?".into(),
-        parameter: "QueueDepth".into(),
-        unit: Unit::Count,
-        experiments: (1..).zip(recorded).map(experiment).collect(),
-    }]
+    vec![jobs_benchmark((1..).zip(recorded).map(experiment).collect())]
 }
 
+#[cfg(test)]
+mod logs_tests;
 #[cfg(test)]
 mod tests;

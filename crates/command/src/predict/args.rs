@@ -11,8 +11,8 @@ use flashscope_predict::Pieces;
 use super::PredictionRequest;
 use crate::names;
 use crate::options::{
-    JsonArgs, ListArgs, MemoryArgs, PredictionConfidenceArgs, SeedArgs, SimulatedDriveArgs,
-    WorkloadArgs, json_schema,
+    JsonArgs, ListArgs, MemoryArgs, OutputFolderArgs, PredictionConfidenceArgs, SeedArgs,
+    SimulatedDriveArgs, WorkloadArgs, folder_default, json_schema,
 };
 
 /// The default number of IOs in a pass of an endless workload.
@@ -32,6 +32,7 @@ pub(super) const CONFIDENCE: f64 = 0.9;
 /// take about a second.
 #[derive(clap::Args)]
 #[command(
+    mut_arg("output", folder_default("none, nothing is written")),
     mut_arg("json", json_schema("prediction")),
     // The default value of the drive stands for the drive of the grid if there is one.
     mut_arg("drive", |arg| arg.default_value_if("grid", ArgPredicate::IsPresent, DRIVE_OF_GRID)),
@@ -121,6 +122,10 @@ pub struct PredictArgs {
     /// The seed.
     #[command(flatten)]
     pub seed: SeedArgs,
+
+    /// The folder for `prediction.json`.
+    #[command(flatten)]
+    pub output: OutputFolderArgs,
 
     /// The form of the output.
     #[command(flatten)]

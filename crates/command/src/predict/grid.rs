@@ -161,6 +161,7 @@ impl AppliedGrid<'_> {
         };
         PredictionReport {
             schema_version: PREDICTION_VERSION,
+            conclusions: Vec::new(),
             drive: String::new(),
             ftl: String::new(),
             workload: String::new(),
@@ -228,7 +229,7 @@ fn named_drive(args: &PredictArgs, grid: &Grid) -> Result<Option<NamedDrive>, Fa
         Err(_) if !given && !args.compare => return Ok(None),
         profile => profile?,
     };
-    let layout = profile.layout().map_err(usage)?;
+    let layout = profile.layout_without_zones("a modelled workload").map_err(usage)?;
     let logical_page = u64::from(layout.logical_page_size());
     let capacity = Bytes(u64::from(layout.logical_pages()) * logical_page);
     if capacity != grid.device.capacity {

@@ -7,6 +7,7 @@ mod request;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
+use flashscope_analysis::conclusions::Conclude;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_document::prediction::{Passes, PredictionReport, SimulatedReport};
 use flashscope_drive::Clock;
@@ -16,11 +17,12 @@ use flashscope_predict::{
     CountedPasses, LONG_RUN_TURNS, PredictError, Requests, SimulatedDrive, free_pages,
     simulate_passes, simulated_beside,
 };
+use flashscope_result::prediction::PredictionFolder;
 
 pub use self::args::PredictArgs;
 use self::request::AddressSpace;
 pub use self::request::{Prediction, PredictionRequest};
-use crate::{Failure, Progress, usage};
+use crate::{Failure, Progress, not_made, usage};
 
 /// Predicts the performance of a workload on a drive.
 ///
@@ -31,9 +33,21 @@ pub fn predict(
     stop: &AtomicBool,
     sink: &mut dyn Progress,
 ) -> Result<PredictionReport, Failure> {
-    if let Some(result) = &args.grid {
-        return grid::predict(args, result, (stop, sink));
-    }
+    let folder = args.output.folder.as_deref();
+    let folder = folder.map(|path| PredictionFolder::create(path).map_err(not_made)).transpose()?;
+    let report = match &args.grid {
+        Some(result) => grid::predict(args, result, (stop, sink)),
+        None => by_model(args, (stop, sink)),
+    }?;
+    let report = report.with_conclusions();
+    folder.map_or(Ok(()), |mut folder| folder.write(&report))?;
+    Ok(report)
+}
+
+fn by_model(
+    args: &PredictArgs,
+    (stop, sink): (&AtomicBool, &mut dyn Progress),
+) -> Result<PredictionReport, Failure> {
     let spec = args.workload.spec();
     let request = args.request(&spec);
     let Prediction { profile, mut report, numbers, span } = request.make((stop, sink))?;

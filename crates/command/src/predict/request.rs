@@ -88,7 +88,7 @@ impl PredictionRequest<'_> {
         let clock = Clock::new();
         let begun = clock.now();
         let profile = profile(self.drive)?;
-        let layout = profile.layout().map_err(usage)?;
+        let layout = profile.layout_without_zones("a modelled workload").map_err(usage)?;
         // A model keeps no more state per page than the simulated drive does.
         let _memory = profile.reserve(self.drive, &self.memory).map_err(usage)?;
         let mut loaded = self.load(AddressSpace::of(&layout), (stop, &mut *sink))?;
@@ -101,6 +101,7 @@ impl PredictionRequest<'_> {
         let wall_ns = (clock.now() - begun).0;
         let report = PredictionReport {
             schema_version: PREDICTION_VERSION,
+            conclusions: Vec::new(),
             drive: self.drive.into(),
             ftl: layout.ftl.name.into(),
             workload: self.workload.into(),

@@ -3,11 +3,12 @@
 use std::cell::RefCell;
 
 use flashscope_block::Record;
+use flashscope_document::conclusion::EvidenceUnit;
 use flashscope_document::probe::RunSummary;
 use flashscope_probe::{Diary, Event, Keeper, RunInProgress};
 use flashscope_result::{Error, ProbeFolder, Recorder};
 
-use crate::{Progress, Step, Unit};
+use crate::{PartialResult, Progress, Step, Unit};
 
 /// Records IOs and findings of a probe, and reports its progress.
 pub(crate) struct Journal<'a> {
@@ -18,6 +19,8 @@ pub(crate) struct Journal<'a> {
     sink: &'a mut dyn Progress,
     /// The current probe.
     probe: &'static str,
+    /// The number of findings so far.
+    found: u32,
 }
 
 /// The number of IOs between progress reports of a run.
@@ -26,13 +29,28 @@ const SHOWN_EVERY: u64 = 64;
 impl<'a> Journal<'a> {
     pub(crate) fn new(folder: &ProbeFolder, sink: &'a mut dyn Progress) -> Self {
         let (diary, recorder) = (Diary::default(), folder.recorder());
-        Journal { diary, recorder, failed: None, sink, probe: "" }
+        Journal { diary, recorder, failed: None, sink, probe: "", found: 0 }
     }
 
     pub(crate) fn tell(&mut self, event: &Event<'_>) {
         self.diary.tell(event);
-        if let Event::Begins { probe, .. } = event {
-            self.probe = probe.name;
+        match event {
+            Event::Begins { probe, .. } => self.probe = probe.name,
+            Event::Found(finding) if finding.is_known() => {
+                self.found += 1;
+                let what =
+                    format!("{}: {}, probability", finding.parameter.spec().title, finding.text());
+                self.sink.found(&PartialResult {
+                    chart: "Probability of each finding",
+                    x_axis: "finding",
+                    series: "probability",
+                    x: self.found.into(),
+                    what: &what,
+                    value: finding.probability,
+                    unit: EvidenceUnit::Share,
+                });
+            }
+            Event::Found(_) | Event::Contradicted { .. } => {}
         }
     }
 

@@ -2,10 +2,7 @@
 
 #![cfg_attr(
     lint_writes,
-    expect(
-        clippy::disallowed_methods,
-        reason = "a profile; removes the file that it created as a drive: nothing may have the name of the profile; the file only after the guard opened it, under a name that was free"
-    )
+    expect(clippy::disallowed_methods, reason = "a profile: nothing may have its name")
 )]
 
 mod args;
@@ -16,6 +13,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
+use flashscope_analysis::conclusions::Conclude;
 use flashscope_block::{Bytes, Device, Nanos, nearest};
 use flashscope_document::probe::PROBE_VERSION;
 use flashscope_document::probe::{PARAMETERS, Parameter, ProbeReport, ProbeStatus};
@@ -78,12 +76,7 @@ pub fn probe(
     };
     let mut device = drives::open(&name, &purpose)?;
     let folder = ProbeFolder::create(&output).map_err(not_made);
-    if let (Err(_), Some(path)) = (&folder, new_file) {
-        // The drive was a new file, and a refused request must not leave it behind.
-        std::fs::remove_file(&path)
-            .with_context(|| format!("cannot remove the new file {}", path.display()))?;
-    }
-    let mut folder = folder?;
+    let mut folder = drives::keep_if_prepared(new_file, folder)?;
     let report = run(args, device.as_mut(), parameters, &folder, (stop, sink))?;
     folder.write(&report)?;
     save_profile(args, &report, sink)?;
@@ -169,8 +162,9 @@ fn run(
         return Err(failed.into());
     }
     let (findings, signals) = stated(&knowledge);
-    Ok(ProbeReport {
+    let report = ProbeReport {
         schema_version: PROBE_VERSION,
+        conclusions: Vec::new(),
         flashscope: env!("CARGO_PKG_VERSION").into(),
         began,
         seed: args.seed.value,
@@ -184,7 +178,8 @@ fn run(
         steps: diary.steps(),
         profile: profile(&knowledge, &drive),
         drive,
-    })
+    };
+    Ok(report.with_conclusions())
 }
 
 fn save_profile(

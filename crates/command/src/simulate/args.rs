@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use flashscope_block::Nanos;
+use flashscope_simulate::Tenant;
 
-use crate::names;
+use crate::names::{self, Weights};
 use crate::options::{
     JsonArgs, ListArgs, MemoryArgs, OutputFolderArgs, SimulatedDriveArgs, WorkArgs, folder_default,
     json_schema,
@@ -27,6 +28,8 @@ use crate::options::{
   flashscope simulate --workload 'uniform?rate=1000&arrivals=poisson' --duration 60s --json
   flashscope simulate --workload uflip:granularity/RW --fill random
   flashscope simulate --trace 'hm_0.csv.gz?remap=compact&speed=10' --warmup steady
+  flashscope simulate --tenant 'db=zipf?reads=0.9' --tenant log=sequential --ios 200000
+  flashscope simulate --tenant db:high=uniform --tenant log:low=hotcold --weights 4,2,1 --ios 50000
   flashscope simulate --output demo-sim.flashscope
   flashscope simulate --observe utilization,free_blocks --json
   flashscope simulate --trace-events events.json --trace-from 1s --trace-for 10ms
@@ -39,6 +42,10 @@ pub struct SimulateArgs {
     /// The work on the drive.
     #[command(flatten)]
     pub work: WorkArgs,
+
+    /// The tenants.
+    #[command(flatten)]
+    pub tenants: TenantArgs,
 
     /// The memory limit.
     #[command(flatten)]
@@ -59,6 +66,35 @@ pub struct SimulateArgs {
     /// The choice to list drives and workloads.
     #[command(flatten)]
     pub list: ListArgs,
+}
+
+/// Several workloads on one drive at once.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Tenants")]
+pub struct TenantArgs {
+    /// Run several workloads at once: NAME=WORKLOAD or NAME:CLASS=WORKLOAD, once for each tenant
+    ///
+    /// Each tenant has a namespace, an equal part of the drive, and a submission queue. `--ios` counts the IOs of all tenants.
+    /// The result has the latencies and the throughput of each, and how much the others slow it down. CLASS is urgent, high,
+    /// medium (the default) or low, and needs --weights.
+    #[arg(long = "tenant", id = "tenant", value_name = "NAME=WORKLOAD", conflicts_with_all = ["workload", "trace"])]
+    pub tenants: Vec<Tenant>,
+
+    /// Commands that the classes high, medium and low may send in a round [default: round robin without classes]
+    ///
+    /// An urgent queue is always first. Classes only matter where commands wait in the queues: if the tenants have more of
+    /// them than the drive takes at once, which `interface.queue_depth` in the profile says.
+    #[arg(long, value_name = "HIGH,MEDIUM,LOW", requires = "tenant", value_parser = names::weights)]
+    pub weights: Option<Weights>,
+
+    /// Commands that the drive takes from a queue in its turn
+    #[arg(long, value_name = "COUNT", requires = "tenant", default_value = "1",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub burst: u32,
+
+    /// Do not run each tenant alone as well: saves time, but there are no slowdowns and no fairness
+    #[arg(long, requires = "tenant")]
+    pub no_alone: bool,
 }
 
 /// The parts of a simulation that are recorded in detail.

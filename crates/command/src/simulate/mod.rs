@@ -14,21 +14,24 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
+use flashscope_analysis::conclusions::Conclude;
 use flashscope_block::{Io, Nanos};
 use flashscope_document::SimulationStatus;
+use flashscope_document::conclusion::EvidenceUnit;
 use flashscope_drive::guard::create_output;
 use flashscope_drive::{Clock, OpenError};
 use flashscope_measure::Phase;
 use flashscope_result::SimulationFolder;
+use flashscope_sim::host::Arbitration;
 use flashscope_sim::observe::{Events, ObserverHandle, Window};
 use flashscope_simulate::{
-    Error, Hooks, Simulation, SimulationRequest, SimulationResult, Simulator, Work,
+    Error, Hooks, Simulation, SimulationRequest, SimulationResult, Simulator, Work, run_alone,
 };
 
-pub use self::args::{ObservationArgs, SimulateArgs};
+pub use self::args::{ObservationArgs, SimulateArgs, TenantArgs};
 use self::speed::PhaseTimes;
 pub use self::text::queues;
-use crate::{Failure, Progress, Step, interrupted, not_made, usage};
+use crate::{Failure, PartialResult, Progress, Step, interrupted, not_made, usage};
 
 /// The default length of an event trace.
 const DEFAULT_TRACE: Nanos = Nanos::millis(100);
@@ -40,8 +43,8 @@ pub type Each<'a> = dyn FnMut(&Io, Nanos, Nanos) + Send + 'a;
 pub struct SimulationOutcome {
     /// The document.
     pub simulation: Simulation,
-    /// A note for the user if the drive is worn out.
-    pub end_of_life: Option<String>,
+    /// A note for the user on the reason of a failed IO: the drive is worn out, or has zones.
+    pub reason: Option<String>,
     /// The result of writing the requested folder; `Ok` if none was requested.
     pub written: Result<(), flashscope_result::Error>,
 }
@@ -61,7 +64,9 @@ pub fn simulate(
 ) -> Result<SimulationOutcome, Failure> {
     let clock = Clock::new();
     let begun = clock.now();
-    let mut hooks = SimulationHooks { sink, each, events: None, times: PhaseTimes::new(&clock) };
+    let times = PhaseTimes::new(&clock);
+    let mut hooks =
+        SimulationHooks { sink, each, events: None, times, latency: MeanSoFar::default() };
     let mut simulator = Simulator::open(&request(args), &args.memory.budget(), stop, &mut hooks)
         .map_err(failure)?;
     hooks.events = events(args, &mut simulator)?;
@@ -71,11 +76,18 @@ pub fn simulate(
     let simulated = simulator.run(stop, &mut hooks).map_err(failure);
     hooks.times.mark();
     hooks.close(args)?;
-    let SimulationResult { simulation, end_of_life } = simulated?;
+    let SimulationResult { mut simulation, reason } = simulated?;
+    let request = request(args);
+    if request.work.alone && simulation.status == SimulationStatus::Complete {
+        let mut alone = Alone(&mut *hooks.sink);
+        let memory = args.memory.budget();
+        run_alone(&request, &memory, stop, &mut alone, &mut simulation).map_err(failure)?;
+    }
     let speed = hooks.times.speed(&simulation);
     let simulation = Simulation { wall_ns: clock.now() - begun, speed, ..simulation };
+    let simulation = simulation.with_conclusions();
     let written = folder.as_mut().map_or(Ok(()), |folder| folder.write(&simulation));
-    Ok(SimulationOutcome { simulation, end_of_life, written })
+    Ok(SimulationOutcome { simulation, reason, written })
 }
 
 impl SimulationOutcome {
@@ -93,7 +105,7 @@ impl SimulationOutcome {
             SimulationStatus::Failed => Err(Failure::Failed(anyhow!(
                 "{}{}: the results shown were measured before the failure",
                 self.simulation.error.unwrap_or_default(),
-                self.end_of_life.unwrap_or_default()
+                self.reason.unwrap_or_default()
             ))),
         }
     }
@@ -101,7 +113,10 @@ impl SimulationOutcome {
 
 fn request(args: &SimulateArgs) -> SimulationRequest {
     let (observe, pictures) = (args.observation.observe.clone(), args.output.folder.is_some());
-    let work = Work { observe, pictures, ..args.work.work() };
+    let TenantArgs { tenants, weights, burst, no_alone } = &args.tenants;
+    let arbitration = Arbitration { burst: *burst, weights: weights.map(|weights| weights.0) };
+    let (tenants, alone) = (tenants.clone(), !no_alone);
+    let work = Work { tenants, arbitration, alone, observe, pictures, ..args.work.work() };
     SimulationRequest { drive: args.drive.name.clone(), work }
 }
 
@@ -121,10 +136,48 @@ struct SimulationHooks<'a, 'b> {
     each: Option<&'a mut Each<'b>>,
     events: Option<ObserverHandle<Events<File>>>,
     times: PhaseTimes,
+    latency: MeanSoFar,
+}
+
+/// The mean latency of the IOs since the last partial result.
+#[derive(Default)]
+struct MeanSoFar {
+    /// The IOs measured in all.
+    ios: u64,
+    /// The IOs since the last result.
+    since: u64,
+    /// The sum of their latencies.
+    sum: Nanos,
+}
+
+impl MeanSoFar {
+    fn push(&mut self, latency: Nanos) {
+        (self.ios, self.since) = (self.ios + 1, self.since + 1);
+        self.sum = Nanos(self.sum.0.saturating_add(latency.0));
+    }
+
+    /// Reports the mean, and begins anew.
+    #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53")]
+    fn report(&mut self, sink: &mut dyn Progress) {
+        if self.since == 0 {
+            return;
+        }
+        sink.found(&PartialResult {
+            chart: "Mean latency",
+            x_axis: "IOs measured",
+            series: "mean latency",
+            x: self.ios as f64,
+            what: "",
+            value: self.sum.0 as f64 / self.since as f64,
+            unit: EvidenceUnit::Nanoseconds,
+        });
+        (self.since, self.sum) = (0, Nanos(0));
+    }
 }
 
 impl Progress for SimulationHooks<'_, '_> {
     fn show(&mut self, step: &Step<'_>) {
+        self.latency.report(self.sink);
         self.sink.show(step);
     }
 
@@ -135,10 +188,13 @@ impl Progress for SimulationHooks<'_, '_> {
 
 impl Hooks for SimulationHooks<'_, '_> {
     fn wants_each(&self) -> bool {
-        self.each.is_some()
+        self.each.is_some() || self.sink.wants_results()
     }
 
     fn each(&mut self, io: &Io, at: Nanos, latency: Nanos) {
+        if self.sink.wants_results() {
+            self.latency.push(latency);
+        }
         if let Some(each) = &mut self.each {
             each(io, at, latency);
         }
@@ -148,6 +204,21 @@ impl Hooks for SimulationHooks<'_, '_> {
         self.times.mark();
     }
 }
+
+/// Reports the progress of tenants that run alone.
+struct Alone<'a>(&'a mut dyn Progress);
+
+impl Progress for Alone<'_> {
+    fn show(&mut self, step: &Step<'_>) {
+        self.0.show(step);
+    }
+
+    fn note(&mut self, text: &str) {
+        self.0.note(text);
+    }
+}
+
+impl Hooks for Alone<'_> {}
 
 impl SimulationHooks<'_, '_> {
     fn close(&self, args: &SimulateArgs) -> anyhow::Result<()> {

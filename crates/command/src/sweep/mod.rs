@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use flashscope_analysis::conclusions::Conclude;
 use flashscope_document::sweep::{Row, Sweep, SweepStatus};
 use flashscope_result::sweep::SweepFolder;
 use flashscope_simulate::Resources;
@@ -90,6 +91,7 @@ impl PreparedSweep {
         let total = space.simulations();
         let mut runner = Runner::new(resources, sink)
             .expecting(total)
+            .watching(space.objectives.first().map(|one| one.field.as_str()))
             .by(workers.map(|workers| workers as &mut dyn Workers))
             .keeping(&mut folder, names, rows);
         let explored = explore(&space, &mut |trials| runner.run(trials));
@@ -97,7 +99,8 @@ impl PreparedSweep {
         let sweep = match &explored {
             Some(rows) => finish(&space, rows, SweepStatus::Complete),
             None => finish(&space, &so_far, SweepStatus::Unfinished),
-        };
+        }
+        .with_conclusions();
         match &explored {
             Some(rows) => folder.finish(&sweep, rows)?,
             None => folder.write(&sweep)?,

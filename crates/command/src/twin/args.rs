@@ -6,7 +6,8 @@ use clap::Subcommand;
 use flashscope_block::Bytes;
 
 use crate::options::{
-    JobsArgs, JsonArgs, LoadArgs, MemoryArgs, PredictionConfidenceArgs, SeedArgs, json_schema,
+    JobsArgs, JsonArgs, LoadArgs, MemoryArgs, OutputFolderArgs, PredictionConfidenceArgs, SeedArgs,
+    folder_default, json_schema,
 };
 
 /// Fit a simulated drive to a measured one, and predict workloads that the drive never ran.
@@ -115,11 +116,12 @@ const MEASURED_DEPTH: &str = "IOs in flight at once, unless the workload sets it
 /// The workload is simulated on the twin, and on alternative drives that fit the results equally well; the alternatives
 /// give the intervals. Unless --queue-depth or the workload sets it, the queue depth is that of the measurements.
 #[derive(clap::Args)]
+#[command(mut_arg("output", folder_default("none, nothing is written")))]
 #[command(mut_arg("json", json_schema("twin-prediction")))]
 #[command(mut_arg("queue_depth", |arg| arg.help(MEASURED_DEPTH)))]
 #[command(after_help = "Examples:
   flashscope twin predict drive.toml --trace 'hm_0.csv.gz?remap=fold'
-  flashscope twin predict drive.toml --workload 'zipf?exponent=0.9' --ios 100000")]
+  flashscope twin predict drive.toml --workload 'zipf?exponent=0.9' --ios 100000 --output zipf.flashscope")]
 pub struct PredictArgs {
     /// The profile written by `flashscope twin fit`
     #[arg(value_name = "TWIN")]
@@ -147,6 +149,10 @@ pub struct PredictArgs {
     /// The memory limit.
     #[command(flatten)]
     pub memory: MemoryArgs,
+
+    /// The folder for `prediction.json`.
+    #[command(flatten)]
+    pub output: OutputFolderArgs,
 
     /// The form of the output.
     #[command(flatten)]

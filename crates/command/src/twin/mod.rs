@@ -6,17 +6,19 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
+use flashscope_analysis::conclusions::Conclude;
 use flashscope_block::Bytes;
 use flashscope_document::twin::{Check, Twin, TwinPrediction};
 use flashscope_fit::{
-    FitError, FitOptions, PredictionOptions, Sources, path_beside, read_twin, scaled_fields,
-    write_twin,
+    FitError, FitOptions, PredictionOptions, Sources, read_twin, scaled_fields, write_twin,
 };
+use flashscope_result::prediction::PredictionFolder;
+use flashscope_result::twin::twin_path;
 use flashscope_simulate::Resources;
 
 pub use self::args::{CheckArgs, FitArgs, PredictArgs, TwinArgs, TwinCommand};
 use crate::options::{JobsArgs, MemoryArgs};
-use crate::{Failure, Progress, interrupted, simulate, usage};
+use crate::{Failure, Progress, interrupted, not_made, simulate, usage};
 
 /// Fits a twin and writes its files.
 ///
@@ -37,7 +39,7 @@ pub fn fit(args: &FitArgs, stop: &AtomicBool, sink: &mut dyn Progress) -> Result
     };
     let resources = resources(&args.jobs, &args.memory, stop);
     let twin = sources.fit(options, &resources, sink);
-    let twin = twin.map_err(failure)?;
+    let twin = twin.map_err(failure)?.with_conclusions();
     write_twin(&twin, &args.output)?;
     Ok(twin)
 }
@@ -57,7 +59,7 @@ fn takes_long(work: Bytes) -> Option<String> {
 
 /// Fails if an output file exists already. The check comes before the fit, which may take minutes.
 fn check_output(output: &Path) -> Result<(), Failure> {
-    for path in [output, &path_beside(output)] {
+    for path in [output, &twin_path(output)] {
         if path.exists() {
             let path = path.display();
             return Err(usage(anyhow!(
@@ -114,10 +116,15 @@ pub fn predict(
     sink: &mut dyn Progress,
 ) -> Result<TwinPrediction, Failure> {
     let twin = read(&args.twin)?;
+    let folder = args.output.folder.as_deref();
+    let folder = folder.map(|path| PredictionFolder::create(path).map_err(not_made)).transpose()?;
     let work = args.load.work();
     let resources = resources(&args.jobs, &args.memory, stop);
     let options = PredictionOptions { draws: args.draws, filled: args.filled };
-    flashscope_fit::predict(&twin, &work, options, &resources, sink).map_err(failure)
+    let prediction = flashscope_fit::predict(&twin, &work, options, &resources, sink);
+    let prediction = prediction.map_err(failure)?.with_conclusions();
+    folder.map_or(Ok(()), |mut folder| folder.write(&prediction))?;
+    Ok(prediction)
 }
 
 fn resources<'a>(jobs: &JobsArgs, memory: &MemoryArgs, stop: &'a AtomicBool) -> Resources<'a> {

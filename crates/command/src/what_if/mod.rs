@@ -5,6 +5,8 @@ mod args;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
+use flashscope_analysis::conclusions::Conclude;
+use flashscope_document::conclusion::EvidenceUnit;
 use flashscope_document::prediction::{PredictedValue, PredictionReport};
 use flashscope_document::sweep::{Row, RowStatus};
 use flashscope_document::what_if::{ClosedForm, ModelEstimate, Quantity, WhatIf, WhatIfStatus};
@@ -15,7 +17,7 @@ use flashscope_simulate::{Resources, SimulationRequest};
 
 pub use self::args::{WhatIfArgs, repeats};
 use crate::predict::{Prediction, PredictionRequest};
-use crate::{Failure, Progress, Step, Unit, interrupted, not_made, usage};
+use crate::{Failure, PartialResult, Progress, Step, Unit, interrupted, not_made, usage};
 
 /// Receives progress and each row of an answer as it arrives.
 pub trait RowSink: Progress {
@@ -101,13 +103,25 @@ pub fn answer(question: &Question, resources: &Resources<'_>, rows: &mut dyn Row
     }
     let trials = question.trials();
     let (mut done, total) = (0, Some(trials.len() as u64));
+    let names: Vec<String> = answer.so_far().all().map(|one| one.name.clone()).collect();
     let mut each = |row: &Row| {
         done += 1;
         rows.show(&Step::of("simulating", done, total, Unit::Count));
+        if let Some(&value) = row.numbers.get("latency_ns.mean") {
+            rows.found(&PartialResult {
+                chart: "Mean response time of each simulation",
+                x_axis: "repeat",
+                series: &names[row.point as usize],
+                x: f64::from(row.repeat) + 1.0,
+                what: &format!("{}: mean response time", names[row.point as usize]),
+                value,
+                unit: EvidenceUnit::Nanoseconds,
+            });
+        }
         answer.simulated(row, &mut |so_far, nth| rows.simulated(so_far, nth));
     };
     Runner::new(resources.clone(), &mut ()).passing(&mut each).run(&trials);
-    answer.finish()
+    answer.finish().with_conclusions()
 }
 
 /// Returns the prediction of a model, or the reason why there is none.
@@ -140,6 +154,7 @@ fn closed_form(Prediction { report, numbers, .. }: &Prediction) -> ClosedForm {
         level: validation.level,
         expected: expected.collect(),
         not_modelled: not_modelled.clone(),
+        not_compared: None,
     }
 }
 
@@ -152,4 +167,8 @@ impl Progress for WithoutNotes<'_> {
     }
 
     fn note(&mut self, _text: &str) {}
+
+    fn found(&mut self, result: &PartialResult<'_>) {
+        self.0.found(result);
+    }
 }

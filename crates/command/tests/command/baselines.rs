@@ -17,6 +17,7 @@ fn defaults(device: &SimDevice, seed: u64) -> Options {
     Options {
         setup: Setup { io_count: PerBaseline::same(5120), ..setup },
         state: State::Random,
+        spare: None,
         run_pause_ns: LEAST_RUN_PAUSE,
         on_error: OnError::Stop,
         methodology: Methodology {

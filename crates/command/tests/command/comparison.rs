@@ -52,6 +52,7 @@ fn measured(drive: &str, seed: u64, ios: u64) -> MeasuredDrive {
     let options = Options {
         setup: Setup { io_count: PerBaseline::same(ios), io_size: Bytes::kib(4), ..setup },
         state: State::Random,
+        spare: None,
         run_pause_ns: LEAST_RUN_PAUSE,
         on_error: OnError::Stop,
         methodology: Methodology::default(),

@@ -51,6 +51,7 @@ impl SubmissionContent for ProbeSubmission {
     /// Removes data that identify this drive or machine. Replaces the profile, and the descriptions
     /// of the parameters, by those that follow from the findings.
     fn strip(&mut self) {
+        self.probe.conclusions.clear();
         let ProbeReport { drive, findings, profile: fitted, .. } = &mut self.probe;
         strip_device(drive, self.with_serial);
         let mut knowledge = Knowledge::default();

@@ -32,7 +32,12 @@ impl SubmissionContent for SimulationSubmission {
     /// Returns the id, which does not depend on the computing time. Two simulations with the same
     /// seed differ in nothing else.
     fn id(&self) -> String {
-        id_of(&Simulation { wall_ns: Nanos(0), speed: None, ..self.simulation.clone() })
+        id_of(&Simulation {
+            wall_ns: Nanos(0),
+            speed: None,
+            conclusions: Vec::new(),
+            ..self.simulation.clone()
+        })
     }
 
     /// Checks that the simulation is consistent with itself.
@@ -45,8 +50,9 @@ impl SubmissionContent for SimulationSubmission {
         check_fields(self, &RANGES, || check::check_simulation(&self.simulation))
     }
 
-    /// Removes the folders of profiles and traces.
+    /// Removes the folders of profiles and traces, and the conclusions, which the registry draws itself.
     fn strip(&mut self) {
+        self.simulation.conclusions.clear();
         strip_device(&mut self.simulation.drive, false);
         self.simulation.workload = last_part(&self.simulation.workload);
     }

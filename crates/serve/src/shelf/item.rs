@@ -10,9 +10,12 @@ use flashscope_document::facts::SCHEMA_VERSION;
 use flashscope_document::manifest::{Progress, Status};
 use flashscope_document::marks::Marks;
 use flashscope_document::sweep::ExploredSweep;
+use flashscope_document::twin::Twin;
 use flashscope_document::what_if::WhatIf;
 use flashscope_report::{ResultKind, ShelfItem};
+use flashscope_result::prediction::read_prediction;
 use flashscope_result::sweep::{read_explored, read_sweep};
+use flashscope_result::twin::read_twin;
 use flashscope_result::what_if::read_what_if;
 use flashscope_result::{ResultFolder, read_probe, read_simulation};
 use serde::Deserialize;
@@ -29,6 +32,13 @@ struct SimulationHead {
     workload: String,
     #[serde(default)]
     ios: u64,
+}
+
+/// The part of a prediction that the shelf needs, of a model or of a twin.
+#[derive(Deserialize)]
+struct PredictionHead {
+    drive: String,
+    workload: String,
 }
 
 /// The part of a probe that the shelf needs.
@@ -58,6 +68,8 @@ pub(super) fn item(entry: &ResultEntry, id: String) -> ShelfItem {
         Stamps { probe: Some(_), .. } => ResultKind::Probe,
         Stamps { sweep: Some(_), .. } => ResultKind::Sweep,
         Stamps { what_if: Some(_), .. } => ResultKind::WhatIf,
+        Stamps { prediction: Some(_), .. } => ResultKind::Prediction,
+        Stamps { twin: Some(_), .. } => ResultKind::Twin,
         _ => ResultKind::Measurement,
     };
     let read = match kind {
@@ -66,6 +78,8 @@ pub(super) fn item(entry: &ResultEntry, id: String) -> ShelfItem {
         ResultKind::Probe => probe(entry, &id),
         ResultKind::Sweep => sweep(entry, &id),
         ResultKind::WhatIf => what_if(entry, &id),
+        ResultKind::Twin => twin(entry, &id),
+        ResultKind::Prediction => prediction(entry, &id),
     };
     read.unwrap_or_else(|problem| ShelfItem {
         problem: Some(without_path(&problem, entry)),
@@ -118,6 +132,19 @@ fn what_if(entry: &ResultEntry, id: &str) -> Result<ShelfItem, String> {
     Ok(ShelfItem::what_if(id.into(), entry.name.clone(), &what_if))
 }
 
+fn twin(entry: &ResultEntry, id: &str) -> Result<ShelfItem, String> {
+    let twin = twin_document(&entry.path)?;
+    Ok(ShelfItem::twin(id.into(), entry.name.clone(), twin.sources))
+}
+
+fn prediction(entry: &ResultEntry, id: &str) -> Result<ShelfItem, String> {
+    let path = &entry.path;
+    let head = serde_json::from_value(prediction_json(path)?);
+    let PredictionHead { drive, workload } =
+        head.map_err(|error| format!("the prediction in {} is damaged: {error}", path.display()))?;
+    Ok(ShelfItem::prediction(id.into(), entry.name.clone(), &workload, &drive))
+}
+
 /// Opens the measurement at `path`, or returns its problem.
 pub(super) fn open(path: &Path) -> Result<(ResultFolder, Manifest), String> {
     let file = path.join("manifest.json");
@@ -162,6 +189,18 @@ pub(crate) fn probe_json(path: &Path) -> Result<Value, String> {
 pub(crate) fn kept_what_if(path: &Path) -> Result<WhatIf, String> {
     check(&path.join("what-if.json"), u64::MAX)?;
     read_what_if(path).map_err(|error| error.to_string())
+}
+
+/// Reads the twin in the file at `path`.
+pub(super) fn twin_document(path: &Path) -> Result<Twin, String> {
+    check(path, u64::MAX)?;
+    read_twin(path).map_err(|error| error.to_string())
+}
+
+/// Reads the document of the prediction at `path`.
+pub(super) fn prediction_json(path: &Path) -> Result<Value, String> {
+    check(&path.join("prediction.json"), u64::MAX)?;
+    read_prediction(path).map_err(|error| error.to_string())
 }
 
 /// Reads the sweep at `path` with its points.

@@ -14,6 +14,7 @@ use flashscope_document::facts::Facts;
 use flashscope_document::manifest::find_experiment;
 use flashscope_document::marks::Marks;
 use flashscope_document::sweep::ExploredSweep;
+use flashscope_document::twin::Twin;
 use flashscope_document::what_if::WhatIf;
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
 pub(crate) use query::whole;
@@ -74,6 +75,11 @@ impl Folders {
             open: Cache::new(limits::OPEN),
             computed: Cache::new(limits::COMPUTED_FACTS),
         }
+    }
+
+    /// Returns the folders.
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
     }
 
     /// Returns the problems of the scan, in words.
@@ -150,6 +156,10 @@ impl Library for Folders {
         Ok(shelf)
     }
 
+    fn kind(&self, id: &str) -> Result<ResultKind, Problem> {
+        Ok(self.item(id)?.shown.kind)
+    }
+
     fn open(&self, id: &str) -> Result<Arc<OpenMeasurement>, Problem> {
         let item = self.item_of(ResultKind::Measurement, id)?;
         let key = (id.to_string(), item.stamps);
@@ -186,6 +196,16 @@ impl Library for Folders {
     fn what_if(&self, id: &str) -> Result<WhatIf, Problem> {
         let item = self.item_of(ResultKind::WhatIf, id)?;
         item::kept_what_if(&item.path).map_err(|error| item.damaged(&error))
+    }
+
+    fn twin(&self, id: &str) -> Result<Twin, Problem> {
+        let item = self.item_of(ResultKind::Twin, id)?;
+        item::twin_document(&item.path).map_err(|error| item.damaged(&error))
+    }
+
+    fn prediction(&self, id: &str) -> Result<Value, Problem> {
+        let item = self.item_of(ResultKind::Prediction, id)?;
+        item::prediction_json(&item.path).map_err(|error| item.damaged(&error))
     }
 
     fn set_marks(&self, id: &str, marks: &Marks) -> Result<(), Problem> {

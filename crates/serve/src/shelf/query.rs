@@ -28,8 +28,8 @@ pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShelfQuery {
-    /// Words that must all occur, each in the name, the drive, its model or firmware, the workload or a factor;
-    /// case-insensitive.
+    /// Words that must all occur, each in the name, the drive, its model or firmware, the workload, a factor
+    /// or a source of a twin; case-insensitive.
     #[schemars(length(max = LONGEST))]
     pub search: Option<String>,
     /// Only results of this kind.
@@ -157,7 +157,7 @@ fn has_all(item: &ShelfItem, words: &[&str]) -> bool {
         device.and_then(|device| device.model.as_ref()),
         device.and_then(|device| device.firmware.as_ref()),
     ];
-    let texts = texts.into_iter().flatten().chain(&item.factors);
+    let texts = texts.into_iter().flatten().chain(&item.factors).chain(&item.fitted_to);
     let text: Vec<String> = texts.map(|text| text.to_lowercase()).collect();
     words.iter().all(|word| text.iter().any(|text| text.contains(word)))
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use flashscope_result::is_unfinished;
+use flashscope_result::twin::{TWIN_ENDING, is_twin_path};
 
 use crate::limits::{DEPTH, ENTRIES, ITEMS};
 
@@ -43,6 +44,10 @@ pub(super) struct Stamps {
     pub sweep: Option<Stamp>,
     /// The stamp of `what-if.json`.
     pub what_if: Option<Stamp>,
+    /// The stamp of `prediction.json`.
+    pub prediction: Option<Stamp>,
+    /// The stamp of a twin, which is a file and no folder.
+    pub twin: Option<Stamp>,
     /// The stamp of `facts.json`.
     pub facts: Option<Stamp>,
 }
@@ -52,6 +57,8 @@ impl Stamps {
     pub(super) fn of(path: &Path) -> Stamps {
         let of = |name| Stamp::of(&path.join(name));
         Stamps {
+            twin: is_twin_path(path).then(|| Stamp::of(path)).flatten(),
+            prediction: of("prediction.json"),
             manifest: of("manifest.json"),
             simulation: of("simulation.json"),
             probe: of("probe.json"),
@@ -63,14 +70,15 @@ impl Stamps {
 
     fn is_result(&self) -> bool {
         let documents = [self.manifest, self.simulation, self.probe, self.sweep, self.what_if];
-        documents.iter().any(Option::is_some)
+        let documents = documents.into_iter().chain([self.prediction, self.twin]);
+        documents.into_iter().any(|stamp| stamp.is_some())
     }
 }
 
-/// A folder that contains the document of a result, or has the extension of result folders.
+/// A folder that contains the document of a result, or has the extension of result folders; or the file of a twin.
 #[derive(Debug)]
 pub(super) struct ResultEntry {
-    /// The path of the folder.
+    /// The path of the folder, or of the file of a twin.
     pub path: PathBuf,
     /// The name without the extension.
     pub name: String,
@@ -114,7 +122,11 @@ impl Scan {
             return;
         }
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-        let name = name.strip_suffix(ENDING).unwrap_or(&name).to_string();
+        let name = [ENDING, TWIN_ENDING]
+            .iter()
+            .find_map(|end| name.strip_suffix(end))
+            .unwrap_or(&name)
+            .to_string();
         self.results.push(ResultEntry { path: path.into(), name, stamps });
     }
 
@@ -133,8 +145,7 @@ impl Scan {
                 return self.problem(format!("cannot list {}: {error}", folder.display()));
             }
         };
-        let is_folder = |metadata: Metadata| metadata.is_dir();
-        let mut folders = Vec::new();
+        let mut paths = Vec::new();
         for entry in entries.flatten() {
             self.entries += 1;
             if self.entries > ENTRIES {
@@ -142,13 +153,15 @@ impl Scan {
                 break;
             }
             // Skips a result that is still being written, or whose writer was killed.
-            if entry.metadata().is_ok_and(is_folder) && !is_unfinished(&entry.file_name()) {
-                folders.push(entry.path());
+            let path = entry.path();
+            let is_item = |metadata: Metadata| metadata.is_dir() || is_twin_path(&path);
+            if entry.metadata().is_ok_and(is_item) && !is_unfinished(&entry.file_name()) {
+                paths.push(path);
             }
         }
-        folders.sort();
-        for path in folders {
-            if named_as_result(&path) {
+        paths.sort();
+        for path in paths {
+            if named_as_result(&path) || is_twin_path(&path) {
                 self.add(&path, Stamps::of(&path));
             } else if depth > 1 {
                 self.descend(&path, depth - 1);

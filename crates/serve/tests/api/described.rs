@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Answer, Place};
 
 /// Every GET path, with an example address.
-const ADDRESSES: [(&str, &str); 13] = [
+const ADDRESSES: [(&str, &str); 17] = [
     ("/api/shelf", "/api/shelf?search=demo&kind=measurement&sort=-started&offset=0&limit=10"),
     ("/api/results/{id}", "/api/results/demo"),
     (
@@ -17,12 +17,16 @@ const ADDRESSES: [(&str, &str); 13] = [
     ("/api/results/{id}/runs/{run}/ios", "/api/results/demo/runs/3/ios?from=2&count=3"),
     ("/api/results/{id}/runs/{run}/activities", "/api/results/demo/runs/3/activities?to_ns=9"),
     ("/api/results/{id}/colours", "/api/results/demo/colours?micro_benchmark=pause&experiment=SR"),
+    ("/api/commands", "/api/commands"),
     ("/api/comparison", "/api/comparison?ids=demo,other"),
     ("/api/simulations/{id}", "/api/simulations/simulated"),
     ("/api/probes/{id}", "/api/probes/probed"),
     ("/api/sweeps/{id}", "/api/sweeps/swept"),
     ("/api/what-if", "/api/what-if"),
     ("/api/what-ifs/{id}", "/api/what-ifs/asked"),
+    ("/api/results/{id}/matches", "/api/results/demo/matches?where=latency%20%3E%200%20ms&limit=5"),
+    ("/api/twins/{id}", "/api/twins/bench-v1"),
+    ("/api/predictions/{id}", "/api/predictions/expected"),
 ];
 
 /// Creates the part of a simulation that the shelf reads.
@@ -90,6 +94,25 @@ pub(crate) fn what_if(place: &Place) {
     std::fs::write(folder.join("what-if.json"), what_if.to_string()).unwrap();
 }
 
+/// Adds a twin that an earlier version fitted, and a prediction of a twin.
+pub(crate) fn twin_and_prediction(place: &Place) {
+    let twin = "bench-v1.twin.json";
+    let testdata = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/twins");
+    std::fs::copy(testdata.join(twin), place.path(twin)).unwrap();
+    let folder = place.path("expected.flashscope");
+    std::fs::create_dir(&folder).unwrap();
+    let range = |value: f64| json!({ "value": value, "low": value / 2.0, "high": 2.0 * value });
+    let prediction = json!({
+        "drive": "a drive", "workload": "zipf", "confidence": 0.9, "draws": 20, "end_error": 0.05,
+        "ios": 1000, "filled": 1 << 30, "scale": 1.0, "queue_depth": 1,
+        "queue_depth_from": "measurement", "extrapolated": [], "bytes_per_second": range(1e8),
+        "latency_ns": { "mean": range(1e5), "p50": range(1e5), "p99": range(1e6), "p999": range(1e7) },
+        "write_amplification": range(2.0), "is_amplification_identified": true,
+        "lifetime_bytes": null,
+    });
+    std::fs::write(folder.join("prediction.json"), prediction.to_string()).unwrap();
+}
+
 fn place() -> Place {
     let place = Place::new();
     place.add("other");
@@ -97,6 +120,7 @@ fn place() -> Place {
     probe(&place);
     sweep(&place);
     what_if(&place);
+    twin_and_prediction(&place);
     place
 }
 
@@ -147,7 +171,21 @@ fn each_documented_problem_occurs_with_a_message() {
         ("/api/simulations/demo", 404, "`demo` is a measurement"),
         ("/api/results/asked", 404, "`asked` is a what-if: ask for /api/what-ifs/asked"),
         ("/api/what-ifs/demo", 404, "`demo` is a measurement"),
+        ("/api/results/bench-v1", 404, "`bench-v1` is a twin: ask for /api/twins/bench-v1"),
+        (
+            "/api/twins/expected",
+            404,
+            "`expected` is a prediction: ask for /api/predictions/expected",
+        ),
         ("/api/what-ifs/nobody", 404, "there is no result `nobody` on the shelf"),
+        ("/api/results/demo/matches?where=latncy%20%3E%201ms", 400, "did you mean latency?"),
+        (
+            "/api/results/demo/matches?where=run%20=%201&limit=1001",
+            400,
+            "`limit` is a whole number",
+        ),
+        ("/api/results/demo/matches", 400, "missing field `where`"),
+        ("/api/results/bench-v1/matches?where=run%20=%201", 404, "`bench-v1` is a twin"),
         ("/api/results/demo/runs/x/ios", 400, "the address is invalid"),
         ("/api/results/demo/runs/99/ios", 404, "`demo` has no such records"),
         (
@@ -164,6 +202,8 @@ fn each_documented_problem_occurs_with_a_message() {
         ("/api/results/demo/colours?experiment=SR", 400, "missing field `micro_benchmark`"),
         ("/api/results/demo/colours?micro_benchmark=pause&experiment=XX", 404, "no such records"),
         ("/api/comparison?ids=demo,nobody", 404, "`nobody`"),
+        ("/api/comparison?ids=demo,bench-v1", 400, "`bench-v1` cannot be compared"),
+        ("/api/comparison?ids=expected,demo", 400, "they share no workload and quantity"),
         ("/api/comparison?ids=a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a", 400, "at most 16 results"),
         ("/api/nothing", 404, "there is no such address"),
     ] {

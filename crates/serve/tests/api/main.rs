@@ -3,6 +3,7 @@
 mod described;
 mod live;
 mod malicious;
+mod running;
 mod security;
 mod shelf;
 mod socket;

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::described::what_if;
+use super::described::{twin_and_prediction, what_if};
 use super::{Place, copy, edit};
 
 fn ids(shelf: &Value) -> Vec<&str> {
@@ -73,6 +73,64 @@ fn a_kept_what_if_stands_on_the_shelf_as_one() {
     let problem = place.item("asked")["problem"].as_str().unwrap().to_string();
     assert!(problem.contains("what-if.json is damaged"), "{problem}");
     place.get("/api/what-ifs/asked").error(422);
+}
+
+#[test]
+fn twins_and_predictions_stand_on_the_shelf() {
+    let place = Place::empty();
+    twin_and_prediction(&place);
+    let (twin, prediction) = (place.item("bench-v1"), place.item("expected"));
+    assert_eq!((&twin["kind"], &twin["problem"]), (&json!("twin"), &Value::Null));
+    assert_eq!(twin["fitted_to"], json!(["one.flashscope"]));
+    assert_eq!(
+        (&prediction["kind"], &prediction["workload"]),
+        (&json!("prediction"), &json!("zipf on a drive"))
+    );
+    for query in ["kind=twin", "search=one.flashscope", "kind=prediction"] {
+        assert_eq!(place.get(&format!("/api/shelf?{query}")).ok().json()["total"], 1, "{query}");
+    }
+    // Documents of any version begin with conclusions.
+    for address in ["/api/twins/bench-v1", "/api/predictions/expected"] {
+        assert!(place.get(address).ok().json()["conclusions"][0]["text"].is_string(), "{address}");
+    }
+
+    // A file that only has the name of a twin is shown with its problem, and a removed one disappears.
+    fs::write(place.path("empty.twin.json"), "{}").unwrap();
+    let problem = place.item("empty")["problem"].as_str().unwrap().to_string();
+    assert!(
+        problem.contains("empty.twin.json is damaged") || problem.contains("empty is damaged"),
+        "{problem}"
+    );
+    place.get("/api/twins/empty").error(422);
+    fs::remove_file(place.path("bench-v1.twin.json")).unwrap();
+    place.get("/api/twins/bench-v1").error(404);
+    edit(&place.path("expected.flashscope/prediction.json"), |json| json["drive"] = Value::Null);
+    assert!(place.item("expected")["problem"].is_string());
+}
+
+#[test]
+fn results_of_several_kinds_are_compared() {
+    let place = Place::empty();
+    twin_and_prediction(&place);
+    // The same prediction with half the latencies, and times with narrow intervals.
+    let (one, two) = (place.path("expected.flashscope"), place.path("faster.flashscope"));
+    copy(&one, &two);
+    let latencies = |folder: &std::path::Path, ns: f64| {
+        let range =
+            |value: f64| json!({ "value": value, "low": 0.99 * value, "high": 1.01 * value });
+        edit(&folder.join("prediction.json"), |json| {
+            json["latency_ns"]["mean"] = range(ns);
+        });
+    };
+    latencies(&one, 2e5);
+    latencies(&two, 1e5);
+    let found = place.get("/api/comparison?ids=expected,faster").ok().json();
+    assert_eq!(found["results"][1]["kind"], "twin_prediction");
+    let quantities = found["workloads"][0]["quantities"].as_array().unwrap();
+    let mean = quantities.iter().find(|one| one["quantity"] == "latency_ns.mean").unwrap();
+    assert_eq!(mean["results"][1]["ratio"]["value"], 0.5);
+    assert_eq!(mean["results"][1]["verdict"], "better");
+    assert!(found["conclusions"][0]["text"].as_str().unwrap().contains("faster"), "{found}");
 }
 
 #[test]

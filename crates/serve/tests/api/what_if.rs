@@ -41,7 +41,9 @@ fn variant(name: &str) -> Variant {
 fn what_if(variants: usize, status: WhatIfStatus) -> WhatIf {
     let variants = (0..variants).map(|nth| variant(&nth.to_string())).collect();
     let base = variant("baseline");
-    WhatIf { schema_version: WHAT_IF_VERSION, status, seed: 1, repeats: 1, base, variants }
+    let conclusions = vec![];
+    let schema_version = WHAT_IF_VERSION;
+    WhatIf { schema_version, status, conclusions, seed: 1, repeats: 1, base, variants }
 }
 
 impl WhatIfs for ScriptedWhatIfs {
@@ -154,7 +156,9 @@ fn network_servers_refuse_what_ifs() {
     // Their page does not offer what-ifs either.
     let page = Request::get("/").header("host", "localhost").body(Body::empty()).unwrap();
     let page = String::from_utf8(ask(&nothing, page).ok().body).unwrap();
-    assert!(page.contains(r#"{"served":true,"what_ifs":false,"submissions":false}"#));
+    assert!(
+        page.contains(r#"{"served":true,"what_ifs":false,"submissions":false,"commands":false}"#)
+    );
 }
 
 #[test]

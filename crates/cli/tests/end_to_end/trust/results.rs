@@ -5,7 +5,8 @@ use std::path::Path;
 
 use flashscope_analysis::analyse;
 use flashscope_document::manifest::{Progress, Status};
-use flashscope_fit::{path_beside, read_twin};
+use flashscope_fit::read_twin;
+use flashscope_result::twin::twin_path;
 use flashscope_result::{Error, ResultFolder};
 
 use super::disk::Disk;
@@ -155,7 +156,7 @@ fn crash_leaves_a_twin_whole_or_absent() {
             assert!(profile == twin.profile, "{}: half a profile", point.what);
         }
         // A profile without its document could not be used, and would block the next fit.
-        if path.exists() || path_beside(&path).exists() {
+        if path.exists() || twin_path(&path).exists() {
             assert!(read_twin(&path).is_ok_and(|read| read == twin), "{}", point.what);
         }
     });

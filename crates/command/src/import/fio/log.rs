@@ -1,4 +1,4 @@
-//! The logs of single IOs: `NAME_lat.N.log`.
+//! The lines of fio's logs, and logs of single IOs such as `NAME_lat.N.log`.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -7,46 +7,96 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use flashscope_block::{Bytes, Nanos, Op, Record, StreamId};
 
-/// Reads the IOs of one clone of a job, in the order of their completion. `depth` is the number of IOs in flight.
-///
-/// fio writes the time of a completion in milliseconds. With one IO in flight, an IO does not begin before the previous one
-/// completes, which keeps the records in order within a millisecond.
-pub(super) fn read(
-    path: &Path,
-    depth: u32,
-    stream: StreamId,
-    each: &mut dyn FnMut(Record),
-) -> Result<()> {
+/// A line of a log.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Entry {
+    /// The time of the completion, or of the end of a window, in milliseconds.
+    pub ms: u64,
+    /// The latency in ns, the bandwidth or the IOs per second.
+    pub value: u64,
+    pub op: Op,
+    /// The length; 0 for a mean.
+    pub len: Bytes,
+    /// The offset, if the log has offsets.
+    pub offset: Option<Bytes>,
+}
+
+/// The meaning of the values of a log of single IOs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// Nanoseconds.
+    Latency,
+    /// Bytes per millisecond of the IO.
+    Bandwidth,
+}
+
+/// Passes the entries of a log to `each`, in their order.
+pub(super) fn entries(path: &Path, each: &mut dyn FnMut(Entry) -> Result<()>) -> Result<()> {
     let file = File::open(path).with_context(|| {
         format!(
             "{}: run fio with --write_lat_log=NAME --log_avg_msec=0 --log_offset=1, or name the folder of the logs with --logs",
             path.display()
         )
     })?;
-    let mut previous = Nanos(0);
     for (number, line) in BufReader::new(file).lines().enumerate() {
         let place = || format!("{}, line {}", path.display(), number + 1);
         let line = line.with_context(place)?;
-        let mut record = parsed(&line).with_context(place)?;
-        record.stream = stream;
+        parsed(&line).and_then(&mut *each).with_context(place)?;
+    }
+    Ok(())
+}
+
+/// Reads the IOs of one clone of a job, in the order of their completion. `depth` is the number of IOs in flight.
+///
+/// fio writes the time of a completion in milliseconds. With one IO in flight, an IO does not begin before the previous one
+/// completes, which keeps the records in order within a millisecond. Without offsets, all IOs are at offset 0.
+pub(super) fn read(
+    path: &Path,
+    meaning: Meaning,
+    depth: u32,
+    stream: StreamId,
+    each: &mut dyn FnMut(Record),
+) -> Result<()> {
+    let mut previous = Nanos(0);
+    entries(path, &mut |entry| {
+        if entry.len == Bytes(0) {
+            bail!("it is the mean of a window, and the JSON has `log_avg_msec=0`");
+        }
+        let latency = match meaning {
+            Meaning::Latency => entry.value,
+            Meaning::Bandwidth => entry.len.0.saturating_mul(1_000_000) / entry.value.max(1),
+        };
+        let completed = entry.ms.saturating_mul(1_000_000);
+        let mut record = Record {
+            submitted: Nanos(completed.saturating_sub(latency)),
+            latency: Nanos(latency),
+            offset: entry.offset.unwrap_or_default(),
+            len: entry.len,
+            op: entry.op,
+            stream,
+            result: Ok(()),
+            late: Nanos(0),
+        };
         if depth == 1 {
             record.submitted = record.submitted.max(previous);
             previous = record.submitted + record.latency;
         }
         each(record);
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
-/// Parses `time in ms, latency in ns, direction, length, offset, priority`.
-fn parsed(line: &str) -> Result<Record> {
+/// Parses `time in ms, value, direction, length, offset, priority`. Without `log_offset`, there is no offset.
+fn parsed(line: &str) -> Result<Entry> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-    let [time, latency, direction, len, offset, _priority] = fields[..] else {
-        let reason = match fields.len() {
-            4 | 5 => "it has no offset: run fio with --log_offset=1",
-            _ => "a line has a time, a latency, a direction, a length, an offset and a priority",
-        };
-        bail!("`{line}` is no line of a latency log of fio 3: {reason}");
+    let (time, value, direction, len, offset) = match fields[..] {
+        [time, value, direction, len] | [time, value, direction, len, _] => {
+            (time, value, direction, len, None)
+        }
+        [time, value, direction, len, offset, ..] => (time, value, direction, len, Some(offset)),
+        _ => bail!(
+            "`{line}` is no line of a log of fio 3: a line has a time, a value, a direction and a length"
+        ),
     };
     let number = |text: &str| {
         text.parse::<u64>().map_err(|_| anyhow!("`{text}` is no whole number, in `{line}`"))
@@ -56,18 +106,8 @@ fn parsed(line: &str) -> Result<Record> {
         "1" => Op::Write,
         _ => bail!("direction {direction} is neither a read (0) nor a write (1), in `{line}`"),
     };
-    let completed = number(time)?.saturating_mul(1_000_000);
-    let latency = number(latency)?;
-    Ok(Record {
-        submitted: Nanos(completed.saturating_sub(latency)),
-        latency: Nanos(latency),
-        offset: Bytes(number(offset)?),
-        len: Bytes(number(len)?),
-        op,
-        stream: 0,
-        result: Ok(()),
-        late: Nanos(0),
-    })
+    let offset = offset.map(number).transpose()?.map(Bytes);
+    Ok(Entry { ms: number(time)?, value: number(value)?, op, len: Bytes(number(len)?), offset })
 }
 
 #[cfg(test)]
@@ -79,7 +119,7 @@ mod tests {
         let path = place.path().join("a_lat.1.log");
         std::fs::write(&path, text).unwrap();
         let mut records = Vec::new();
-        read(&path, depth, 0, &mut |record| records.push(record))?;
+        read(&path, Meaning::Latency, depth, 0, &mut |record| records.push(record))?;
         Ok(records)
     }
 
@@ -101,10 +141,10 @@ mod tests {
     #[test]
     fn lines_that_are_not_understood_are_named() {
         for (line, message) in [
-            ("1, 2, 0, 4096, 0", "--log_offset=1"),
+            ("1, 2, 0, 0, 0", "the mean of a window"),
             ("1, 2, 2, 4096, 0, 0", "direction 2"),
             ("1, fast, 0, 4096, 0, 0", "`fast` is no whole number"),
-            ("latency", "is no line of a latency log"),
+            ("latency", "is no line of a log"),
         ] {
             let error = format!(
                 "{:#}",
@@ -112,5 +152,18 @@ mod tests {
             );
             assert!(error.contains(message) && error.contains("line 2"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_log_may_lack_offsets_and_a_bandwidth_is_a_latency() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a_bw.1.log");
+        // fio logs these for IOs of 102,687 ns and 3,696,813 ns.
+        std::fs::write(&path, "4, 39888, 0, 4096, 0\n8, 1107, 1, 4096\n").unwrap();
+        let mut records = Vec::new();
+        read(&path, Meaning::Bandwidth, 1, 2, &mut |record| records.push(record)).unwrap();
+        let found: Vec<_> =
+            records.iter().map(|one| (one.latency.0, one.op, one.offset, one.stream)).collect();
+        assert_eq!(found, [(102_687, Op::Read, Bytes(0), 2), (3_700_090, Op::Write, Bytes(0), 2)]);
     }
 }

@@ -1,14 +1,20 @@
-//! Results of fio: the JSON of `--output-format=json+`, and logs of single IOs.
+//! Results of fio: the JSON of `--output-format=json+`, and logs of IOs or of windows.
 
+mod files;
 mod log;
 mod options;
+mod windows;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
-use flashscope_block::Record;
+use anyhow::{Context, Result, bail};
+use files::LogFiles;
+use flashscope_block::{Nanos, Op, Record};
+use flashscope_document::manifest::ImportNotes;
+use log::Meaning;
 use options::{JobPattern, Options};
 use serde::Deserialize;
+use windows::Totals;
 
 /// The output of fio.
 #[derive(Deserialize)]
@@ -58,12 +64,14 @@ pub(in crate::import) struct Job {
     pub name: String,
     /// The IOs, as the options describe them.
     pub pattern: JobPattern,
-    logs: Vec<PathBuf>,
-    ios: u64,
-    sum_ns: f64,
+    /// The number of processes.
+    processes: u32,
+    logs: Vec<LogFiles>,
+    /// Reads and writes, as fio counts them.
+    totals: [Totals; 2],
 }
 
-/// The largest relative difference between the mean latency of a log and that of the JSON.
+/// The largest relative difference between the mean latency of a log of single IOs and that of the JSON.
 const SAME_MEAN: f64 = 1e-3;
 
 /// Reads the JSON at `path`, and finds the logs in `folder`.
@@ -92,26 +100,21 @@ pub(super) fn read(path: &Path, folder: &Path) -> Result<Fio> {
         }
         let merged = output.global.clone().into_iter().chain(job.options.clone()).collect();
         let pattern = JobPattern::read(name, &merged).with_context(place)?;
-        let prefix = merged.get("write_lat_log").filter(|prefix| !prefix.is_empty());
-        let prefix = prefix.ok_or_else(|| {
-            anyhow!(
-                "{}: job `{name}` has no log of single IOs: run fio with --write_lat_log={name} --log_avg_msec=0 --log_offset=1",
-                place()
-            )
-        })?;
-        let base = Path::new(prefix).file_name().unwrap_or_default().to_string_lossy().into_owned();
         let is_grouped = merged.contains_key("group_reporting");
         let count = if is_grouped { u32::from(pattern.clones) } else { 1 };
-        let logs = (number..number + count).map(|n| folder.join(format!("{base}_lat.{n}.log")));
-        let logs: Vec<PathBuf> = logs.collect();
+        let logs = (number..number + count).map(|n| LogFiles::find(folder, name, &merged, n));
+        let mut logs = logs.collect::<Result<Vec<_>>>().with_context(place)?;
+        // Processes that share a log have only one.
+        logs.dedup();
         number += count;
         files.extend(option(job, "filename"));
         engines.extend(option(job, "ioengine"));
-        let of = |ios: &OutputIos| (ios.total_ios, ios.lat_ns.mean);
-        let ((reads, read_mean), (writes, write_mean)) = (of(&job.read), of(&job.write));
-        #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 IOs")]
-        let sum_ns = reads as f64 * read_mean + writes as f64 * write_mean;
-        let found = Job { name: name.clone(), pattern, logs, ios: reads + writes, sum_ns };
+        let totals = [(Op::Read, &job.read), (Op::Write, &job.write)].map(|(op, of)| Totals {
+            op,
+            ios: of.total_ios,
+            mean_ns: of.lat_ns.mean,
+        });
+        let found = Job { name: name.clone(), pattern, processes: count, logs, totals };
         match jobs.last_mut() {
             Some((group, clone)) if *group == job.groupid => clone.merge(found)?,
             _ => jobs.push((job.groupid, found)),
@@ -142,32 +145,29 @@ impl Job {
             );
         }
         self.logs.extend(clone.logs);
-        self.ios += clone.ios;
-        self.sum_ns += clone.sum_ns;
+        self.logs.dedup();
+        self.processes += clone.processes;
+        for (ours, theirs) in self.totals.iter_mut().zip(clone.totals) {
+            ours.add(theirs);
+        }
         Ok(())
+    }
+
+    fn ios(&self) -> u64 {
+        self.totals.iter().map(|totals| totals.ios).sum()
+    }
+
+    fn sum_ns(&self) -> f64 {
+        self.totals.iter().map(Totals::sum_ns).sum()
     }
 
     /// Reads the IOs of the job, in the order of their completion, and checks them against the JSON.
     pub(super) fn records(&self) -> Result<Vec<Record>> {
-        let mut records = Vec::new();
-        for (stream, log) in (0..).zip(&self.logs) {
-            log::read(log, self.pattern.depth, stream, &mut |record| records.push(record))?;
-        }
+        let mut records = match self.pattern.window_ms {
+            Some(window) => self.windows(window)?,
+            None => self.single_ios()?,
+        };
         let name = &self.name;
-        let count = records.len() as u64;
-        if count != self.ios {
-            bail!(
-                "the logs of job `{name}` have {count} IOs, and the JSON has {}: they belong to different runs",
-                self.ios
-            );
-        }
-        #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 ns")]
-        let sum: f64 = records.iter().map(|record| record.latency.0 as f64).sum();
-        if (sum - self.sum_ns).abs() > SAME_MEAN * self.sum_ns {
-            bail!(
-                "the mean latency in the logs of job `{name}` is not that of the JSON: they belong to different runs"
-            );
-        }
         if records.is_empty() {
             bail!("job `{name}` has no IO");
         }
@@ -175,9 +175,87 @@ impl Job {
         Ok(records)
     }
 
+    fn windows(&self, window_ms: u64) -> Result<Vec<Record>> {
+        let mut records = Vec::new();
+        for totals in self.totals {
+            let found = windows::records(&self.logs, window_ms, totals, self.pattern.size);
+            records.extend(found.with_context(|| format!("job `{}`", self.name))?);
+        }
+        Ok(records)
+    }
+
+    fn single_ios(&self) -> Result<Vec<Record>> {
+        let (name, mut records) = (&self.name, Vec::new());
+        let depth = if self.logs.len() == 1 { self.depth() } else { self.pattern.depth };
+        for (stream, files) in (0..).zip(&self.logs) {
+            let (log, meaning) = match (&files.latency, &files.bandwidth) {
+                (Some(log), _) => (log, Meaning::Latency),
+                (None, Some(log)) => (log, Meaning::Bandwidth),
+                (None, None) => bail!(
+                    "job `{name}` has a log of IOs per second alone, which states no latency: run fio with --write_lat_log={name}"
+                ),
+            };
+            log::read(log, meaning, depth, stream, &mut |record| records.push(record))?;
+        }
+        let count = records.len() as u64;
+        if count != self.ios() {
+            bail!(
+                "the logs of job `{name}` have {count} IOs, and the JSON has {}: they belong to different runs",
+                self.ios()
+            );
+        }
+        if self.difference(&records) > SAME_MEAN && self.has_total_latencies() {
+            bail!(
+                "the mean latency in the logs of job `{name}` is not that of the JSON: they belong to different runs"
+            );
+        }
+        Ok(records)
+    }
+
+    /// True if the logs have the latencies whose mean the JSON states.
+    fn has_total_latencies(&self) -> bool {
+        self.logs.iter().all(|files| files.latency.is_some() && !files.is_completion)
+    }
+
+    /// Returns the relative difference between the mean latency of the records and that of the JSON.
+    #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 ns")]
+    fn difference(&self, records: &[Record]) -> f64 {
+        let sum: f64 = records.iter().map(|record| record.latency.0 as f64).sum();
+        (sum - self.sum_ns()).abs() / self.sum_ns().max(f64::MIN_POSITIVE)
+    }
+
+    /// Returns the window over which the logs of the job average, and what its records lack.
+    pub(super) fn origin(&self, records: &[Record]) -> ImportNotes {
+        let (name, window) = (&self.name, self.pattern.window_ms);
+        let mut notes = Vec::new();
+        if let Some(ms) = window {
+            notes.push(format!(
+                "The logs of `{name}` have means over {}: each IO has the mean latency of its window, and percentiles describe windows. \
+                 The mean latency differs from fio's by {:.1} %.",
+                Nanos::millis(ms),
+                100.0 * self.difference(records)
+            ));
+        }
+        if self.logs.iter().any(|files| files.is_completion) {
+            notes
+                .push(format!("The latencies of `{name}` are fio's clat, from the submission on."));
+        }
+        if self.logs.iter().any(|files| files.latency.is_none()) {
+            let source = if window.is_some() { "rates and mean" } else { "bandwidth of each IO" };
+            notes.push(format!(
+                "The latencies of `{name}` follow from the {source}: fio logged none."
+            ));
+        }
+        if records.iter().all(|record| record.offset.0 == 0) {
+            notes.push(format!(
+                "The logs of `{name}` have no offsets, so all of its IOs are at 0: fio writes them with --log_offset=1 and --log_avg_msec=0."
+            ));
+        }
+        ImportNotes { window_ns: window.map(Nanos::millis), notes }
+    }
+
     /// Returns the IOs in flight of all clones.
     pub(super) fn depth(&self) -> u32 {
-        let clones = u32::try_from(self.logs.len()).unwrap_or(u32::MAX);
-        self.pattern.depth.saturating_mul(clones)
+        self.pattern.depth.saturating_mul(self.processes)
     }
 }

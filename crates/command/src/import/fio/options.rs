@@ -6,6 +6,8 @@ use anyhow::{Result, anyhow, bail};
 use flashscope_block::{Bytes, Op};
 use flashscope_workload::pattern::Address;
 
+use crate::fio::notation::bytes;
+
 /// The options of a job, by name.
 pub(super) type Options = BTreeMap<String, String>;
 
@@ -112,6 +114,10 @@ pub(in crate::import) struct JobPattern {
     pub(in crate::import) size: Bytes,
     pub(super) depth: u32,
     pub(super) clones: u16,
+    /// The end of the space that the job may use, if the options state it in bytes.
+    pub(in crate::import) end: Option<Bytes>,
+    /// The window over which the logs average.
+    pub(super) window_ms: Option<u64>,
 }
 
 impl JobPattern {
@@ -135,11 +141,9 @@ impl JobPattern {
         let unsupported = |option: &str, value: &str, reason: &str| {
             anyhow!("job `{name}` has `{option}={value}`: {reason}")
         };
-        for (option, allowed, reason) in [
-            ("log_avg_msec", "0", "the log has averages; run fio with --log_avg_msec=0"),
-            ("random_distribution", "random", "only uniformly random IOs can be imported"),
-            ("per_job_logs", "1", "the jobs share a log; run fio with --per_job_logs=1"),
-        ] {
+        for (option, allowed, reason) in
+            [("random_distribution", "random", "only uniformly random IOs can be imported")]
+        {
             if let Some(value) = get(option).filter(|value| *value != allowed) {
                 return Err(unsupported(option, value, reason));
             }
@@ -176,28 +180,26 @@ impl JobPattern {
         };
         let size = get("bs").unwrap_or("4096");
         let size = bytes(size)
+            .filter(|size| size.0 > 0)
             .ok_or_else(|| unsupported("bs", size, "only IOs of one size can be imported"))?;
         let clones = number("numjobs", 1)?;
         let clones = u16::try_from(clones)
             .map_err(|_| unsupported("numjobs", &clones.to_string(), "it is too large"))?;
-        Ok(JobPattern { op, reads_percent, address, size, depth: number("iodepth", 1)?, clones })
+        let window =
+            match get("log_avg_msec") {
+                None => None,
+                Some(value) => {
+                    let whole = value.parse::<u64>();
+                    Some(whole.map_err(|_| {
+                        unsupported("log_avg_msec", value, "it must be a whole number")
+                    })?)
+                }
+            };
+        let (depth, window_ms) = (number("iodepth", 1)?, window.filter(|ms| *ms > 0));
+        let space = |option: &str| options.get(option).and_then(|value| bytes(value));
+        let end = space("size").map(|size| space("offset").unwrap_or_default() + size);
+        Ok(JobPattern { op, reads_percent, address, size, depth, clones, end, window_ms })
     }
-}
-
-/// Returns a size in fio's notation, in which `k` is 1024; `None` if it is no single size.
-fn bytes(text: &str) -> Option<Bytes> {
-    let lower = text.to_ascii_lowercase();
-    let digits = lower.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, suffix) = lower.split_at(digits);
-    let factor: u64 = match suffix.trim_end_matches('b').trim_end_matches('i') {
-        "" => 1,
-        "k" => 1 << 10,
-        "m" => 1 << 20,
-        "g" => 1 << 30,
-        _ => return None,
-    };
-    let bytes = number.parse::<u64>().ok()?.checked_mul(factor)?;
-    (bytes > 0).then_some(Bytes(bytes))
 }
 
 #[cfg(test)]
@@ -219,7 +221,7 @@ mod tests {
         let plain = read(&[]).unwrap();
         assert_eq!((plain.op, plain.reads_percent, plain.size), (Op::Read, 100, Bytes(4096)));
         assert_eq!(
-            read(&[("readwrite", "write"), ("blocksize", "1MiB")]).unwrap().size,
+            read(&[("readwrite", "write"), ("blocksize", "1M")]).unwrap().size,
             Bytes::mib(1)
         );
     }
@@ -232,7 +234,7 @@ mod tests {
             ("bssplit", "4k/50:8k/50"),
             ("bs", "4k,8k"),
             ("rw", "randtrim"),
-            ("log_avg_msec", "100"),
+            ("log_avg_msec", "often"),
             ("random_distribution", "zipf:1.1"),
             ("iodepth", "many"),
             ("thinktime", "5"),

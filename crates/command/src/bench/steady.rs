@@ -1,0 +1,49 @@
+//! The spare space that a steady state needs to know.
+
+use anyhow::{Context, Result, bail};
+use flashscope_block::{Bytes, Device};
+use flashscope_measure::grid::flash_inside;
+use flashscope_sim::setup;
+use flashscope_workload::steady_fill::{LEAST_SPARE, MOST_SPARE, SpareSpace};
+use flashscope_workload::uflip::Setup;
+
+/// The page that the mapping of a real drive is assumed to have.
+const PAGE: Bytes = Bytes::kib(4);
+
+/// Returns the spare space of a drive: of a simulated drive from its profile, of a real drive from the capacity of its flash.
+///
+/// # Errors
+/// If the drive does not map pages, has no spare space, or is not used as a whole.
+pub(super) fn spare_space(
+    device: &dyn Device,
+    inside: Option<Bytes>,
+    setup: &Setup,
+) -> Result<SpareSpace> {
+    let info = device.info();
+    let whole = info.capacity.round_down(info.logical_block);
+    if setup.target_offset != Bytes(0) || setup.target_size != whole {
+        bail!(
+            "--state steady: only the whole drive has a steady state: leave --target-offset and --target-size \
+             away, or choose another --state"
+        );
+    }
+    if let (Some(profile), None) = (info.name.strip_prefix("sim:"), inside) {
+        let layout = setup::parse(profile)?.layout()?;
+        let share = layout.spare_share().context(
+            "--state steady: the drive's FTL does not map pages, so no order of writes is known that leads \
+             to its steady state: choose --state random",
+        )?;
+        return Ok(SpareSpace { page: Bytes(layout.logical_page_size().into()), share });
+    }
+    let inside = flash_inside(device, inside);
+    #[allow(clippy::cast_precision_loss, reason = "sizes are below 2^53")]
+    let share = inside.0 as f64 / info.capacity.0 as f64 - 1.0;
+    if !(LEAST_SPARE..=MOST_SPARE).contains(&share) {
+        bail!(
+            "--capacity-inside {inside}: the flash of `{}` must be 1.001 to 11 times its capacity, {}",
+            info.name,
+            info.capacity
+        );
+    }
+    Ok(SpareSpace { page: PAGE.max(info.logical_block), share })
+}

@@ -1,0 +1,80 @@
+//! Formats conclusions and the evidence for them as text.
+
+use std::fmt::Write;
+
+use flashscope_block::{Bytes, Nanos};
+use flashscope_document::conclusion::Conclusion;
+use flashscope_document::facts::{DepthCell, DepthTable};
+
+use crate::simulation::grouped;
+
+/// Formats conclusions, each on a line after an empty line; empty without conclusions.
+#[must_use]
+pub fn conclusions(conclusions: &[Conclusion]) -> String {
+    let mut out = String::new();
+    if !conclusions.is_empty() {
+        line!(out);
+    }
+    for conclusion in conclusions {
+        line!(out, "{}", conclusion.text);
+    }
+    out
+}
+
+/// The widths of the columns for sizes and for the numbers of a queue depth.
+const SIZES: usize = 10;
+const CELLS: usize = 20;
+
+/// The most columns of a table.
+const MOST_DEPTHS: usize = 7;
+
+/// Writes the tables with several queue depths: a row for each IO size, a column for each queue depth. Of the sizes that ran at
+/// one depth, it writes the powers of two from 4 KiB; the page has all.
+pub(crate) fn depths(out: &mut String, tables: &[DepthTable]) {
+    let varies = |table: &&DepthTable| {
+        table.cells.iter().any(|cell| cell.queue_depth != table.cells[0].queue_depth)
+    };
+    for table in tables.iter().filter(varies) {
+        let mut depths: Vec<u32> = table.cells.iter().map(|cell| cell.queue_depth).collect();
+        depths.sort_unstable();
+        depths.dedup();
+        line!(
+            out,
+            "\n{}: IOs a second and mean response time by queue depth",
+            capitalized(&table.pattern)
+        );
+        for some in depths.chunks(MOST_DEPTHS) {
+            part(out, table, some);
+        }
+    }
+}
+
+fn part(out: &mut String, table: &DepthTable, depths: &[u32]) {
+    let heads: String = depths.iter().map(|depth| format!("{depth:>CELLS$}")).collect();
+    line!(out, "  {:<SIZES$}{heads}", "IO size");
+    for of_size in table.cells.chunk_by(|a, b| a.io_size_bytes == b.io_size_bytes) {
+        let at = |depth: &u32| of_size.iter().find(|cell| cell.queue_depth == *depth);
+        let size: Bytes = of_size[0].io_size_bytes;
+        let is_common = size >= Bytes::kib(4) && size.0.is_power_of_two();
+        let is_shown = is_common || of_size.len() > 1;
+        if !is_shown || !depths.iter().any(|depth| at(depth).is_some()) {
+            continue;
+        }
+        let cells: String = depths
+            .iter()
+            .map(|depth| format!("{:>CELLS$}", at(depth).map_or_else(|| "–".into(), cell)))
+            .collect();
+        line!(out, "  {:<SIZES$}{}", size.to_string(), cells.trim_end());
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative")]
+fn cell(cell: &DepthCell) -> String {
+    let (iops, mean) = (cell.iops.value.round() as u64, cell.mean_latency_ns.value.round() as u64);
+    format!("{}  {}", grouped(iops), Nanos(mean))
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}

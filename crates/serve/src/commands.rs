@@ -1,0 +1,211 @@
+//! The commands that run at the moment and write to the shelf.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::extract::rejection::PathRejection;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use flashscope_block::Nanos;
+use flashscope_document::running::{RunningCommand, RunningStatus, ShelfCommand, ShelfCommands};
+use serde::Serialize;
+
+use crate::api::App;
+use crate::endpoint::{Endpoints, JsonOf, Nothing};
+use crate::lines::Lines;
+use crate::problem::Problem;
+use crate::running::{FollowedState, follow};
+
+/// Access to the commands that run, of this user. The functions may block.
+pub struct Commands {
+    /// Returns all commands with their numbers.
+    pub all: Box<dyn Fn() -> Vec<(u32, RunningCommand)> + Send + Sync>,
+    /// Returns a command by its number; `None` if it has ended.
+    pub one: Box<dyn Fn(u32) -> Option<RunningCommand> + Send + Sync>,
+}
+
+/// The commands whose results lie in the folders of a shelf.
+pub(crate) struct CommandsOfShelf {
+    commands: Commands,
+    folders: Vec<PathBuf>,
+}
+
+impl CommandsOfShelf {
+    pub(crate) fn new(commands: Commands, folders: &[PathBuf]) -> CommandsOfShelf {
+        CommandsOfShelf { commands, folders: folders.to_vec() }
+    }
+
+    /// Returns the commands without what their own pages show.
+    fn list(&self) -> ShelfCommands {
+        let all = (self.commands.all)().into_iter();
+        let shown = all.filter_map(|(id, command)| {
+            let (name, state) = self.of_shelf(command)?;
+            let state = RunningCommand { charts: vec![], latest: vec![], notes: vec![], ..state };
+            Some(ShelfCommand { id, name, state })
+        });
+        let mut commands: Vec<ShelfCommand> = shown.collect();
+        commands.sort_by_key(|command| (std::cmp::Reverse(command.state.elapsed_ns), command.id));
+        ShelfCommands { commands }
+    }
+
+    fn one(&self, id: u32) -> Option<RunningCommand> {
+        Some(self.of_shelf((self.commands.one)(id)?)?.1)
+    }
+
+    /// Returns the name of the command's result, and its state without the path of this machine; `None` if the result lies
+    /// elsewhere.
+    fn of_shelf(&self, command: RunningCommand) -> Option<(String, RunningCommand)> {
+        let output = PathBuf::from(command.output.as_ref()?);
+        self.folders.iter().find(|folder| lies_in(&output, folder))?;
+        let name = output.file_name()?.to_string_lossy();
+        let name = name.strip_suffix(".flashscope").unwrap_or(&name).to_string();
+        Some((name.clone(), RunningCommand { output: Some(name), ..command }))
+    }
+}
+
+/// Returns true if `output`, which may not exist yet, lies in `folder` or is it.
+fn lies_in(output: &Path, folder: &Path) -> bool {
+    let Ok(folder) = folder.canonicalize() else { return false };
+    let whole = output.canonicalize();
+    let existing = output.ancestors().skip(1).find_map(|parent| parent.canonicalize().ok());
+    whole.ok().or(existing).is_some_and(|place| place.starts_with(&folder))
+}
+
+/// Adds the endpoint with the list of commands.
+pub(crate) fn add(endpoints: Endpoints<App>) -> Endpoints<App> {
+    endpoints.get("/api/commands", "The commands that run and write to the shelf", list)
+}
+
+/// Returns the routes of the server-sent events.
+pub(crate) fn events() -> Router<Arc<App>> {
+    Router::new()
+        .route("/api/commands/events", get(list_events))
+        .route("/api/commands/{id}/events", get(command_events))
+}
+
+async fn list(app: Arc<App>, _: Nothing, _: Nothing) -> Result<JsonOf<ShelfCommands>, Problem> {
+    let work = app.work.clone();
+    work.run(move || JsonOf::of(&list_of(&app))).await
+}
+
+fn list_of(app: &App) -> ShelfCommands {
+    app.commands.as_ref().map_or(ShelfCommands { commands: vec![] }, CommandsOfShelf::list)
+}
+
+async fn list_events(State(app): State<Arc<App>>) -> Response {
+    let (lines, sender) = Lines::events();
+    let next = move || {
+        let state = list_of(&app);
+        FollowedState { version: version(&state), state, is_last: app.commands.is_none() }
+    };
+    tokio::spawn(follow(next, sender));
+    lines.into_response()
+}
+
+async fn command_events(
+    State(app): State<Arc<App>>,
+    id: Result<axum::extract::Path<u32>, PathRejection>,
+) -> Result<Response, Problem> {
+    let axum::extract::Path(id) = id.map_err(|error| Problem::bad_request(error.body_text()))?;
+    let find = move |app: &App| app.commands.as_ref()?.one(id);
+    let (work, first) = (app.work.clone(), Arc::clone(&app));
+    let mut last = work
+        .run(move || {
+            find(&first).ok_or_else(|| Problem::not_found(format!("no command {id} runs")))
+        })
+        .await?;
+    (last.status, last.left_ns) = (RunningStatus::Ended, None);
+    let (lines, sender) = Lines::events();
+    let last = std::sync::Mutex::new(last);
+    let next = move || {
+        let mut last = last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let found = find(&app);
+        let state = found.unwrap_or_else(|| last.clone());
+        let is_last = state.status != RunningStatus::Running;
+        *last = RunningCommand { status: RunningStatus::Ended, left_ns: None, ..state.clone() };
+        FollowedState { version: version(&state), state, is_last }
+    };
+    tokio::spawn(follow(next, sender));
+    Ok(lines.into_response())
+}
+
+/// Returns a number that changes with a state; the time since its start counts in seconds.
+fn version(state: &impl Version) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_string(&state.in_seconds()).unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A state with a time that passes.
+trait Version {
+    /// Returns the state with its time in whole seconds.
+    fn in_seconds(&self) -> impl Serialize;
+}
+
+impl Version for RunningCommand {
+    fn in_seconds(&self) -> impl Serialize {
+        let second = Nanos::secs(1).0;
+        RunningCommand { elapsed_ns: Nanos(self.elapsed_ns.0 / second), ..self.clone() }
+    }
+}
+
+impl Version for ShelfCommands {
+    fn in_seconds(&self) -> impl Serialize {
+        let commands = self.commands.iter();
+        commands.map(|command| (command.id, command.state.in_seconds())).collect::<Vec<_>>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commands(outputs: &[Option<&Path>]) -> Commands {
+        let state = |output: &Option<&Path>| RunningCommand {
+            output: output.map(|path| path.display().to_string()),
+            ..RunningCommand::new("flashscope bench sim:demo".into())
+        };
+        let states: Vec<RunningCommand> = outputs.iter().map(state).collect();
+        let again = states.clone();
+        Commands {
+            all: Box::new(move || (10..).zip(states.clone()).collect()),
+            one: Box::new(move |id| again.get(usize::try_from(id.checked_sub(10)?).ok()?).cloned()),
+        }
+    }
+
+    #[test]
+    fn only_commands_whose_result_lies_in_the_shelf_are_shown() {
+        let scratch = tempfile::tempdir().unwrap();
+        let [shelf, other] = ["shelf", "other"].map(|name| scratch.path().join(name));
+        let [inside, deep] = ["a.flashscope", "deep/b.flashscope"].map(|name| shelf.join(name));
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::create_dir_all(&other).unwrap();
+        let link = scratch.path().join("link");
+        std::os::unix::fs::symlink(&shelf, &link).unwrap();
+        let by_link = link.join("c.flashscope");
+        let elsewhere = other.join("d.flashscope");
+        let outputs = [Some(inside.as_path()), Some(&deep), Some(&by_link), Some(&elsewhere), None];
+        let of_shelf = CommandsOfShelf::new(commands(&outputs), std::slice::from_ref(&shelf));
+        let list = of_shelf.list();
+        let names: Vec<_> = list.commands.iter().map(|one| (one.id, one.name.as_str())).collect();
+        assert_eq!(names, [(10, "a"), (11, "b"), (12, "c")]);
+        let json = serde_json::to_string(&list).unwrap();
+        assert!(!json.contains(&*scratch.path().to_string_lossy()), "{json}");
+        assert!(
+            of_shelf.one(12).is_some() && of_shelf.one(13).is_none() && of_shelf.one(99).is_none()
+        );
+    }
+
+    #[test]
+    fn a_state_is_new_each_second_and_with_each_change() {
+        let state = RunningCommand::new("flashscope".into());
+        let at = |ms| RunningCommand { elapsed_ns: Nanos::millis(ms), ..state.clone() };
+        assert_eq!(version(&at(100)), version(&at(900)));
+        assert_ne!(version(&at(900)), version(&at(1100)));
+        assert_ne!(version(&at(100)), version(&RunningCommand { done: 1, ..at(100) }));
+    }
+}
