@@ -20,6 +20,18 @@ export interface Cell {
   baseline?: 'SR' | 'RR' | 'SW' | 'RW';
 }
 
+/** The micro-benchmarks that may give the cost of a basic pattern; the first that ran it does, as in the analysis. */
+const BASIC_FROM = ['preparation', 'granularity', 'alignment', 'parallelism'];
+
+/** The micro-benchmark of a result that a cell's number comes from. */
+export function originOf(
+  { baseline, benchmark }: Cell,
+  model: { experiment(benchmark: string, name: string): object | undefined },
+): string {
+  if (baseline === undefined) return benchmark;
+  return BASIC_FROM.find((name) => model.experiment(name, baseline) !== undefined) ?? benchmark;
+}
+
 /** True if a ratio is no difference: its interval includes 1, or it is within 10 % of 1. */
 export function isSame({ value, low, high }: Estimate): boolean {
   const covered = low != null && high != null && low <= 1 && high >= 1;
@@ -145,15 +157,6 @@ function costWords(estimate: Estimate): string {
   return isSame(estimate)
     ? ': they cost the same as plain sequential writes.'
     : `: they cost up to ${ratio(estimate.value).slice(1)} times as much as plain sequential writes.`;
-}
-
-/** The main conclusions about a drive: the cost of writes, and the way to keep random writes cheap. */
-export function conclusions(characteristics: Characteristics): string[] {
-  const row = cells(characteristics);
-  return ['SW', 'RW', 'Locality', 'Partitioning'].flatMap((column) => {
-    const words = row.find((cell) => cell.column === column)?.words ?? NOT_MEASURED;
-    return words === NOT_MEASURED ? [] : [words];
-  });
 }
 
 /** The cells of a drive's row, in the order of Table 3. */

@@ -1,7 +1,7 @@
 // Words for verdicts on experiments and for judgements of design hints.
 import type { CellState, GridCell } from './data/grid';
-import type { Evidence, Judgement } from './data/views.gen';
-import { estimate, ratio, time } from './format';
+import type { Evidence, EvidenceUnit, Judgement } from './data/views.gen';
+import { bytes, decimal, estimate, percent, ratio, throughput, time } from './format';
 
 /** The names of the states of a cell in the summary grid. */
 export const STATE_NAMES: Record<CellState, string> = {
@@ -32,5 +32,17 @@ export function cellWords(cell: GridCell): string {
 
 /** The value of a piece of evidence, with its interval. */
 export function evidenceValue({ value, unit }: Evidence): string {
-  return estimate(value, unit === 'ratio' ? ratio : time);
+  return estimate(value, EVIDENCE_WRITERS[unit]);
 }
+
+/** The formats of evidence, by its unit. */
+export const EVIDENCE_WRITERS: Record<EvidenceUnit, (value: number) => string> = {
+  ratio,
+  nanoseconds: time,
+  number: decimal,
+  share: percent,
+  bytes,
+  bytes_per_second: throughput,
+  ios_per_second: (value) => `${decimal(value)} IOPS`,
+  days: (value) => `${decimal(value)} days`,
+};

@@ -6,6 +6,7 @@ import AttachedApp from './AttachedApp.svelte';
 import { loadPage, NoReport } from './data/load';
 import PapersApp from './PapersApp.svelte';
 import PlaygroundApp from './PlaygroundApp.svelte';
+import RunningApp from './RunningApp.svelte';
 import TraceApp from './TraceApp.svelte';
 
 const target = document.getElementById('app');
@@ -17,6 +18,7 @@ try {
   else if ('papers' in content) mount(PapersApp, { target, props: content });
   else if ('playground' in content) mount(PlaygroundApp, { target });
   else if ('attached' in content) mount(AttachedApp, { target, props: content });
+  else if ('running' in content) mount(RunningApp, { target, props: content });
   else mount(App, { target, props: { source: content.source } });
 } catch (error) {
   if (!(error instanceof NoReport)) throw error;

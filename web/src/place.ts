@@ -10,6 +10,7 @@ import {
   type DeviceRoute,
   deviceHref,
   experimentHref,
+  findHref,
   ioHref,
   runHref,
   shelfHref,
@@ -28,6 +29,7 @@ export function placeOf(model: Model, route: DeviceRoute, shelved: boolean): Pla
 function crumbsBelow(model: Model, route: DeviceRoute): Link[] {
   const view = 'run' in route ? model.run(route.run) : undefined;
   const benchmark = view?.benchmark ?? ('name' in route ? model.benchmark(route.name) : undefined);
+  if (route.page === 'find') return [{ name: 'Find IOs', href: findHref(model.id, route.where) }];
   if (benchmark === undefined) return [];
   const ways = [{ name: benchmark.title, href: benchmarkHref(model.id, benchmark.name) }];
   const experiment =

@@ -22,7 +22,10 @@ function unknownWords({ quantity, experiment, run, because, assumed }: Unknown):
 
 /** A warning that concerns the use of a number. */
 export function reliabilityWarnings(manifest: Manifest, facts: Facts): string[] {
-  const warnings = (manifest.findings?.unknown ?? []).map(unknownWords);
+  const warnings = [
+    ...(manifest.imported?.notes ?? []),
+    ...(manifest.findings?.unknown ?? []).map(unknownWords),
+  ];
   if (facts.verdicts_withheld != null) warnings.push(`No verdicts: ${facts.verdicts_withheld}.`);
   const sharing = runsOf(manifest.micro_benchmarks).filter(
     (run) => (run.shares_space_with ?? []).length > 0,

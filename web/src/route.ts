@@ -20,7 +20,8 @@ export type DeviceRoute = { id: string } & (
   | { page: 'benchmark'; name: string }
   | { page: 'experiment'; name: string; experiment: string }
   | { page: 'colours'; name: string; experiment: string; from?: number; to?: number }
-  | { page: 'run'; run: number; from?: number; to?: number }
+  | { page: 'run'; run: number; from?: number; to?: number; where?: string }
+  | { page: 'find'; where: string }
   | { page: 'io'; run: number; index: number }
 );
 
@@ -45,7 +46,12 @@ export type Route =
   | { page: 'sweep'; id: string }
   | { page: 'what-if'; query: string }
   | { page: 'kept-what-if'; id: string }
+  | { page: 'twin'; id: string }
+  | { page: 'prediction'; id: string }
   | { page: 'playground'; query: string }
+  | { page: 'running'; command: number }
+  | { page: 'trace'; id: string }
+  | { page: 'table'; id: string }
   | { page: 'unknown'; hash: string };
 
 /** Decodes a part of an address; returns it unchanged if its escapes are broken. */
@@ -62,14 +68,10 @@ function whole(text: string | null | undefined): number | undefined {
   return text != null && /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
+const DEVICE_PAGES = ['device', 'benchmark', 'experiment', 'colours', 'run', 'io', 'find'];
+
 function isDevice(route: Route): route is DeviceRoute {
-  return (
-    'id' in route &&
-    route.page !== 'simulation' &&
-    route.page !== 'probe' &&
-    route.page !== 'sweep' &&
-    route.page !== 'kept-what-if'
-  );
+  return DEVICE_PAGES.includes(route.page);
 }
 
 /** The route as a screen of one measurement, or undefined if it is another screen. */
@@ -78,7 +80,7 @@ export const deviceRoute = (route: Route): DeviceRoute | undefined =>
 
 /** The only item of a page, on which the page opens. */
 export interface OnlyItem {
-  kind: 'measurement' | 'simulation' | 'probe' | 'sweep' | 'what_if';
+  kind: 'measurement' | 'simulation' | 'probe' | 'sweep' | 'what_if' | 'twin' | 'prediction';
   id: string;
 }
 
@@ -108,6 +110,12 @@ export function parseRoute(hash: string, only?: OnlyItem): Route {
   if (kind === 'w' && id !== '' && rest.length === 0) return { page: 'sweep', id };
   if (kind === 'what-if' && parts.length === 1) return { page: 'what-if', query: search };
   if (kind === 'what-if' && rest.length === 0) return { page: 'kept-what-if', id };
+  if (kind === 'twin' && id !== '' && rest.length === 0) return { page: 'twin', id };
+  if (kind === 'prediction' && id !== '' && rest.length === 0) return { page: 'prediction', id };
+  const command = kind === 'running' && parts.length === 2 ? whole(id) : undefined;
+  if (command !== undefined) return { page: 'running', command };
+  if (kind === 'trace' && id !== '' && rest.length === 0) return { page: 'trace', id };
+  if (kind === 'table' && id !== '' && rest.length === 0) return { page: 'table', id };
   if (kind === 'play' && parts.length === 1) return { page: 'playground', query: search };
   if (kind === 'compare') return compareScreen(path.split('/')[1] ?? '', rest) ?? unknown;
   if (only?.kind === 'measurement' && parts.length === 2 && (kind === 'b' || kind === 'r')) {
@@ -124,6 +132,7 @@ function deviceScreen(
   const [kind, first = '', second, third] = parts;
   const length = parts.length;
   if (length === 0) return { page: 'device', id };
+  if (kind === 'find' && length === 1) return { page: 'find', id, where: query.get('where') ?? '' };
   if (kind === 'b' && length === 2) return { page: 'benchmark', id, name: first };
   if (kind === 'e' && second !== undefined && length === 3) {
     return { page: 'experiment', id, name: first, experiment: second };
@@ -133,7 +142,10 @@ function deviceScreen(
   }
   const run = whole(first);
   if (kind !== 'r' || run === undefined) return undefined;
-  if (length === 2) return { page: 'run', id, run, ...zoom(query) };
+  if (length === 2) {
+    const where = query.get('where');
+    return { page: 'run', id, run, ...zoom(query), ...(where ? { where } : {}) };
+  }
   const index = whole(third);
   return second === 'i' && index !== undefined && length === 4
     ? { page: 'io', id, run, index }
@@ -195,6 +207,9 @@ const address = (...parts: (string | number)[]) =>
 const zoomed = (href: string, from?: number, to?: number) =>
   from === undefined || to === undefined ? href : `${href}?from=${from}&to=${to}`;
 
+const searching = (href: string, where: string) =>
+  `${href}${href.includes('?') ? '&' : '?'}${new URLSearchParams({ where })}`;
+
 /** The address of the shelf. */
 export function shelfHref(query: ShelfQuery = {}): string {
   const text = queryText(query);
@@ -220,9 +235,21 @@ export const coloursHref = (
   to?: number,
 ) => zoomed(address('d', id, 'c', name, experiment), from, to);
 
-/** The address of a run, for all its IOs or for those in [from, to). */
-export const runHref = (id: string, run: number, from?: number, to?: number) =>
-  zoomed(address('d', id, 'r', run), from, to);
+/** The address of a run, for all its IOs or for those in [from, to), with the IOs marked that match `where`. */
+export function runHref(
+  id: string,
+  run: number,
+  from?: number,
+  to?: number,
+  where?: string,
+): string {
+  const href = zoomed(address('d', id, 'r', run), from, to);
+  return where === undefined ? href : searching(href, where);
+}
+
+/** The address of the search for IOs, with an expression. */
+export const findHref = (id: string, where = '') =>
+  where === '' ? address('d', id, 'find') : searching(address('d', id, 'find'), where);
 
 /** The address of an IO. */
 export const ioHref = (id: string, run: number, index: number) =>
@@ -240,11 +267,39 @@ export const keptWhatIfHref = (id: string) => address('what-if', id);
 /** The address of the playground, with its settings. */
 export const playgroundHref = (query = '') => (query === '' ? '#/play' : `#/play?${query}`);
 
+/** The address of a trace that was dropped on the page. */
+export const traceHref = (id: string) => address('trace', id);
+
+/** The address of a table that was dropped on the page. */
+export const tableHref = (id: string) => address('table', id);
+
+/** The address of a command that runs. */
+export const runningHref = (command: number) => address('running', command);
+
 /** The address of a probe. */
 export const probeHref = (id: string) => address('p', id);
 
 /** The address of a sweep. */
 export const sweepHref = (id: string) => address('w', id);
+
+/** The address of a twin. */
+export const twinHref = (id: string) => address('twin', id);
+
+/** The address of a prediction. */
+export const predictionHref = (id: string) => address('prediction', id);
+
+const HREFS: Record<OnlyItem['kind'], (id: string) => string> = {
+  measurement: deviceHref,
+  simulation: simulationHref,
+  probe: probeHref,
+  sweep: sweepHref,
+  what_if: keptWhatIfHref,
+  twin: twinHref,
+  prediction: predictionHref,
+};
+
+/** The address of an item. */
+export const itemHref = ({ kind, id }: OnlyItem): string => HREFS[kind](id);
 
 /** The address of a comparison. */
 export function compareHref(ids: string[], at: CompareLevel = { level: 'summary' }): string {

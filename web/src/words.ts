@@ -6,11 +6,13 @@ import type { Io, Overlap } from './data/neighbours';
 import type {
   Activity,
   Address,
+  Job,
   Pace,
   Pattern,
   Progress,
   Reference,
   ShelfItem,
+  SizeShare,
   State,
   Status,
   Timing,
@@ -116,10 +118,84 @@ export function sentence(reference: Reference): string {
       return `${reference.patterns.map((pattern) => ios(pattern)).join('; then ')}.`;
     case 'uniform':
       return `Writes of ${count(reference.writes.mean_len)} pages of ${bytes(reference.writes.page_bytes)} on average, starting anywhere in ${bytes(reference.writes.target_size_bytes)}, ${ONE_BY_ONE}.`;
+    case 'jobs':
+      return `${reference.jobs.map(jobWords).join('; at the same time ')}.`;
     case 'trace':
       return `${counted(reference.ios, 'IO')} of ${reference.playback.files.join(' and ')}, ${PACE_WORDS[reference.playback.pace]}, up to ${count(reference.queue_depth)} in flight.`;
   }
 }
+
+const PLACE_WORDS: Record<Job['places']['kind'], string> = {
+  sequential: 'sequential ',
+  covering: 'random ',
+  independent: 'random ',
+  zipf: 'skewed random ',
+  pareto: 'skewed random ',
+};
+
+/** The sizes of a job's IOs: `4 KiB (60 %) or 64 KiB (40 %)`. */
+function sizeWords(sizes: SizeShare[]): string {
+  const all = sizes.reduce((sum, { weight }) => sum + weight, 0);
+  const share = ({ weight }: SizeShare) =>
+    sizes.length === 1 ? '' : ` (${count(Math.round((100 * weight) / all))} %)`;
+  return sizes.map((size) => `${bytes(size.size_bytes)}${share(size)}`).join(' or ');
+}
+
+/** A job in words, without a full stop. */
+function jobWords(job: Job): string {
+  const parts = [
+    ['read', job.read_sizes],
+    [job.op, job.other_sizes],
+  ] as const;
+  const ops = parts.flatMap(([op, sizes]) =>
+    sizes.length === 0 ? [] : `${op}s of ${sizeWords(sizes)}`,
+  );
+  const mix = ops.length > 1 ? `, ${job.reads_percent} % of them reads` : '';
+  const processes =
+    job.processes === 1 ? '' : ` in each of ${counted(job.processes, 'process', 'processes')}`;
+  const places = PLACE_WORDS[job.places.kind];
+  return `${job.name}: ${places}${ops.join(' and ')} within ${bytes(job.target_size_bytes)}${mix}, ${count(job.queue_depth)} in flight${processes}`;
+}
+
+/** The parameters of a job, by fio's names. */
+function jobParameters(job: Job): [string, string][] {
+  const { places, think } = job;
+  const law =
+    places.kind === 'zipf'
+      ? ` ${places.exponent}`
+      : places.kind === 'pareto'
+        ? ` ${places.share}`
+        : '';
+  const optional: [string, string | undefined][] = [
+    ['offset_increment', job.processes > 1 ? bytes(job.process_shift_bytes) : undefined],
+    ['Bytes', job.end_bytes == null ? undefined : bytes(job.end_bytes)],
+    ['number_ios', job.most_ios == null ? undefined : count(job.most_ios)],
+    ['Time', job.time_ns == null ? undefined : exactTime(job.time_ns)],
+    ['startdelay', job.delay_ns == null ? undefined : exactTime(job.delay_ns)],
+    ['thinktime', think == null ? undefined : exactTime(think.pause_ns)],
+    ['thinktime_blocks', think == null ? undefined : count(think.ios)],
+    ['fsync', job.flush_every == null ? undefined : count(job.flush_every)],
+  ];
+  return [
+    ['Job', job.name],
+    ['Places', `${places.kind}${law}`],
+    ['Reads', `${job.reads_percent} %`],
+    ['bs of reads', job.read_sizes.length > 0 ? sizeWords(job.read_sizes) : '–'],
+    [`bs of ${job.op}s`, job.other_sizes.length > 0 ? sizeWords(job.other_sizes) : '–'],
+    ['offset', bytes(job.target_offset_bytes)],
+    ['size', bytes(job.target_size_bytes)],
+    ['iodepth', count(job.queue_depth)],
+    ['numjobs', count(job.processes)],
+    ...optional.filter((row): row is [string, string] => row[1] !== undefined),
+    ['seed', job.seed],
+  ];
+}
+
+/** The names of the parts of a run that have statistics of their own. */
+export const partName = (reference: Reference, part: number): string =>
+  reference.kind === 'jobs'
+    ? `job ${reference.jobs[part]?.name ?? part + 1}`
+    : `pattern #${part + 1}`;
 
 /** The parameters of a reference, as names and values for each of its patterns. */
 export function parameterRows(reference: Reference): [string, string][][] {
@@ -145,6 +221,7 @@ export function parameterRows(reference: Reference): [string, string][][] {
       ],
     ];
   }
+  if (reference.kind === 'jobs') return reference.jobs.map(jobParameters);
   if (reference.kind !== 'trace') return patternsOf(reference).map(parameters);
   const { playback } = reference;
   return [
@@ -213,6 +290,7 @@ export const STATE_WORDS: Record<State, string> = {
   sanitized: 'the drive sanitized itself',
   sequential: 'the drive was written once from start to end',
   random: 'the drive was written once in random order, in IOs of random size',
+  steady: 'the drive was trimmed and written to the steady state of random writes',
 };
 
 /** The status of a result in words. */
@@ -238,6 +316,8 @@ export const KIND_WORDS: Record<ShelfItem['kind'], string> = {
   probe: 'probe',
   sweep: 'sweep',
   what_if: 'what-if',
+  twin: 'twin',
+  prediction: 'prediction',
 };
 
 /** The baselines in words, by their abbreviations. */

@@ -124,10 +124,10 @@ describe('the shelf', () => {
       .check();
     await page.getByText('Select one more to compare').waitFor();
     await page.getByRole('checkbox', { name: 'Compare Fixture Newer 2026, newer' }).check();
-    await page.getByRole('link', { name: 'Compare 2 drives' }).click();
+    await page.getByRole('link', { name: 'Compare 2 results' }).click();
     await heading(page, 'Comparison of 2 drives').waitFor();
     await page.goBack();
-    await page.getByRole('link', { name: 'Compare 2 drives' }).waitFor();
+    await page.getByRole('link', { name: 'Compare 2 results' }).waitFor();
   });
 
   it('shows a damaged result and pages a long shelf', () =>

@@ -6,6 +6,7 @@ import { makeShelf } from '../fixtures/make-page.mjs';
 import { makePapers } from '../fixtures/make-papers.mjs';
 import { makeSweep } from '../fixtures/make-sweep.mjs';
 import { makeTrace } from '../fixtures/make-trace.mjs';
+import { commandsAfter, stateAfter } from '../fixtures/running.mjs';
 import { serve } from '../fixtures/server.mjs';
 import { stepsOf } from '../fixtures/what-if.mjs';
 import { DEFAULT_QUESTION, requestOf } from '../src/pages/what-if/question';
@@ -43,11 +44,14 @@ it('gives views that obey their schemas', async () => {
     colours: await ask('results/newer/colours?micro_benchmark=mix&experiment=SR%2FRW&columns=64'),
     activities: await ask(`${run}/activities?from_ns=0&to_ns=100000000`),
     comparison: await ask('comparison?ids=first%20drive,newer'),
+    matches: await ask('results/newer/matches?where=latency%20%3E%201%20ms&limit=5'),
     marks: { experiments: [{ micro_benchmark: 'mix', experiment: 'RW', interesting: true }] },
     sweep: await ask('sweeps/space'),
     what_if_choices: await ask('what-if'),
     what_if_asked: asked,
     what_if: stepsOf(asked).at(-1),
+    running: stateAfter(7),
+    commands: commandsAfter(7, 'night'),
   };
   await served.stop();
   const schema = new URL('../../docs/schemas/views.schema.json', import.meta.url);

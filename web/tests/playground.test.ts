@@ -38,7 +38,12 @@ const colours = (page: Page) =>
     .locator('canvas')
     .first()
     .evaluate((canvas: HTMLCanvasElement) => {
-      const data = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data;
+      // A copy, because the browser complains about canvases of the page that are read often.
+      const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {
+        willReadFrequently: true,
+      });
+      copy?.drawImage(canvas, 0, 0);
+      const data = copy?.getImageData(0, 0, canvas.width, canvas.height).data;
       const counts: Record<string, number> = {};
       for (let i = 0; data !== undefined && i < data.length; i += 4) {
         const hex = [0, 1, 2].map((j) => (data[i + j] ?? 0).toString(16).padStart(2, '0')).join('');
@@ -69,9 +74,11 @@ describe('the playground', () => {
       expect(moved).toBeGreaterThan(1000);
       expect(superseded).toBeGreaterThan(50);
       expect(free).toBeGreaterThan(50);
-      const painted = await colours(page);
+      // The colours of the last commands fade with the frames of the page, however slow these are.
       for (const color of ['#2b86c5', '#f0932b', '#a7afb7', '#e8ecf0']) {
-        expect(painted[color], color).toBeGreaterThan(1000);
+        await expect
+          .poll(async () => (await colours(page))[color] ?? 0, { message: color, timeout: 20_000 })
+          .toBeGreaterThan(1000);
       }
     }));
 
@@ -190,8 +197,8 @@ describe('in a frame of the book', () => {
 
 describe('the size', () => {
   it('stays within the budget of a page', async () => {
-    // A page of a full demo has 10 MB; its results need most of them.
-    expect(playground().length).toBeLessThan(600_000);
+    // A page of a full demo has 10 MB; its results need most of them. Cells, bit errors and energy took 60 kB.
+    expect(playground().length).toBeLessThan(640_000);
     expect((await template()).length).toBeLessThan(700_000);
   });
 });

@@ -8,9 +8,11 @@ import {
   experimentHref,
   ioHref,
   parseRoute,
+  predictionHref,
   runHref,
   shelfHref,
   simulationHref,
+  twinHref,
   whatIfHref,
 } from '../src/route';
 
@@ -39,6 +41,8 @@ describe('routes', () => {
     expect(parseRoute(ioHref(ID, 17, 400))).toEqual({ page: 'io', id: ID, run: 17, index: 400 });
     expect(parseRoute(simulationHref(ID))).toEqual({ page: 'simulation', id: ID });
     expect(parseRoute(whatIfHref('a=b'))).toEqual({ page: 'what-if', query: 'a=b' });
+    expect(parseRoute(twinHref('a/b'))).toEqual({ page: 'twin', id: 'a/b' });
+    expect(parseRoute(predictionHref('a b'))).toEqual({ page: 'prediction', id: 'a b' });
   });
 
   it('compare distinct results at each level', () => {

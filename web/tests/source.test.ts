@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
+import { makeTwin, makeTwinPrediction } from '../fixtures/make-twin.mjs';
 import { hasRatios } from '../src/comparison';
 import { Embedded, type EmbeddedMeasurement, type Page } from '../src/data/embedded';
 import { parseJson } from '../src/data/json';
@@ -85,6 +86,8 @@ describe('a page of one item', () => {
     ['probe', { probes: [one] }],
     ['sweep', { sweeps: [one] }],
     ['what_if', { what_ifs: [one] }],
+    ['twin', { twins: [one] }],
+    ['prediction', { predictions: [one] }],
   ])('knows its %s', (kind, items) => {
     expect(new Embedded({ ...none, ...items } as unknown as Page).only).toEqual({ kind, id: 'x' });
   });
@@ -115,6 +118,27 @@ describe('a page of one item', () => {
     ]);
     expect(await source.whatIf('x')).toBe(what_if);
     await expect(source.whatIf('y')).rejects.toThrow();
+  });
+
+  it('has its twin and its prediction on the shelf and returns them', async () => {
+    const twin = makeTwin();
+    const prediction = makeTwinPrediction();
+    const source = new Embedded({
+      ...none,
+      twins: [{ id: 't', name: 't', twin }],
+      predictions: [{ id: 'p', name: 'p', prediction }],
+    } as unknown as Page);
+    const { items } = await source.shelf({});
+    expect(items.map(({ kind }) => kind)).toEqual(['prediction', 'twin']);
+    expect(items[1]?.fitted_to).toEqual(twin.sources);
+    expect((await source.shelf({ search: 'one.flashscope' })).items.map(({ id }) => id)).toEqual([
+      't',
+    ]);
+    expect(items[0]?.workload).toBe('zipf?exponent=0.9 on a drive of 231 MiB');
+    expect(await source.twin('t')).toBe(twin);
+    expect(await source.prediction('p')).toBe(prediction);
+    await expect(source.twin('p')).rejects.toThrow();
+    await expect(source.prediction('t')).rejects.toThrow();
   });
 
   it('is not one of two kinds', () => {

@@ -135,7 +135,7 @@ describe('the page', () => {
       expect(await row.innerText()).toMatch(/280 µs\s*−50.0 % ± 1.00 %\s*, better/);
       expect(await row.innerText()).toMatch(/894\s*−50.0 % ± 1.00 %\s*, worse/);
       await simulated.getByText('Impossible: no drive is like that').waitFor();
-      await page.getByText('No interval, because the models do not cover: trims').waitFor();
+      await page.getByText('Not modelled: trims').waitFor();
       expect(await page.evaluate(() => location.hash)).toContain('change=workload.trims');
       await page.reload();
       await page.getByRole('button', { name: 'Remove change 3' }).waitFor();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeReport } from '../fixtures/make-fixture.mjs';
-import { cells, isSame, ratioSign } from '../src/characteristics';
+import { cells, isSame, originOf, ratioSign } from '../src/characteristics';
 import type { Pattern } from '../src/data/views.gen';
 import {
   experimentWords,
@@ -21,6 +21,18 @@ describe('characteristics', () => {
     expect(isSame({ value: 1.2, low: null, high: 1.3 })).toBe(false);
     expect(ratioSign({ value: 2.1, low: 2, high: 2.2 })).toBe('×2.1');
     expect(ratioSign(undefined)).toBe('–');
+  });
+
+  it('lead to the micro-benchmark that their number comes from', () => {
+    const [read] = cells({});
+    const ran = (...names: string[]) => ({
+      experiment: (name: string) => (names.includes(name) ? {} : undefined),
+    });
+    if (read === undefined) throw new Error('there is no cell');
+    expect(originOf(read, ran('granularity', 'preparation'))).toBe('preparation');
+    expect(originOf(read, ran('alignment', 'granularity'))).toBe('granularity');
+    const pause = cells({}).find(({ column }) => column === 'Pause');
+    expect(pause && originOf(pause, ran('preparation'))).toBe('pause');
   });
 
   it('show dashes where nothing was measured', () => {

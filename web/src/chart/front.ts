@@ -96,8 +96,20 @@ export function frontChart(explored: ExploredSweep, chosen: [number, number]): C
   };
 }
 
-function nearest(u: uPlot, dots: Dot[], left: number, top: number): Dot | undefined {
-  let [best, least]: [Dot | undefined, number] = [undefined, NEAR ** 2];
+/** A point of a chart by two quantities. */
+export interface PointAt {
+  x: { value: number };
+  y: { value: number };
+}
+
+/** The point under the pointer, if one is near. */
+export function nearest<D extends PointAt>(
+  u: uPlot,
+  dots: D[],
+  left: number,
+  top: number,
+): D | undefined {
+  let [best, least]: [D | undefined, number] = [undefined, NEAR ** 2];
   for (const dot of dots) {
     const across = u.valToPos(dot.x.value, 'x') - left;
     const distance = across ** 2 + (u.valToPos(dot.y.value, 'y') - top) ** 2;
@@ -108,7 +120,12 @@ function nearest(u: uPlot, dots: Dot[], left: number, top: number): Dot | undefi
 }
 
 /** The next place of the keyboard cursor along the horizontal axis. Starts at the first point. */
-function neighbour(u: uPlot, stops: Dot[], from: Place | null, by: number): Place | null {
+export function neighbour(
+  u: uPlot,
+  stops: PointAt[],
+  from: Place | null,
+  by: number,
+): Place | null {
   const places = stops.map(
     (dot): Place => ({
       left: u.valToPos(dot.x.value, 'x'),

@@ -11,6 +11,8 @@ export interface Line {
   values: (number | null)[];
   color(colors: Palette): string;
   dash?: boolean;
+  /** True if most places have no value: the values are points, and the line spans the places without one. */
+  sparse?: boolean;
   /** The ends of the interval at each place. */
   interval?: { low: number[]; high: number[] };
 }
@@ -48,6 +50,7 @@ function series(colors: Palette, line: Line, steps: boolean): uPlot.Series[] {
     width: steps ? 1.25 : 1.75,
     points: { show: false },
     ...(line.dash ? { dash: DASH } : {}),
+    ...(line.sparse ? { spanGaps: true, points: { show: true, size: 5, fill: color } } : {}),
     ...(stepped ? { paths: stepped, fill: fade(color, 0.18) } : {}),
   };
   const edge: uPlot.Series = { stroke: fade(color, 0.4), width: 1, points: { show: false } };

@@ -57,7 +57,7 @@ const most = (view: ValueView) =>
   positive(Math.max(...latencies(view).map(({ max }) => max), Number.NEGATIVE_INFINITY));
 
 /** The uPlot series of a line. The points of a dashed line are smaller, and leave points below them visible. */
-function line(style: LineStyle, width: number, surface: string): uPlot.Series[] {
+export function line(style: LineStyle, width: number, surface: string): uPlot.Series[] {
   const size = width * 2 + (style.dash ? 1 : 3);
   const point = { show: true, size, width: 1.5, fill: surface };
   const first: uPlot.Series = {
@@ -202,7 +202,7 @@ export function experimentChart(
 }
 
 /** The entry of an experiment in a legend. */
-function experimentKey(colors: Palette, name: string): Key {
+export function experimentKey(colors: Palette, name: string): Key {
   const { color, second, dash } = lineStyle(colors, name);
   return {
     name: experimentLabel(name),

@@ -44,8 +44,18 @@ export interface RunScene {
   means: boolean;
   /** True for a chart without axis titles, levels and names. */
   small?: boolean;
+  /** IOs to circle. */
+  circled?: CircledIo[] | undefined;
   /** The address of an IO. */
   href(index: number): string;
+}
+
+/** An IO to circle in the charts of its run. */
+export interface CircledIo {
+  index: number;
+  submitted: number;
+  latency: number;
+  offset: number;
 }
 
 /** The width of vertical axes in CSS pixels; a common width aligns the charts of a run. */
@@ -131,6 +141,32 @@ function squares(ctx: CanvasRenderingContext2D, at: number[], side: number): voi
   for (let i = 0; i < at.length; i += 2) {
     ctx.fillRect(Math.round((at[i] ?? 0) - half), Math.round((at[i + 1] ?? 0) - half), side, side);
   }
+}
+
+/** The number of circled IOs above which the circles are small. */
+const MANY = 200;
+
+/** Circles IOs in view. */
+function circle(u: uPlot, scene: RunScene, y: (io: CircledIo) => number, colors: Palette): void {
+  const { x, zoom, circled = [] } = scene;
+  const path = new Path2D();
+  const fine = circled.length > MANY;
+  const radius = (fine ? 3.5 : 6) * devicePixelRatio;
+  for (const io of circled) {
+    const at = x === 'index' ? io.index : io.submitted;
+    if (at < zoom.from || at > zoom.to) continue;
+    const [left, top] = [u.valToPos(at, 'x', true), u.valToPos(y(io), 'y', true)];
+    path.moveTo(left + radius, top);
+    path.arc(left, top, radius, 0, 2 * Math.PI);
+  }
+  within(u, () => {
+    u.ctx.strokeStyle = colors.surface;
+    u.ctx.lineWidth = (fine ? 2.4 : 4) * devicePixelRatio;
+    u.ctx.stroke(path);
+    u.ctx.strokeStyle = colors.text;
+    u.ctx.lineWidth = (fine ? 1 : 1.6) * devicePixelRatio;
+    u.ctx.stroke(path);
+  });
 }
 
 function circles(ctx: CanvasRenderingContext2D, at: number[], radius: number): void {
@@ -356,6 +392,7 @@ export function runChart(scene: RunScene): ChartSpec {
         draw: [
           (u) => {
             paint(u, scene, latencyOf, colors);
+            circle(u, scene, ({ latency }) => Math.max(1, latency), colors);
             if (scene.means) paintMeans(u, scene, colors);
             if (!scene.small) drawLevels(u, levels, colors);
           },
@@ -392,7 +429,14 @@ export function addressChart(scene: RunScene): ChartSpec {
         },
       ],
       series: [{}, NOTHING],
-      hooks: { draw: [(u) => paint(u, scene, offsetOf, colors)] },
+      hooks: {
+        draw: [
+          (u) => {
+            paint(u, scene, offsetOf, colors);
+            circle(u, scene, ({ offset }) => offset, colors);
+          },
+        ],
+      },
     }),
   };
 }

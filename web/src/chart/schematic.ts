@@ -170,7 +170,7 @@ function inSequence(patterns: Pattern[], extremes: Extremes): DrawnIo[] {
   });
 }
 
-/** Sketches a reference pattern. Uniform writes and traces have no sketch. */
+/** Sketches a reference pattern. Uniform writes, jobs and traces have no sketch. */
 export function schematic(reference: Reference, extremes: Extremes): Schematic | undefined {
   switch (reference.kind) {
     case 'basic': {
@@ -196,6 +196,7 @@ export function schematic(reference: Reference, extremes: Extremes): Schematic |
       return { ios: inTurns(IOS, ioAt), boundaries: [] };
     }
     case 'uniform':
+    case 'jobs':
     case 'trace':
       return undefined;
   }

@@ -2,10 +2,15 @@
 import type { OnlyItem, ShelfQuery } from '../route';
 import { parseJson } from './json';
 import { storedMarks, storeMarks } from './marks';
+import { search } from './matches';
+import { hasModule, unpack } from './module';
+import type { Prediction } from './prediction';
 import type { ProbeReport } from './probe.gen';
+import { QueryModule } from './query';
 import { shelfOf } from './shelf';
 import type { Simulation } from './simulation.gen';
 import { SEE_ALL, type Source, SourceError } from './source';
+import type { Twin } from './twin.gen';
 import type {
   Activity,
   Colours,
@@ -16,6 +21,7 @@ import type {
   Ios,
   Manifest,
   Marks,
+  Matches,
   Measurement,
   Outline,
   RunViews,
@@ -68,6 +74,20 @@ export interface EmbeddedWhatIf {
   what_if: WhatIf;
 }
 
+/** A twin in a page. */
+export interface EmbeddedTwin {
+  id: string;
+  name: string;
+  twin: Twin;
+}
+
+/** A prediction in a page. */
+export interface EmbeddedPrediction {
+  id: string;
+  name: string;
+  prediction: Prediction;
+}
+
 /** The data that the program embeds in a page. */
 export interface Page {
   measurements: EmbeddedMeasurement[];
@@ -76,6 +96,10 @@ export interface Page {
   sweeps: EmbeddedSweep[];
   /** Absent from pages of earlier versions. */
   what_ifs?: EmbeddedWhatIf[];
+  /** Absent from pages of earlier versions. */
+  twins?: EmbeddedTwin[];
+  /** Absent from pages of earlier versions. */
+  predictions?: EmbeddedPrediction[];
   /**
    * The n-th comparison has the n-th measurement first, then those after it, then those before it. A page
    * with many measurements has room for the first comparison only.
@@ -108,8 +132,10 @@ export class Embedded implements Source {
   readonly served = false;
   readonly whatIfs = false;
   readonly submissions = false;
+  readonly commands = false;
   readonly only: OnlyItem | undefined;
   readonly #page: Page;
+  #query: Promise<QueryModule> | undefined;
   readonly #unpacked = new Map<string, Promise<unknown>>();
 
   constructor(page: Page) {
@@ -120,8 +146,14 @@ export class Embedded implements Source {
       ...page.probes.map(({ id }) => ({ kind: 'probe', id }) as const),
       ...page.sweeps.map(({ id }) => ({ kind: 'sweep', id }) as const),
       ...(page.what_ifs ?? []).map(({ id }) => ({ kind: 'what_if', id }) as const),
+      ...(page.twins ?? []).map(({ id }) => ({ kind: 'twin', id }) as const),
+      ...(page.predictions ?? []).map(({ id }) => ({ kind: 'prediction', id }) as const),
     ];
     this.only = items.length === 1 ? items[0] : undefined;
+  }
+
+  get searches(): boolean {
+    return hasModule('query');
   }
 
   async shelf(query: ShelfQuery): Promise<Shelf> {
@@ -174,6 +206,12 @@ export class Embedded implements Source {
     return [...unique.values()].sort((a, b) => a.start_ns - b.start_ns);
   }
 
+  async matches(id: string, where: string, limit: number): Promise<Matches> {
+    this.#query ??= unpack('query').then((module) => QueryModule.start(module));
+    const [query, ios] = await Promise.all([this.#query, this.#parts(id, 'ios')]);
+    return search(query, where, limit, this.#measurement(id).manifest, ios);
+  }
+
   async colours(
     id: string,
     benchmark: string,
@@ -224,6 +262,14 @@ export class Embedded implements Source {
 
   async whatIf(id: string): Promise<WhatIf> {
     return byId(this.#page.what_ifs ?? [], id, 'what-if').what_if;
+  }
+
+  async twin(id: string): Promise<Twin> {
+    return byId(this.#page.twins ?? [], id, 'twin').twin;
+  }
+
+  async prediction(id: string): Promise<Prediction> {
+    return byId(this.#page.predictions ?? [], id, 'prediction').prediction;
   }
 
   async setMarks(id: string, marks: Marks): Promise<void> {

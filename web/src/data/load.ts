@@ -3,6 +3,7 @@ import { Attached } from './attached.svelte';
 import { Embedded, type Page } from './embedded';
 import { parseJson } from './json';
 import type { Reproductions } from './reproduction.gen';
+import { type Running, runningCommand } from './running.svelte';
 import { Served, type ServerAbilities } from './served';
 import type { Source } from './source';
 import type { Trace } from './trace.gen';
@@ -16,6 +17,7 @@ export type PageContent =
   | { papers: Reproductions }
   | { source: Source }
   | { attached: Attached }
+  | { running: Running }
   | { playground: true };
 
 /**
@@ -40,6 +42,7 @@ export function loadPage(page: Document): PageContent {
   }
   if ('playground' in data) return { playground: true };
   if ('attached' in data) return { attached: new Attached() };
+  if ('running' in data) return { running: runningCommand() };
   if ('served' in data) return { source: new Served(data as ServerAbilities) };
   if ('inputs' in data) return { trace: data as Trace };
   if ('errata' in data) return { papers: data as Reproductions };

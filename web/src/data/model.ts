@@ -173,6 +173,7 @@ export function patternsOf(reference: Reference): Pattern[] {
     case 'sequence':
       return reference.patterns;
     case 'uniform':
+    case 'jobs':
     case 'trace':
       return [];
   }
@@ -191,6 +192,8 @@ export function ioIgnore(reference: Reference): number {
       return reference.patterns[0]?.io_ignore ?? 0;
     case 'uniform':
       return reference.writes.io_ignore;
+    case 'jobs':
+      return reference.io_ignore;
     case 'trace':
       return 0;
   }

@@ -1,9 +1,11 @@
 // The data that `flashscope serve` returns.
 import { queryText, type ShelfQuery } from '../route';
 import { parseJson } from './json';
+import type { Prediction } from './prediction';
 import type { ProbeReport } from './probe.gen';
 import type { Simulation } from './simulation.gen';
 import { type Source, SourceError } from './source';
+import type { Twin } from './twin.gen';
 import type {
   Activity,
   Colours,
@@ -11,6 +13,7 @@ import type {
   ExploredSweep,
   Ios,
   Marks,
+  Matches,
   Measurement,
   Outline,
   RunViews,
@@ -40,8 +43,8 @@ function withQuery(base: string, query: Record<string, Value>): string {
 async function errorOf(response: Response): Promise<SourceError> {
   const text = await response.text();
   try {
-    const { error } = JSON.parse(text) as { error?: unknown };
-    if (typeof error === 'string') return new SourceError(error);
+    const { error, place } = JSON.parse(text) as { error?: unknown; place?: [number, number] };
+    if (typeof error === 'string') return new SourceError(error, place);
   } catch {
     // The response is not from flashscope, and its status is all there is to report.
   }
@@ -87,20 +90,24 @@ export async function jsonOf(response: Response): Promise<unknown> {
 export interface ServerAbilities {
   what_ifs?: boolean;
   submissions?: boolean;
+  commands?: boolean;
 }
 
 /** The data of a server. */
 export class Served implements Source {
   readonly served = true;
   readonly only = undefined;
+  readonly searches = true;
   readonly whatIfs: boolean;
   readonly submissions: boolean;
+  readonly commands: boolean;
   /** Responses by URL, least recently used first. */
   readonly #kept = new Map<string, unknown>();
 
-  constructor({ what_ifs = false, submissions = false }: ServerAbilities = {}) {
+  constructor({ what_ifs = false, submissions = false, commands = false }: ServerAbilities = {}) {
     this.whatIfs = what_ifs;
     this.submissions = submissions;
+    this.commands = commands;
   }
 
   /** Not cached: results appear and change while the page is open. */
@@ -151,6 +158,10 @@ export class Served implements Source {
     return this.#get(withQuery(base, { from_ns: fromNs, to_ns: toNs }), signal);
   }
 
+  matches(id: string, where: string, limit: number, signal?: AbortSignal): Promise<Matches> {
+    return this.#get(withQuery(path('results', id, 'matches'), { where, limit }), signal);
+  }
+
   colours(
     id: string,
     benchmark: string,
@@ -183,6 +194,14 @@ export class Served implements Source {
 
   whatIf(id: string, signal?: AbortSignal): Promise<WhatIf> {
     return this.#get(path('what-ifs', id), signal);
+  }
+
+  twin(id: string, signal?: AbortSignal): Promise<Twin> {
+    return this.#get(path('twins', id), signal);
+  }
+
+  prediction(id: string, signal?: AbortSignal): Promise<Prediction> {
+    return this.#get(path('predictions', id), signal);
   }
 
   async setMarks(id: string, marks: Marks): Promise<void> {

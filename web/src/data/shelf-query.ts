@@ -3,8 +3,8 @@ import type { ShelfQuery } from '../route';
 import type { Shelf, ShelfItem } from './views.gen';
 
 /** The text that a search looks in. */
-const textOf = ({ name, device, workload, factors = [] }: ShelfItem) =>
-  [name, device?.name, device?.model, device?.firmware, workload, ...factors]
+const textOf = ({ name, device, workload, factors = [], fitted_to = [] }: ShelfItem) =>
+  [name, device?.name, device?.model, device?.firmware, workload, ...factors, ...fitted_to]
     .join('\n')
     .toLowerCase();
 

@@ -2,9 +2,11 @@
 import type { ShelfQuery } from '../route';
 import type {
   EmbeddedMeasurement,
+  EmbeddedPrediction,
   EmbeddedProbe,
   EmbeddedSimulation,
   EmbeddedSweep,
+  EmbeddedTwin,
   EmbeddedWhatIf,
   Page,
 } from './embedded';
@@ -87,6 +89,15 @@ function whatIfItem({ id, name, what_if: whatIf }: EmbeddedWhatIf): ShelfItem {
   };
 }
 
+function twinItem({ id, name, twin }: EmbeddedTwin): ShelfItem {
+  return { id, name, kind: 'twin', runs_done: 0, runs_planned: 0, ios: 0, fitted_to: twin.sources };
+}
+
+function predictionItem({ id, name, prediction }: EmbeddedPrediction): ShelfItem {
+  const workload = `${prediction.workload} on ${prediction.drive}`;
+  return { id, name, kind: 'prediction', runs_done: 0, runs_planned: 0, ios: 0, workload };
+}
+
 /** Filters, sorts and pages the results of a page. */
 export function shelfOf(page: Page, query: ShelfQuery): Shelf {
   const items = [
@@ -95,6 +106,8 @@ export function shelfOf(page: Page, query: ShelfQuery): Shelf {
     ...page.probes.map(probeItem),
     ...page.sweeps.map(sweepItem),
     ...(page.what_ifs ?? []).map(whatIfItem),
+    ...(page.twins ?? []).map(twinItem),
+    ...(page.predictions ?? []).map(predictionItem),
   ];
   return select(items, query);
 }

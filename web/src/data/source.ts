@@ -1,7 +1,9 @@
 // The source of the application's data: the page itself, or a server.
 import type { OnlyItem, ShelfQuery } from '../route';
+import type { Prediction } from './prediction';
 import type { ProbeReport } from './probe.gen';
 import type { Simulation } from './simulation.gen';
+import type { Twin } from './twin.gen';
 import type {
   Activity,
   Colours,
@@ -9,6 +11,7 @@ import type {
   ExploredSweep,
   Ios,
   Marks,
+  Matches,
   Measurement,
   Outline,
   RunViews,
@@ -17,7 +20,15 @@ import type {
 } from './views.gen';
 
 /** An error of a source, with a message for the user. */
-export class SourceError extends Error {}
+export class SourceError extends Error {
+  /** The place of the error in an expression: its first character, and the one after its last. */
+  readonly place: [number, number] | undefined;
+
+  constructor(message: string, place?: [number, number]) {
+    super(message);
+    this.place = place;
+  }
+}
 
 /**
  * The data of all screens. Positions start at 0, and ranges are half-open, [from, to). Without a range, a
@@ -31,8 +42,12 @@ export interface Source {
   readonly whatIfs: boolean;
   /** True if the server accepts submissions, as a registry does. */
   readonly submissions: boolean;
+  /** True if the server knows the commands that write to its shelf. */
+  readonly commands: boolean;
   /** The only item of the source, if it has exactly one. There is no shelf then. */
   readonly only: OnlyItem | undefined;
+  /** True if the source can search for IOs by expression. */
+  readonly searches: boolean;
   shelf(query: ShelfQuery, signal?: AbortSignal): Promise<Shelf>;
   measurement(id: string, signal?: AbortSignal): Promise<Measurement>;
   /**
@@ -64,6 +79,8 @@ export interface Source {
     toNs: number,
     signal?: AbortSignal,
   ): Promise<Activity[]>;
+  /** The IOs that match an expression, and the `limit` slowest of them. */
+  matches(id: string, where: string, limit: number, signal?: AbortSignal): Promise<Matches>;
   colours(
     id: string,
     benchmark: string,
@@ -78,6 +95,8 @@ export interface Source {
   probe(id: string, signal?: AbortSignal): Promise<ProbeReport>;
   sweep(id: string, signal?: AbortSignal): Promise<ExploredSweep>;
   whatIf(id: string, signal?: AbortSignal): Promise<WhatIf>;
+  twin(id: string, signal?: AbortSignal): Promise<Twin>;
+  prediction(id: string, signal?: AbortSignal): Promise<Prediction>;
   /** Stores the user's edits of a result's verdicts. */
   setMarks(id: string, marks: Marks): Promise<void>;
 }

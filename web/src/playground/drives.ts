@@ -11,6 +11,10 @@ export interface DriveKind {
   ftls: string[];
   /** The range of over-provisioning, and its value at first. */
   spare: { least: number; most: number; first: number };
+  /** The profile in TOML, if the user dropped it on the page. */
+  toml?: string;
+  /** The policies of the profile, if they are not the first ones. */
+  own?: { policy: string; scheduler: string };
 }
 
 const SMALL = {
@@ -87,9 +91,18 @@ export const DRIVES: [DriveKind, ...DriveKind[]] = [
   },
 ];
 
+/** The profiles that the user dropped on the page, by id. */
+const dropped = new Map<string, DriveKind>();
+
+/** Adds a drive, or replaces the one with its id. */
+export const addDrive = (drive: DriveKind) => dropped.set(drive.id, drive);
+
+/** All drives to choose. */
+export const allDrives = (): DriveKind[] => [...DRIVES, ...dropped.values()];
+
 /** The drive with an id, or the first one. */
 export const driveOf = (id: string | null | undefined): DriveKind =>
-  DRIVES.find((drive) => drive.id === id) ?? DRIVES[0];
+  allDrives().find((drive) => drive.id === id) ?? DRIVES[0];
 
 /** True for drives whose FTL merges log blocks instead of cleaning. */
 export const hasLogBlocks = (ftl: string) => ftl !== 'page-map' && ftl !== 'dftl';
@@ -107,17 +120,19 @@ export interface DriveSettings {
 
 /** The drive with its settings, as after `sim:` on the command line. */
 export function driveSpec({ drive, ftl, spare, policy, apart, scheduler }: DriveSettings): string {
+  const { spec, toml, own } = driveOf(drive);
   const fields: Record<string, string | number> = { ftl, over_provisioning: spare };
-  if (hasLogBlocks(ftl)) {
+  if (hasLogBlocks(ftl) && toml === undefined) {
     // A merge needs a block, and another may be partly used.
     fields['log.blocks'] = Math.floor(LOG_DRIVE_BLOCKS * spare) - 2;
   } else {
-    if (policy !== 'greedy') fields['cleaning.policy'] = policy;
+    if (policy !== (own?.policy ?? 'greedy')) fields['cleaning.policy'] = policy;
     if (apart) fields['cleaning.frontiers'] = 'host-and-cleaning';
   }
-  if (scheduler !== 'fcfs') fields['scheduling.policy'] = scheduler;
+  if (scheduler !== (own?.scheduler ?? 'fcfs')) fields['scheduling.policy'] = scheduler;
   const more = Object.entries(fields).map(([name, value]) => `&${name}=${value}`);
-  return `${driveOf(drive).spec}${more.join('')}`;
+  const whole = `${spec}${spec.endsWith('?') ? more.join('').slice(1) : more.join('')}`;
+  return toml === undefined ? whole : `${whole}\n${toml}`;
 }
 
 /** The FTLs in words. */

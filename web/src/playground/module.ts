@@ -103,6 +103,7 @@ export interface Picture {
 interface Exports {
   memory: WebAssembly.Memory;
   playground_input(length: number): number;
+  playground_read(): number;
   playground_open(
     pattern: number,
     skew: number,
@@ -166,9 +167,7 @@ export class Drive {
    * @throws Refused if a setting is invalid; the previous drive stays.
    */
   open({ drive, filled, seed, ...workload }: Setup): void {
-    const text = new TextEncoder().encode(drive);
-    const place = this.#exports.playground_input(text.length);
-    new Uint8Array(this.#exports.memory.buffer, place, text.length).set(text);
+    this.#input(drive);
     const { pattern, skew, reads, trims, queueDepth } = workload;
     const number = PATTERNS.indexOf(pattern);
     this.#check(
@@ -239,6 +238,20 @@ export class Drive {
     return Object.fromEntries(this.#names.map((name, i) => [name, values[i]])) as Numbers;
   }
 
+  /** Reads a profile; returns its fields, as `DroppedProfile` has them. */
+  static async read(module: BufferSource, toml: string): Promise<string[]> {
+    const drive = await Drive.load(module);
+    drive.#input(toml);
+    drive.#check(drive.#exports.playground_read());
+    return drive.#text().split('\n');
+  }
+
+  #input(text: string): void {
+    const encoded = new TextEncoder().encode(text);
+    const place = this.#exports.playground_input(encoded.length);
+    new Uint8Array(this.#exports.memory.buffer, place, encoded.length).set(encoded);
+  }
+
   #check(ok: number): void {
     if (ok === 0) throw new Refused(this.#text());
   }
@@ -249,4 +262,35 @@ export class Drive {
       new Uint8Array(memory.buffer, playground_text(), playground_text_len()),
     );
   }
+}
+
+/** A profile of the user, with what makes it small enough to draw (crates/playground/src/dropped.rs). */
+export interface DroppedProfile {
+  ftl: string;
+  spare: number;
+  policy: string;
+  scheduler: string;
+  /** The fields that shrink the drive, as after the `?` of its name. */
+  overrides: string;
+  pages: number;
+  whole: number;
+}
+
+/**
+ * Reads a profile in TOML.
+ *
+ * @throws Refused with the reason why it cannot be shown.
+ */
+export async function readProfile(module: BufferSource, toml: string): Promise<DroppedProfile> {
+  const [ftl = '', spare, policy = '', scheduler = '', overrides = '', pages, whole] =
+    await Drive.read(module, toml);
+  return {
+    ftl,
+    spare: Number(spare),
+    policy,
+    scheduler,
+    overrides,
+    pages: Number(pages),
+    whole: Number(whole),
+  };
 }

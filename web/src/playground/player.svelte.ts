@@ -1,5 +1,5 @@
 // Plays the film of the flash: asks the worker for a picture each frame, at the chosen speed.
-import { unpack } from './embedded';
+import { unpack } from '../data/module';
 import type { Answer, Request } from './messages';
 import type { Picture } from './module';
 import { needsNewDrive, type Settings, setupOf, workloadOf } from './settings';
@@ -58,7 +58,7 @@ export class Player {
 
   /** Loads the simulator and opens the drive. */
   async start(ios = 0): Promise<void> {
-    const module = await unpack();
+    const module = await unpack('playground');
     if (this.#stopped) return;
     this.#worker = new FlashWorker();
     this.#worker.addEventListener('message', ({ data }: MessageEvent<Answer>) => this.#take(data));

@@ -32,7 +32,9 @@ export const DEFAULTS: Settings = {
 export function withDrive(settings: Settings, id: string): Settings {
   const drive = driveOf(id);
   const [ftl = 'page-map'] = drive.ftls;
-  return withFtl({ ...settings, drive: drive.id, spare: drive.spare.first }, ftl);
+  const { policy, scheduler } = drive.own ?? DEFAULTS;
+  const { id: chosen, spare } = drive;
+  return withFtl({ ...settings, drive: chosen, spare: spare.first, policy, scheduler }, ftl);
 }
 
 /** The settings for another FTL; only FTLs without log blocks support trims. */
