@@ -123,6 +123,7 @@ impl ScriptedResult {
             repeats: vec![],
             rounds: None,
             grid: vec![],
+            depths: vec![],
             hints: vec![],
             baselines: None,
             conclusions: vec![],

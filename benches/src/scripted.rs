@@ -72,6 +72,7 @@ pub fn manifest(runs: Vec<Run>) -> Manifest {
         Options {
             setup: Setup::paper(Bytes::GIB, 0),
             state: State::Keep,
+            spare: None,
             run_pause_ns: Nanos(0),
             on_error: OnError::Stop,
             methodology: Methodology::default(),

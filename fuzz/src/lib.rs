@@ -17,6 +17,9 @@ mod life;
 #[path = "../../crates/attach/tests/nbd/talk.rs"]
 #[allow(dead_code)] // only the tests use these functions
 mod talk;
+#[path = "../../crates/attach/tests/nvme/talk.rs"]
+#[allow(dead_code)] // only the tests use these functions
+mod talk_nvme;
 
 use std::path::{Path, PathBuf};
 
@@ -48,6 +51,13 @@ pub const TARGETS: &[Target] = &[
             talk::talk(bytes);
         },
         generate: |random| talk::conversation(&mut |most| random.usize(..most)),
+    },
+    Target {
+        name: "nvme",
+        run: |bytes| {
+            talk_nvme::talk(bytes);
+        },
+        generate: |random| talk_nvme::conversation(&mut |most| random.usize(..most)),
     },
     Target { name: "text", run: text::run, generate: text::generate },
     Target { name: "result", run: result::run, generate: any_bytes },

@@ -121,6 +121,7 @@ fn read_all(path: &Path, page: bool) {
         let _ = shelf.simulation(&item.id);
         let _ = shelf.probe(&item.id);
         let _ = shelf.sweep(&item.id);
+        let _ = shelf.prediction(&item.id);
     }
     let _ = flashscope_result::sweep::read_rows(path);
     let _ = flashscope_result::what_if::read_what_if(path);

@@ -59,6 +59,9 @@ const ADDRESSES: &[&str] = &[
     "/api/results/$/runs/#/ios?from=#&count=#",
     "/api/results/$/runs/#/activities?from_ns=#&to_ns=#",
     "/api/results/$/colours?micro_benchmark=granularity&experiment=SR&from=#&to=#&columns=#",
+    "/api/results/$/matches?where=latency%20%3E%20#%20ns%20and%20run%20%3D%20#&limit=#",
+    "/api/predictions/$",
+    "/api/twins/$",
     "/api/comparison?ids=$,$,$",
     "/api/what-if",
 ];

@@ -57,6 +57,15 @@ const GRAMMARS: &[Grammar] = &[
         ],
     },
     Grammar {
+        read: expression,
+        samples: &[
+            "latency > 10ms and op = write",
+            "not (offset % 4 KiB != 0 or errno = 5)",
+            "micro_benchmark = locality and experiment = \"SR/RW\"",
+            "10 us < latency and late < latency and position < 1_000",
+        ],
+    },
+    Grammar {
         read: drive,
         samples: &[
             "demo?over_provisioning=0.28&flash.packages=4",
@@ -138,6 +147,20 @@ fn near(value: u64, again: impl Fn() -> Result<u64, ParseUnitError>) {
     if value < u64::MAX / 2 {
         let again = again().expect("a displayed quantity can be parsed");
         assert!(again.abs_diff(value) <= value / 100, "{value} is displayed as {again}");
+    }
+}
+
+/// An expression prints to a text that parses to the same expression, and an error has its place in the text.
+fn expression(text: &str) {
+    match flashscope_query::parse(text) {
+        Ok(expression) => {
+            let printed = expression.to_string();
+            let length = printed.chars().count();
+            if length <= flashscope_query::MOST_CHARACTERS {
+                assert_eq!(flashscope_query::parse(&printed), Ok(expression), "{printed}");
+            }
+        }
+        Err(error) => assert!(error.place.end <= text.chars().count(), "{error}"),
     }
 }
 

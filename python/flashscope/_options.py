@@ -31,6 +31,8 @@ class BenchOptions(TypedDict, total=False):
     """Run only these micro-benchmarks, by name and separated by commas"""
     trace: str | Workload
     """Play a trace instead: a file, with any field of a trace after `?`"""
+    fio_job: Path
+    """Run a job file of fio instead"""
     test: str | int
     """Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead"""
     round: Time
@@ -47,10 +49,10 @@ class BenchOptions(TypedDict, total=False):
     """Free space of --grid relative to the space written, separated by commas [default: the drive's own, then every 1, 2 and 5 times a power of ten up to 100, as far as the longest writes allow]"""
     grid_page: Size
     """Page size of --grid"""
+    state: Literal["random", "sequential", "purged", "formatted", "sanitized", "steady", "keep"]
+    """The state to bring the drive into first [default: random; keep with --read-only or --fio-job; purged with --test; sequential with --grid]"""
     capacity_inside: Size
-    """Bytes of flash in the drive, including free space [default: as the simulated drive reports; for a real drive the next usual size, such as 64GiB for 64 GB]"""
-    state: Literal["random", "sequential", "purged", "formatted", "sanitized", "keep"]
-    """The state to bring the drive into first [default: random; keep with --read-only; purged with --test; sequential with --grid]"""
+    """Bytes of flash in the drive, including free space, for --grid and --state steady [default: as the simulated drive reports; for a real drive the next usual size, such as 64GiB for 64 GB]"""
     precision: Share
     """Required precision of each run's mean: half the width of its interval, relative to the mean"""
     confidence: Share
@@ -134,6 +136,8 @@ class PredictOptions(TypedDict, total=False):
     """Erases of each block so far"""
     seed: int
     """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
+    output: Path
+    """Write the result to this folder, which must not exist yet [default: none, nothing is written]"""
 
 
 class ProbeOptions(TypedDict, total=False):
@@ -174,8 +178,16 @@ class SimulateOptions(TypedDict, total=False):
     """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     duration: Time
     """Time to measure, in simulated time"""
-    fill: Literal["none", "sequential", "random"]
+    fill: Literal["none", "sequential", "random", "steady"]
     """Contents of the drive at the start"""
+    tenant: str | int
+    """Run several workloads at once: NAME=WORKLOAD or NAME:CLASS=WORKLOAD, once for each tenant"""
+    weights: str | int
+    """Commands that the classes high, medium and low may send in a round [default: round robin without classes]"""
+    burst: int
+    """Commands that the drive takes from a queue in its turn"""
+    no_alone: bool
+    """Do not run each tenant alone as well: saves time, but there are no slowdowns and no fairness"""
     memory: Size
     """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
     observe: Sequence[str | int]
@@ -248,6 +260,8 @@ class TwinPredictOptions(TypedDict, total=False):
     """Simulate this many drives at once [default: all processors]; the outcome does not depend on it"""
     memory: Size
     """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
+    output: Path
+    """Write the result to this folder, which must not exist yet [default: none, nothing is written]"""
     queue_depth: int
     """IOs in flight at once, unless the workload sets it [default: as in the measurements that the twin was fitted to]"""
 
@@ -265,7 +279,7 @@ class WhatIfOptions(TypedDict, total=False):
     """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     duration: Time
     """Time to measure, in simulated time"""
-    fill: Literal["none", "sequential", "random"]
+    fill: Literal["none", "sequential", "random", "steady"]
     """Contents of the drive at the start"""
     repeats: int
     """Simulations of each variant, with consecutive seeds [default: 3, or 1 for a trace, in which nothing is random]"""

@@ -15,7 +15,7 @@ pub(crate) fn raised(failure: &Failure) -> PyErr {
     let message = failure.message();
     match failure {
         Failure::Usage(_) => UsageError::new_err(message),
-        Failure::Failed(_) | Failure::Regressed(_) | Failure::Interrupted(_) => {
+        Failure::Failed(_) | Failure::Finding(_) | Failure::Interrupted(_) => {
             Failed::new_err(message)
         }
     }

@@ -70,7 +70,7 @@ impl WorkerFailure {
         let text = format!("{}\n{kept}", self.0.message());
         match self.0 {
             Failure::Usage(_) => usage(anyhow!(text)),
-            Failure::Failed(_) | Failure::Regressed(_) | Failure::Interrupted(_) => {
+            Failure::Failed(_) | Failure::Finding(_) | Failure::Interrupted(_) => {
                 Failure::Failed(anyhow!(text))
             }
         }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_model::trace::Total;
-use flashscope_predict::long_run::{LONG_RUN_MODELS, LongRun, Skew};
+use flashscope_predict::long_run::{LONG_RUN_MODELS, LongRun, Skew, share_of_known};
 use flashscope_predict::{CountedPasses, LONG_RUN_TURNS, Requests, SimulatedDrive, free_pages};
 use flashscope_sim::setup::{self, Layout};
 use flashscope_workload::synthetic::{Generator, Ios};
@@ -128,9 +128,9 @@ fn workload(held_out: bool, rng: &mut fastrand::Rng) -> String {
         String::new()
     };
     let reads = ["", "&reads=0.3"][rng.usize(..2)];
-    let size = match rng.usize(..4) {
-        0 if held_out => "&size=16KiB",
-        0 => "&size=8KiB",
+    let size = match (rng.usize(..4), held_out) {
+        (0, true) => "&size=16KiB",
+        (0, false) => ["&size=8KiB", "&size=8KiB", "&size=12KiB", "&size=32KiB"][rng.usize(..4)],
         _ => "",
     };
     match rng.usize(..3) {
@@ -160,7 +160,7 @@ pub(crate) fn csv(compared: &[LongRunCase]) -> String {
     text
 }
 
-/// Returns the bound below which the `level` share of the errors lies.
+/// Returns the bound below which the share `level` of the errors lies.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few errors")]
 fn bound(mut errors: Vec<f64>, level: f64) -> Option<f64> {
     errors.iter_mut().for_each(|error| *error = error.abs());
@@ -171,6 +171,7 @@ fn bound(mut errors: Vec<f64>, level: f64) -> Option<f64> {
 
 /// Returns the table of the held-out part, by policy and kind of writes.
 pub(crate) fn table(calibration: &[LongRunCase], held_out: &[LongRunCase]) -> String {
+    let (mut all_held, mut all_cases) = (0_usize, 0_usize);
     let mut text = String::from(
         "| policy | writes | cases | mean error | worst error | half-width of the 90 % interval | intervals hold |\n|---|---|---|---|---|---|---|\n",
     );
@@ -182,12 +183,14 @@ pub(crate) fn table(calibration: &[LongRunCase], held_out: &[LongRunCase]) -> St
             };
             let (known, errors) = (of(calibration), of(held_out));
             let all = calibration.iter().filter(|one| one.skew == skew).map(LongRunCase::error);
-            let pooled = || bound(all.collect(), 0.9);
-            let Some(bound) = bound(known, 0.9).or_else(pooled) else { continue };
+            let share = share_of_known(0.9);
+            let pooled = || bound(all.collect(), share);
+            let Some(bound) = bound(known, share).or_else(pooled) else { continue };
             if errors.is_empty() {
                 continue;
             }
             let held = errors.iter().filter(|error| error.abs() <= bound).count();
+            (all_held, all_cases) = (all_held + held, all_cases + errors.len());
             let mean = errors.iter().map(|error| error.abs()).sum::<f64>() / errors.len() as f64;
             let worst =
                 errors.iter().fold(
@@ -209,6 +212,8 @@ pub(crate) fn table(calibration: &[LongRunCase], held_out: &[LongRunCase]) -> St
             );
         }
     }
+    let share = 100.0 * all_held as f64 / all_cases as f64;
+    let _ = writeln!(text, "\nIn all, {all_held} of {all_cases} intervals hold: {share:.1} %.");
     text
 }
 

@@ -4,6 +4,8 @@
 pub mod disk;
 pub mod drives;
 pub mod figure;
+pub mod held_out;
+mod held_out_page;
 pub mod measured;
 pub mod noise;
 pub mod page;

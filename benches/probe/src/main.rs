@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use clap::Parser;
 use flashscope_document::probe::Parameter;
 use flashscope_probe::Event;
-use flashscope_probe_bench::sweep::{Plan, Sweep, sweep};
+use flashscope_probe_bench::held_out::{self, by_disturbance, by_stratum, held_out, overall};
+use flashscope_probe_bench::sweep::{Plan, Sweep, faults, sweep};
 use flashscope_probe_bench::{figure, page, speed};
 
 /// Probes random simulated drives, and reports the accuracy
@@ -23,6 +24,12 @@ struct Args {
     /// Relative standard deviation of response times; each value of a list is a sweep of its own
     #[arg(long, value_delimiter = ',', default_value = "0.02")]
     noise: Vec<f64>,
+    /// Number of held-out drives of each stratum, of kinds that no probe was developed on
+    #[arg(long, default_value_t = 0)]
+    held_out: u64,
+    /// Take only the strata whose name contains this
+    #[arg(long, default_value = "")]
+    stratum: String,
     /// Parameters to determine, separated by commas; by default all
     #[arg(long, value_delimiter = ',', value_parser = parameter)]
     only: Vec<Parameter>,
@@ -57,6 +64,18 @@ fn main() -> std::io::Result<()> {
     let plan = Plan { first, drives, parameters: args.only.clone(), jobs };
     let mut out = stdout();
     let mut sweeps: Vec<Sweep> = Vec::new();
+    let strangers = held_out(args.held_out, &args.stratum, &args.only, jobs, &|seed, event| {
+        print_event(&args, seed, event);
+    });
+    if args.verbose {
+        write!(out, "{}", faults(strangers.iter().map(|stranger| &stranger.trial)))?;
+    }
+    if !strangers.is_empty() {
+        let all = [overall(&strangers)];
+        for scores in [&by_stratum(&strangers), &by_disturbance(&strangers), &all[..]] {
+            writeln!(out, "{}", held_out::table(scores))?;
+        }
+    }
     for noise in &args.noise {
         let swept = sweep(&plan, *noise, &|seed, event| print_event(&args, seed, event));
         if args.verbose {
@@ -69,7 +88,7 @@ fn main() -> std::io::Result<()> {
         writeln!(out, "{}", speed::table())?;
     }
     if let Some(folder) = &args.write {
-        std::fs::write(folder.join(page::NAME), page::page(&plan, &sweeps))?;
+        std::fs::write(folder.join(page::NAME), page::page(&plan, &sweeps, &strangers))?;
         std::fs::write(folder.join(figure::NAME), figure::figure(&sweeps))?;
     }
     Ok(())

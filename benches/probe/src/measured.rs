@@ -8,6 +8,9 @@ use crate::drives::{RandomDrive, Truth};
 
 const BLOCK: u64 = 4096;
 
+/// Reads that replace the map entries in memory, which writes have changed.
+const SETTLING: usize = 20_000;
+
 /// Measures the costs of reads, and adds them to the true values of a drive.
 ///
 /// # Panics
@@ -26,8 +29,9 @@ pub(crate) fn add_costs(random: &mut RandomDrive) {
         Some(Truth::Value(groups)) => capacity / *groups as u64,
         _ => capacity,
     };
-    let mut costs: Vec<f64> = (0..2000)
+    let mut costs: Vec<f64> = (0..SETTLING + 2000)
         .map(|_| execute(&mut drive, Op::Read, rng.u64(0..group / BLOCK) * BLOCK, BLOCK))
+        .skip(SETTLING)
         .collect();
     costs.sort_unstable_by(f64::total_cmp);
     random.truth.insert(Parameter::RequestCost, Truth::Value(costs[costs.len() / 2]));

@@ -11,7 +11,32 @@ pub struct Noise {
     pub hiccup_every: Nanos,
     /// The longest pause; the lengths are uniform up to it.
     pub hiccup: Nanos,
+    /// The share of responses that take longer, by a factor with a Pareto distribution: it exceeds `x` in `x^-1.5` of
+    /// them, and is at most 50.
+    pub outliers: f64,
+    /// The amplitude of a slow change of all response times, as a share. Its period is ten minutes.
+    pub drift: f64,
 }
+
+impl Noise {
+    /// No noise.
+    pub const NONE: Noise = Noise {
+        deviation: 0.0,
+        hiccup_every: Nanos(0),
+        hiccup: Nanos(0),
+        outliers: 0.0,
+        drift: 0.0,
+    };
+
+    /// A relative standard deviation of response times, and pauses unless it is 0.
+    pub const fn of(deviation: f64) -> Noise {
+        let hiccup_every = if deviation > 0.0 { Nanos::secs(1) } else { Nanos(0) };
+        Noise { deviation, hiccup_every, hiccup: Nanos::millis(20), ..Noise::NONE }
+    }
+}
+
+/// The period of drift.
+const DRIFT_NANOS: f64 = 600e9;
 
 /// A drive behind a host that adds noise.
 ///
@@ -73,7 +98,14 @@ impl<D: Device> Noisy<D> {
     fn noise(&mut self, latency: Nanos, completed: Nanos) -> i64 {
         // The sum of twelve uniform numbers is approximately normal, with variance 1.
         let normal: f64 = (0..12).map(|_| self.rng.f64()).sum::<f64>() - 6.0;
-        let factor = (normal * self.noise.deviation).max(-0.9);
+        let mut factor = (normal * self.noise.deviation).max(-0.9);
+        if self.noise.drift > 0.0 {
+            let turn = self.to_visible(completed).0 as f64 / DRIFT_NANOS;
+            factor += self.noise.drift * (std::f64::consts::TAU * turn).sin();
+        }
+        if self.noise.outliers > 0.0 && self.rng.f64() < self.noise.outliers {
+            factor += (1.0 - self.rng.f64()).powf(-1.0 / 1.5).min(50.0);
+        }
         let mut added = (factor * latency.0 as f64) as i64;
         if self.to_visible(completed) >= self.next_hiccup {
             added += self.rng.i64(0..self.noise.hiccup.0.cast_signed());

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::drives::strata::STRATA;
+use crate::held_out::HeldOutTrial;
 use crate::score::{Judgement, Tally, calibration, calibration_error, tallies, total};
 use crate::sweep::{Plan, Sweep};
 use crate::trial::{DRIVE_WRITES, Trial};
-use crate::{figure, targets};
+use crate::{figure, held_out_page, targets};
 
 /// The file name.
 pub const NAME: &str = "probe-accuracy.md";
@@ -13,9 +15,13 @@ pub const NAME: &str = "probe-accuracy.md";
 /// The number of wrong findings listed for each noise, by decreasing probability.
 const WORST: usize = 10;
 
-/// Returns the page about the sweeps of a plan.
-pub fn page(plan: &Plan, sweeps: &[Sweep]) -> String {
-    let mut parts = vec![introduction(plan, sweeps), summary(sweeps)];
+/// Returns the page about the sweeps of a plan, and about held-out drives if there are any.
+pub fn page(plan: &Plan, sweeps: &[Sweep], strangers: &[HeldOutTrial]) -> String {
+    let mut parts = vec![introduction(plan, sweeps, strangers)];
+    if !strangers.is_empty() {
+        parts.push(held_out_page::section(strangers));
+    }
+    parts.push(summary(sweeps));
     parts.push(format!("![Calibration, and accuracy by parameter]({})", figure::NAME));
     parts.push(String::from(PARAMETERS));
     parts.extend(sweeps.iter().map(by_parameter));
@@ -25,7 +31,7 @@ pub fn page(plan: &Plan, sweeps: &[Sweep]) -> String {
     parts.join("\n\n") + "\n"
 }
 
-fn introduction(plan: &Plan, sweeps: &[Sweep]) -> String {
+fn introduction(plan: &Plan, sweeps: &[Sweep], strangers: &[HeldOutTrial]) -> String {
     let noise: Vec<String> = sweeps.iter().map(|sweep| sweep.noise.to_string()).collect();
     let Plan { first, drives, jobs, .. } = plan;
     format!(
@@ -37,13 +43,13 @@ fn introduction(plan: &Plan, sweeps: &[Sweep]) -> String {
 compares its findings with the true parameters. This command wrote the page:
 
     cargo run --release --package flashscope-probe-bench -- --first {first} --drives {drives} --noise {} \\
-        --jobs {jobs} --speed --write docs
+        --held-out {} --jobs {jobs} --speed --write docs
 
 ## Method
 
 **Drives.** A seed determines a drive. Four in ten are page-mapped SSDs, and one in ten keeps its map on the
 flash. The others are USB drives and early SSDs with log blocks: BAST, FAST, superblock or N/K. All other
-parameters are random as well (`benches/probe/src/drives.rs`):
+parameters are random as well (`benches/probe/src/drives`):
 
 - the size and number of flash pages and blocks, the times of the flash and of the interface;
 - packages and the distribution of addresses over them, and the longest request;
@@ -67,16 +73,17 @@ not scored, such as the eviction policy of a drive without a shared log list.
 
 **Calibration.** Findings are divided into ten bins by their stated probability. The expected calibration error
 is the mean distance between the share of right findings and the stated probability, over all findings.",
-        noise.join(",")
+        noise.join(","),
+        strangers.len() / STRATA.len()
     )
 }
 
 /// Returns a figure, in bold if it misses its target.
-fn mark(figure: String, misses: bool) -> String {
+pub(crate) fn mark(figure: String, misses: bool) -> String {
     if misses { format!("**{figure}**") } else { figure }
 }
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
@@ -106,7 +113,10 @@ fn drive_writes(most: f64) -> String {
 
 fn summary(sweeps: &[Sweep]) -> String {
     let mut lines = vec![
-        String::from("## All parameters\n\nFigures that miss their target are bold.\n"),
+        String::from(
+            "## Drives like those of development\n\nThe probes were developed on drives from the same ranges, of other \
+             seeds. Figures that miss their target are bold.\n",
+        ),
         format!(
             "| noise | right | wrong | accuracy | target | abstained | share of present features | \
              limit | calibration error | limit | most drive-writes | limit |\n{}|",
@@ -134,7 +144,7 @@ fn summary(sweeps: &[Sweep]) -> String {
     lines.join("\n")
 }
 
-fn whole_percent(share: f64) -> String {
+pub(crate) fn whole_percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
@@ -142,14 +152,14 @@ fn noise(sweep: &Sweep) -> String {
     whole_percent(sweep.noise)
 }
 
-const PARAMETERS: &str = "## By parameter
+const PARAMETERS: &str = "### By parameter
 
 `have` is the number of drives with the parameter. For the other drives, `none` is the right finding.";
 
 fn by_parameter(sweep: &Sweep) -> String {
     let judged = sweep.judged();
     let mut lines = vec![format!(
-        "### Noise of {}\n\n| parameter | right | wrong | accuracy ({} or more) | have | abstained | abstention rate \
+        "#### Noise of {}\n\n| parameter | right | wrong | accuracy ({} or more) | have | abstained | abstention rate \
          ({} or less) | calibration error |\n{}|",
         noise(sweep),
         whole_percent(targets::accuracy(sweep.noise)),
@@ -174,7 +184,7 @@ fn by_parameter(sweep: &Sweep) -> String {
     lines.join("\n")
 }
 
-const WORST_CASES: &str = "## Worst cases
+const WORST_CASES: &str = "### Worst cases
 
 These are the wrong findings with the highest stated probability, with their evidence. To examine one, use the seed of
 its drive:
@@ -185,11 +195,11 @@ its drive:
 fn worst(sweep: &Sweep) -> String {
     let worst = sweep.worst();
     if worst.is_empty() {
-        return format!("### Noise of {}\n\nNo finding is wrong.", noise(sweep));
+        return format!("#### Noise of {}\n\nNo finding is wrong.", noise(sweep));
     }
     let shown = worst.len().min(WORST);
     let mut lines = vec![format!(
-        "### Noise of {}\n\n{shown} of the {} wrong findings.\n\n\
+        "#### Noise of {}\n\n{shown} of the {} wrong findings.\n\n\
          | drive | parameter | true value | finding | probability | evidence |\n{}|",
         noise(sweep),
         worst.len(),
@@ -208,7 +218,7 @@ fn drives(sweeps: &[Sweep]) -> String {
     let named = sweeps.iter().flat_map(|sweep| sweep.worst().into_iter().take(WORST));
     let drives: BTreeMap<u64, &Trial> = named.map(|(trial, _)| (trial.seed, trial)).collect();
     let mut lines =
-        vec![String::from("### The drives\n\nPass these names to `flashscope probe`.\n")];
+        vec![String::from("#### The drives\n\nPass these names to `flashscope probe`.\n")];
     lines.extend(
         drives.values().map(|trial| format!("- {}: `sim:{}`", trial.seed, trial.drive.spec)),
     );

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flashscope_document::probe::Parameter;
 use flashscope_probe::Event;
 
+use crate::drives::generate;
+use crate::noise::Noise;
 use crate::score::{Judgement, Tally, Verdict, calibration, calibration_error, tallies, total};
 use crate::trial::{Trial, trial};
 
@@ -35,25 +37,38 @@ pub struct Sweep {
 /// # Panics
 /// Panics like [`trial`].
 pub fn sweep(plan: &Plan, noise: f64, observe: &(dyn Fn(u64, &Event<'_>) + Sync)) -> Sweep {
-    let (next, done) = (AtomicU64::new(plan.first), Mutex::new(Vec::new()));
+    let trials = in_parallel(plan.jobs, plan.drives, &|nth| {
+        let seed = plan.first + nth;
+        let observe = &mut |event: &Event<'_>| observe(seed, event);
+        trial(seed, generate(seed), Noise::of(noise), &plan.parameters, observe)
+    });
+    Sweep { noise, trials }
+}
+
+/// Calls `work` with 0 to `count - 1` on `jobs` threads, and returns the results in this order.
+pub(crate) fn in_parallel<T: Send>(
+    jobs: usize,
+    count: u64,
+    work: &(dyn Fn(u64) -> T + Sync),
+) -> Vec<T> {
+    let (next, done) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
-        for _ in 0..plan.jobs {
+        for _ in 0..jobs {
             scope.spawn(|| {
                 loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= plan.first + plan.drives {
+                    let nth = next.fetch_add(1, Ordering::Relaxed);
+                    if nth >= count {
                         break;
                     }
-                    let observe = &mut |event: &Event<'_>| observe(seed, event);
-                    let trial = trial(seed, noise, &plan.parameters, observe);
-                    done.lock().expect("no other thread panicked").push(trial);
+                    let result = work(nth);
+                    done.lock().expect("no other thread panicked").push((nth, result));
                 }
             });
         }
     });
-    let mut trials = done.into_inner().expect("no thread panicked");
-    trials.sort_by_key(|trial| trial.seed);
-    Sweep { noise, trials }
+    let mut results = done.into_inner().expect("no thread panicked");
+    results.sort_by_key(|(nth, _)| *nth);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 impl Sweep {
@@ -69,12 +84,7 @@ impl Sweep {
 
     /// Returns the wrong answers, the most confident first.
     pub fn worst(&self) -> Vec<(&Trial, &Judgement)> {
-        let of = |trial| move |judged| (trial, judged);
-        let all = self.trials.iter().flat_map(|trial| trial.judged.iter().map(of(trial)));
-        let mut wrong: Vec<(&Trial, &Judgement)> =
-            all.filter(|(_, judged)| judged.verdict == Verdict::Wrong).collect();
-        wrong.sort_by(|(_, a), (_, b)| b.probability.total_cmp(&a.probability));
-        wrong
+        wrong(self.trials.iter().map(|trial| (trial, trial)))
     }
 
     /// Returns the table of results as text.
@@ -109,21 +119,37 @@ impl Sweep {
 
     /// Lists the wrong and missing answers, grouped by drive.
     pub fn faults(&self) -> String {
-        let mut lines = Vec::new();
-        for trial in &self.trials {
-            let mut answers =
-                trial.judged.iter().filter(|judged| judged.verdict != Verdict::Right).peekable();
-            if answers.peek().is_some() {
-                lines.push(format!("{}: sim:{}\n", trial.seed, trial.drive.spec));
-            }
-            lines.extend(answers.map(|judged| {
-                let Judgement { verdict, truth, answer, probability, because, .. } = judged;
-                let name = judged.parameter.name();
-                format!(
-                    "    {verdict:?} {name}: {truth}, answered {answer} ({probability:.2}): {because}\n"
-                )
-            }));
-        }
-        lines.concat()
+        faults(&self.trials)
     }
+}
+
+/// Returns the wrong answers of trials, each with the name of its trial, the most confident first.
+pub(crate) fn wrong<'a, T: Copy>(
+    trials: impl Iterator<Item = (T, &'a Trial)>,
+) -> Vec<(T, &'a Judgement)> {
+    let of = |(name, trial): (T, &'a Trial)| trial.judged.iter().map(move |judged| (name, judged));
+    let mut wrong: Vec<(T, &Judgement)> =
+        trials.flat_map(of).filter(|(_, judged)| judged.verdict == Verdict::Wrong).collect();
+    wrong.sort_by(|(_, a), (_, b)| b.probability.total_cmp(&a.probability));
+    wrong
+}
+
+/// Lists the wrong and missing answers about drives.
+pub fn faults<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> String {
+    let mut lines = Vec::new();
+    for trial in trials {
+        let mut answers =
+            trial.judged.iter().filter(|judged| judged.verdict != Verdict::Right).peekable();
+        if answers.peek().is_some() {
+            lines.push(format!("{}: sim:{}\n", trial.seed, trial.drive.spec));
+        }
+        lines.extend(answers.map(|judged| {
+            let Judgement { verdict, truth, answer, probability, because, .. } = judged;
+            let name = judged.parameter.name();
+            format!(
+                "    {verdict:?} {name}: {truth}, answered {answer} ({probability:.2}): {because}\n"
+            )
+        }));
+    }
+    lines.concat()
 }

@@ -6,7 +6,7 @@ use flashscope_block::{Bytes, Device, Nanos};
 use flashscope_document::probe::Parameter;
 use flashscope_probe::{Budget, Event, Halt, Investigation, Knowledge, Lab, investigate};
 
-use crate::drives::{RandomDrive, generate};
+use crate::drives::RandomDrive;
 use crate::measured::add_costs;
 use crate::noise::{Noise, Noisy};
 use crate::score::{Judgement, judge};
@@ -58,23 +58,20 @@ pub fn probe(
     }
 }
 
-/// Generates a drive and probes it behind a host with noise. `deviation` is the relative standard
-/// deviation of response times; unless it is 0, the host also pauses now and then.
+/// Probes a drive behind a host with noise.
 ///
 /// # Panics
 /// Panics if the drive is invalid or refuses an IO, which would be a bug of the simulator.
 pub fn trial(
     seed: u64,
-    deviation: f64,
+    mut random: RandomDrive,
+    noise: Noise,
     parameters: &[Parameter],
     observe: &mut dyn FnMut(&Event<'_>),
 ) -> Trial {
-    let mut random = generate(seed);
     add_costs(&mut random);
     let drive =
         flashscope_sim::open(&random.spec).unwrap_or_else(|e| panic!("{}: {e}", random.spec));
-    let hiccup_every = if deviation > 0.0 { Nanos::secs(1) } else { Nanos(0) };
-    let noise = Noise { deviation, hiccup_every, hiccup: Nanos::millis(20) };
     let outcome = probe(&mut Noisy::new(drive, noise, seed), seed, parameters, observe)
         .unwrap_or_else(|halt| panic!("{}: {halt:?}", random.spec));
     let judged = judge(&random, &only(&outcome.knowledge, parameters));

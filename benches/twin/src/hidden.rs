@@ -66,6 +66,7 @@ fn manifest(info: &DeviceInfo, seed: u64, names: &[&str]) -> Manifest {
     let options = Options {
         setup,
         state: State::Random,
+        spare: None,
         run_pause_ns: Nanos::secs(1),
         on_error: OnError::Continue,
         methodology: Methodology::default(),

@@ -98,7 +98,7 @@ class Estimate:
     """
 
 
-EvidenceUnit: TypeAlias = Literal['ratio', 'nanoseconds']
+EvidenceUnit: TypeAlias = Literal['ratio', 'nanoseconds', 'number', 'share', 'bytes', 'bytes_per_second', 'ios_per_second', 'days']
 """
 The unit of an [`Evidence`].
 """
@@ -231,6 +231,12 @@ class OperationFacts:
     """
     The operation.
     """
+
+
+PageSection: TypeAlias = Literal['numbers', 'depths', 'latencies', 'operations', 'warm-up', 'front', 'effects', 'skipped', 'predictions', 'simulations', 'findings', 'unknown', 'fitted-runs', 'fill-sweep', 'fields']
+"""
+A section of a page, which shows the evidence of a conclusion.
+"""
 
 
 @dataclass(frozen=True)
@@ -489,34 +495,90 @@ The limit up to which values of a parameter are cheap.
 
 
 @dataclass(frozen=True)
-class Evidence:
+class DepthCell:
     """
-    A number that supports a hint, with its origin.
+    The performance of a pattern with one IO size at one queue depth.
     """
 
-    experiment: str
+    io_size_bytes: Bytes
     """
-    The experiment that gave the number.
+    The size of an IO.
     """
-    micro_benchmark: str
+    iops: Estimate
     """
-    The micro-benchmark that gave the number.
+    IOs per second.
+    """
+    mean_latency_ns: Estimate
+    """
+    The mean response time, in ns.
+    """
+    p99_latency_ns: float
+    """
+    The 99th percentile of the response time, in ns; for several runs, the mean over them.
+    """
+    queue_depth: int
+    """
+    IOs in flight.
     """
     runs: list[int]
     """
-    The runs that gave the number.
+    The runs.
     """
+    throughput_bytes_per_s: Estimate
+    """
+    Bytes per second.
+    """
+
+
+@dataclass(frozen=True)
+class DepthTable:
+    """
+    The performance of a pattern by IO size and queue depth.
+    """
+
+    cells: list[DepthCell]
+    """
+    The measured combinations, by size and then by depth.
+    """
+    pattern: str
+    """
+    The pattern, such as `random reads`.
+    """
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """
+    A number that supports a sentence, with its origin.
+    """
+
     unit: EvidenceUnit
     """
     The unit of the number.
     """
     value: Estimate
     """
-    The number: a ratio, or nanoseconds if `unit` says so.
+    The number, in `unit`.
     """
     what: str
     """
     The description, such as `random writes in 8 MiB, relative to sequential ones`.
+    """
+    experiment: str | None = None
+    """
+    The experiment that gave the number; absent if it does not come from a benchmark.
+    """
+    micro_benchmark: str | None = None
+    """
+    The micro-benchmark that gave the number; absent if it does not come from a benchmark.
+    """
+    runs: list[int] | None = field(default_factory=list)
+    """
+    The runs that gave the number.
+    """
+    section: PageSection | None = None
+    """
+    The section of the page that shows the number; absent if an experiment shows it.
     """
 
 
@@ -740,7 +802,7 @@ class Characteristics:
 @dataclass(frozen=True)
 class Conclusion:
     """
-    A sentence about a drive that a reader can act on.
+    A sentence that a reader can act on.
     """
 
     evidence: list[Evidence]
@@ -780,6 +842,11 @@ class Facts:
     """
     The conclusions about the drive, as sentences with their evidence, the most important first.
     Absent from facts before version 5.
+    """
+    depths: list[DepthTable] | None = None
+    """
+    The IOs per second and the latency of the patterns that ran with several IO sizes or queue depths.
+    Absent from facts before version 6.
     """
     grid: list[Verdict] | None = field(default_factory=list)
     """

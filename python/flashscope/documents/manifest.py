@@ -196,6 +196,65 @@ class Inside:
 
 
 @dataclass(frozen=True)
+class JobPlaces1:
+    """
+    One after the other; reads and other IOs each in their own order.
+    """
+
+    kind: Literal['sequential']
+
+
+@dataclass(frozen=True)
+class JobPlaces2:
+    """
+    Random, each once before any comes again: fio's default, its random map.
+    """
+
+    kind: Literal['covering']
+
+
+@dataclass(frozen=True)
+class JobPlaces3:
+    """
+    Random and independent: fio's `norandommap`.
+    """
+
+    kind: Literal['independent']
+
+
+@dataclass(frozen=True)
+class JobPlaces4:
+    """
+    Random, rank k in proportion to 1/k^exponent.
+    """
+
+    exponent: float
+    """
+    The exponent, above 0 and up to 10.
+    """
+    kind: Literal['zipf']
+
+
+@dataclass(frozen=True)
+class JobPlaces5:
+    """
+    Random: the first share h of the ranks takes about 1 − h of the IOs.
+    """
+
+    kind: Literal['pareto']
+    share: float
+    """
+    The share h, above 0 and below 1.
+    """
+
+
+JobPlaces: TypeAlias = JobPlaces1 | JobPlaces2 | JobPlaces3 | JobPlaces4 | JobPlaces5
+"""
+The places of a job's IOs.
+"""
+
+
+@dataclass(frozen=True)
 class Length:
     """
     The outcome of an adaptive run length.
@@ -610,7 +669,7 @@ class Queue:
 
 
 @dataclass(frozen=True)
-class Reference7:
+class Reference8:
     """
     The requests of a trace.
     """
@@ -741,7 +800,40 @@ class Setup:
     """
 
 
-State: TypeAlias = Literal['keep', 'purged', 'formatted', 'sanitized', 'sequential', 'random']
+@dataclass(frozen=True)
+class SizeShare:
+    """
+    A size of IOs and its share.
+    """
+
+    size_bytes: Bytes
+    """
+    The size.
+    """
+    weight: int
+    """
+    The share, relative to the sum of all weights.
+    """
+
+
+@dataclass(frozen=True)
+class SpareSpace:
+    """
+    The space that a steady fill needs to know.
+    """
+
+    page_bytes: Bytes
+    """
+    Bytes of a write: a page of the drive's mapping.
+    """
+    share: float
+    """
+    The pages that the drive programs before it has to collect a block, beyond those that the host can address, divided by
+    the latter ([`LEAST_SPARE`] to [`MOST_SPARE`]).
+    """
+
+
+State: TypeAlias = Literal['keep', 'purged', 'formatted', 'sanitized', 'sequential', 'random', 'steady']
 """
 The state of the drive before the first run (uFLIP section 4.1).
 """
@@ -757,6 +849,22 @@ ThermalSign: TypeAlias = Literal['light_throttling', 'heavy_throttling', 'ocp_th
 """
 A sign that a drive was hot.
 """
+
+
+@dataclass(frozen=True)
+class ThinkTime:
+    """
+    A pause between groups of IOs.
+    """
+
+    ios: int
+    """
+    The number of IOs in a group.
+    """
+    pause_ns: Nanos
+    """
+    The time from the completion of a group's last IO to the next IO.
+    """
 
 
 @dataclass(frozen=True)
@@ -1302,6 +1410,22 @@ class HealthChange:
 
 
 @dataclass(frozen=True)
+class ImportNotes:
+    """
+    The origin of records that another program measured.
+    """
+
+    notes: list[str]
+    """
+    The limits of the records, in sentences.
+    """
+    window_ns: Nanos | None = None
+    """
+    The length of the windows whose means the IOs have; absent if each IO has its own latency.
+    """
+
+
+@dataclass(frozen=True)
 class Interference:
     """
     The lingering effect of writes on subsequent reads (uFLIP section 4.3).
@@ -1327,6 +1451,86 @@ class Interference:
     reads: PhaseLength | None = None
     """
     Affected reads; absent if there were none.
+    """
+
+
+@dataclass(frozen=True)
+class Job:
+    """
+    The work of one or more equal processes.
+    """
+
+    name: str
+    """
+    The name.
+    """
+    op: Op
+    """
+    The operation of the other IOs.
+    """
+    other_sizes: list[SizeShare]
+    """
+    The sizes of the other IOs; empty if there are none.
+    """
+    places: JobPlaces
+    """
+    The places of IOs in the target space.
+    """
+    process_shift_bytes: Bytes
+    """
+    The distance from the target space of a process to that of the next one.
+    """
+    processes: int
+    """
+    The number of processes, 1 or more. Each has random numbers of its own.
+    """
+    queue_depth: int
+    """
+    The IOs that each process keeps in flight.
+    """
+    read_sizes: list[SizeShare]
+    """
+    The sizes of reads; empty if there are none.
+    """
+    reads_percent: int
+    """
+    The average number of reads per hundred IOs.
+    """
+    seed: int
+    """
+    The seed of all random numbers.
+    """
+    target_offset_bytes: Bytes
+    """
+    The start of the target space of the first process.
+    """
+    target_size_bytes: Bytes
+    """
+    The size of the target space of each process.
+    """
+    delay_ns: Nanos | None = None
+    """
+    The time before the first IO.
+    """
+    end_bytes: Bytes | None = None
+    """
+    The bytes after which a process ends; absent if only its time ends it.
+    """
+    flush_every: int | None = None
+    """
+    The number of writes after which a process flushes the drive, if it does not end.
+    """
+    most_ios: int | None = None
+    """
+    The number of reads and other IOs after which a process ends at the latest.
+    """
+    think: ThinkTime | None = None
+    """
+    The pauses between IOs.
+    """
+    time_ns: Nanos | None = None
+    """
+    The time on the clock of the drive after which a process issues no IO.
     """
 
 
@@ -1400,6 +1604,10 @@ class Options:
     rounds: Rounds | None = None
     """
     The rule of a test in rounds.
+    """
+    spare: SpareSpace | None = None
+    """
+    The spare space that a steady state assumes.
     """
 
 
@@ -1561,7 +1769,28 @@ class Reference6:
     """
 
 
-Reference: TypeAlias = Reference1 | Reference2 | Reference3 | Reference4 | Reference5 | Reference6 | Reference7
+@dataclass(frozen=True)
+class Reference7:
+    """
+    Jobs that run at the same time.
+    """
+
+    io_ignore: int
+    """
+    The number of initial IOs that the statistics ignore.
+    """
+    jobs: list[Job]
+    """
+    The jobs, whose processes are numbered in this order.
+    """
+    kind: Literal['jobs']
+    ramp_ns: Nanos | None = None
+    """
+    The time at the start whose IOs the statistics ignore; the run turns it into `io_ignore`.
+    """
+
+
+Reference: TypeAlias = Reference1 | Reference2 | Reference3 | Reference4 | Reference5 | Reference6 | Reference7 | Reference8
 """
 A reference pattern: the work of one run (uFLIP section 3.2, principle 1).
 """
@@ -1776,6 +2005,10 @@ class Manifest:
     health: HealthAround | None = None
     """
     The health of an NVMe drive; absent if it was unavailable.
+    """
+    imported: ImportNotes | None = None
+    """
+    The origin of the records, if another program measured them.
     """
     resumed: list[str] | None = None
     """

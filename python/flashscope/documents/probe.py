@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 
@@ -90,6 +90,33 @@ Simulated drives return the numbers that a real drive would return.
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """
+    An estimated number with its 95 % interval.
+    """
+
+    value: float
+    """
+    The point estimate.
+    """
+    high: float | None = None
+    """
+    Upper end of the interval; null if there is too little data for an interval, and for a ratio
+    whose denominator may be 0.
+    """
+    low: float | None = None
+    """
+    Lower end of the interval; null if there is too little data for an interval.
+    """
+
+
+EvidenceUnit: TypeAlias = Literal['ratio', 'nanoseconds', 'number', 'share', 'bytes', 'bytes_per_second', 'ios_per_second', 'days']
+"""
+The unit of an [`Evidence`].
+"""
+
+
+@dataclass(frozen=True)
 class Mark:
     """
     A marked position on the horizontal axis.
@@ -116,6 +143,12 @@ Op: TypeAlias = Literal['read', 'write', 'trim', 'flush']
 The operation of an [`Io`].
 
 The discriminants are the codes stored in the `op` column of a result's records.
+"""
+
+
+PageSection: TypeAlias = Literal['numbers', 'depths', 'latencies', 'operations', 'warm-up', 'front', 'effects', 'skipped', 'predictions', 'simulations', 'findings', 'unknown', 'fitted-runs', 'fill-sweep', 'fields']
+"""
+A section of a page, which shows the evidence of a conclusion.
 """
 
 
@@ -303,6 +336,42 @@ class DeviceInfo:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """
+    A number that supports a sentence, with its origin.
+    """
+
+    unit: EvidenceUnit
+    """
+    The unit of the number.
+    """
+    value: Estimate
+    """
+    The number, in `unit`.
+    """
+    what: str
+    """
+    The description, such as `random writes in 8 MiB, relative to sequential ones`.
+    """
+    experiment: str | None = None
+    """
+    The experiment that gave the number; absent if it does not come from a benchmark.
+    """
+    micro_benchmark: str | None = None
+    """
+    The micro-benchmark that gave the number; absent if it does not come from a benchmark.
+    """
+    runs: list[int] | None = field(default_factory=list)
+    """
+    The runs that gave the number.
+    """
+    section: PageSection | None = None
+    """
+    The section of the page that shows the number; absent if an experiment shows it.
+    """
+
+
+@dataclass(frozen=True)
 class Finding:
     """
     The statement of a probe about one parameter.
@@ -432,6 +501,22 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Conclusion:
+    """
+    A sentence that a reader can act on.
+    """
+
+    evidence: list[Evidence]
+    """
+    The numbers that support the sentence.
+    """
+    text: str
+    """
+    The sentence, with its numbers.
+    """
+
+
+@dataclass(frozen=True)
 class ProbeReport:
     """
     `probe.json`: the findings about a drive, with their evidence.
@@ -484,6 +569,11 @@ class ProbeReport:
     wanted: list[Parameter]
     """
     The requested parameters; empty for all.
+    """
+    conclusions: list[Conclusion] | None = None
+    """
+    The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
+    versions of flashscope.
     """
     errors: IoErrors | None = None
     """

@@ -73,10 +73,55 @@ A kind of flash command.
 """
 
 
+@dataclass(frozen=True)
+class Correction:
+    """
+    The correction of bit errors in the pages that the drive read.
+    """
+
+    pages_refreshed: int
+    """
+    Pages that were programmed anew because they were hard to read, and by wear levelling.
+    """
+    retries: int
+    """
+    Attempts to read a page after the first.
+    """
+    uncorrectable_reads: int
+    """
+    Reads of a page that no attempt could correct.
+    """
+
+
 DeviceKind: TypeAlias = Literal['null', 'sim', 'file', 'block']
 """
 The kind of drive behind a [`Device`].
 """
+
+
+@dataclass(frozen=True)
+class EnergyStatistics:
+    """
+    The energy that a drive took.
+    """
+
+    joules: float
+    """
+    The energy in joules.
+    """
+    parts: dict[str, float]
+    """
+    The energy in joules by cause: cells that are `read`, `program`med or `erase`d, the `bus`, `requests`, and what
+    the drive takes when `idle`.
+    """
+    joules_per_io: float | None = None
+    """
+    The energy in joules for each IO; absent if there were none.
+    """
+    mean_watts: float | None = None
+    """
+    The mean power in watts; absent if no time passed.
+    """
 
 
 @dataclass(frozen=True)
@@ -97,6 +142,36 @@ class Estimate:
     low: float | None = None
     """
     Lower end of the interval; null if there is too little data for an interval.
+    """
+
+
+EvidenceUnit: TypeAlias = Literal['ratio', 'nanoseconds', 'number', 'share', 'bytes', 'bytes_per_second', 'ios_per_second', 'days']
+"""
+The unit of an [`Evidence`].
+"""
+
+
+@dataclass(frozen=True)
+class HandleStatistics:
+    """
+    The fate of the data of a reclaim unit handle. A reclaim unit is a block.
+    """
+
+    pages_moved: int
+    """
+    Logical pages that garbage collection moved out of its reclaim units.
+    """
+    pages_written: int
+    """
+    Logical pages written to the handle; 0 for moved data.
+    """
+    units_opened: int
+    """
+    Reclaim units that it began to fill.
+    """
+    units_reclaimed: int
+    """
+    Its reclaim units that were erased.
     """
 
 
@@ -188,6 +263,12 @@ A duration, or a point in time, in nanoseconds.
 """
 
 
+PageSection: TypeAlias = Literal['numbers', 'depths', 'latencies', 'operations', 'warm-up', 'front', 'effects', 'skipped', 'predictions', 'simulations', 'findings', 'unknown', 'fitted-runs', 'fill-sweep', 'fields']
+"""
+A section of a page, which shows the evidence of a conclusion.
+"""
+
+
 @dataclass(frozen=True)
 class PhaseSpeed:
     """
@@ -216,7 +297,49 @@ class PhaseSpeed:
     """
 
 
-SimulationFill: TypeAlias = Literal['none', 'sequential', 'random']
+@dataclass(frozen=True)
+class PlacementStatistics:
+    """
+    The fate of data that the host placed by streams. The first three are the statistics of Flexible
+    Data Placement (`nvme_fdp_stats_log` in libnvme).
+    """
+
+    groups_overflowed: int
+    """
+    Pages written to another reclaim group than the one they were for, because that was full.
+    """
+    handles: list[HandleStatistics]
+    """
+    The data of each reclaim unit handle, from handle 0 on.
+    """
+    host_bytes_written: Bytes
+    """
+    Bytes of the logical pages that the host wrote.
+    """
+    invalid_identifiers: int
+    """
+    Pages written with a stream that names no handle or no group. They went to handle 0.
+    """
+    media_bytes_erased: Bytes
+    """
+    Bytes of the blocks that were erased.
+    """
+    media_bytes_written: Bytes
+    """
+    Bytes of the flash pages that were programmed, for any cause.
+    """
+    moved: HandleStatistics
+    """
+    The moved data of all handles, in reclaim units of its own; all 0 if the handles are persistently
+    isolated.
+    """
+    streams_replaced: int
+    """
+    Streams that took the handle of another stream.
+    """
+
+
+SimulationFill: TypeAlias = Literal['none', 'sequential', 'random', 'steady']
 """
 The content of the drive before the warm-up.
 """
@@ -275,6 +398,94 @@ class SimulationWarmUp:
     steady: bool | None = None
     """
     True if the write amplification became steady; absent if not examined.
+    """
+
+
+@dataclass(frozen=True)
+class TenantAlone:
+    """
+    The measurement of a tenant that ran alone.
+    """
+
+    latency_ns: LatencyNs
+    """
+    The latency of all IOs.
+    """
+    ios_per_second: float | None = None
+    """
+    IOs completed per second of simulated time.
+    """
+
+
+@dataclass(frozen=True)
+class TenantResult:
+    """
+    The measurement of one of several tenants of a drive.
+    """
+
+    bytes_read: Bytes
+    """
+    Bytes read.
+    """
+    bytes_trimmed: Bytes
+    """
+    Bytes trimmed.
+    """
+    bytes_written: Bytes
+    """
+    Bytes written.
+    """
+    class_: str
+    """
+    The class of its submission queue: urgent, high, medium or low.
+    """
+    ios: int
+    """
+    Completed IOs.
+    """
+    length_bytes: Bytes
+    """
+    The size of its namespace.
+    """
+    name: str
+    """
+    The name.
+    """
+    offset_bytes: Bytes
+    """
+    The start of its namespace on the drive.
+    """
+    queue_depth: int
+    """
+    The maximum number of its IOs in flight, including those in its submission queue.
+    """
+    workload: str
+    """
+    The workload, as requested.
+    """
+    alone: TenantAlone | None = None
+    """
+    The same number of IOs of this tenant alone, on a fresh drive; absent if it did not run alone.
+    """
+    ios_per_second: float | None = None
+    """
+    IOs completed per second of simulated time.
+    """
+    latency_ns: LatencyNs | None = None
+    """
+    The latency of all IOs, including the wait in the submission queue; absent if there were none.
+    """
+    read_latency_ns: LatencyNs | None = None
+    """
+    The latency of reads; absent if there were none.
+    """
+    slowdown: float | None = None
+    """
+    The mean latency over the mean latency alone.
+    """
+    write_latency_ns: LatencyNs | None = None
+    """
+    The latency of writes; absent if there were none.
     """
 
 
@@ -587,6 +798,42 @@ class DeviceInfo:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """
+    A number that supports a sentence, with its origin.
+    """
+
+    unit: EvidenceUnit
+    """
+    The unit of the number.
+    """
+    value: Estimate
+    """
+    The number, in `unit`.
+    """
+    what: str
+    """
+    The description, such as `random writes in 8 MiB, relative to sequential ones`.
+    """
+    experiment: str | None = None
+    """
+    The experiment that gave the number; absent if it does not come from a benchmark.
+    """
+    micro_benchmark: str | None = None
+    """
+    The micro-benchmark that gave the number; absent if it does not come from a benchmark.
+    """
+    runs: list[int] | None = field(default_factory=list)
+    """
+    The runs that gave the number.
+    """
+    section: PageSection | None = None
+    """
+    The section of the page that shows the number; absent if an experiment shows it.
+    """
+
+
+@dataclass(frozen=True)
 class FreeBlocksReport:
     """
     The number of free blocks over an interval of virtual time, without the blocks of the SLC
@@ -817,6 +1064,22 @@ class CleaningReport:
 
 
 @dataclass(frozen=True)
+class Conclusion:
+    """
+    A sentence that a reader can act on.
+    """
+
+    evidence: list[Evidence]
+    """
+    The numbers that support the sentence.
+    """
+    text: str
+    """
+    The sentence, with its numbers.
+    """
+
+
+@dataclass(frozen=True)
 class EraseReport:
     """
     Statistics of the erases of the blocks of a drive, without blocks that were bad from the
@@ -1019,6 +1282,19 @@ class Simulation:
     """
     The workload, as requested.
     """
+    conclusions: list[Conclusion] | None = None
+    """
+    The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
+    versions of flashscope.
+    """
+    correction: Correction | None = None
+    """
+    The correction of bit errors; absent if no read needed a retry or failed.
+    """
+    energy: EnergyStatistics | None = None
+    """
+    The energy that the drive took; absent unless the profile states the power of its parts.
+    """
     equivalent_throughput: float | None = None
     """
     The minimum number of erases for the host's programs, divided by the actual number of erases
@@ -1029,10 +1305,18 @@ class Simulation:
     """
     The error that ended the measurement.
     """
+    fairness: float | None = None
+    """
+    The smallest slowdown of a tenant over the largest, at most 1; absent unless each tenant also ran alone.
+    """
     host_pages_absorbed: int | None = 0
     """
     Logical pages that the host wrote while the write buffer held an older copy, which the new
     copy replaced. An older copy never reaches the flash; 0 for documents without this field.
+    """
+    host_pages_moved: int | None = None
+    """
+    Of the logical pages written, those that the workload moved itself, as a log-structured store does; absent if none.
     """
     ios_per_second: float | None = None
     """
@@ -1046,6 +1330,11 @@ class Simulation:
     """
     The latency of all IOs; absent if there were none.
     """
+    placement: PlacementStatistics | None = None
+    """
+    The fate of data that the host placed; absent unless the drive has several reclaim unit handles or
+    reclaim groups.
+    """
     read_latency_ns: LatencyNs | None = None
     """
     The latency of reads; absent if there were none.
@@ -1057,6 +1346,15 @@ class Simulation:
     speed: SimulationSpeed | None = None
     """
     The speed of the simulator on this machine; absent in older documents.
+    """
+    tenants: list[TenantResult] | None = None
+    """
+    The tenants, if several workloads ran at once, in namespaces of their own; empty otherwise.
+    """
+    total_write_amplification: float | None = None
+    """
+    The write amplification of the workload and the drive together: flash pages programmed per flash page's worth of
+    logical pages that the workload wrote, except those that it moved. Absent if it moved none or wrote nothing else.
     """
     trim_latency_ns: LatencyNs | None = None
     """

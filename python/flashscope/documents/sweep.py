@@ -56,6 +56,12 @@ class Estimate:
     """
 
 
+EvidenceUnit: TypeAlias = Literal['ratio', 'nanoseconds', 'number', 'share', 'bytes', 'bytes_per_second', 'ios_per_second', 'days']
+"""
+The unit of an [`Evidence`].
+"""
+
+
 Goal: TypeAlias = Literal['minimize', 'maximize']
 """
 The direction of an objective.
@@ -82,6 +88,12 @@ class Objective:
     """
     The direction.
     """
+
+
+PageSection: TypeAlias = Literal['numbers', 'depths', 'latencies', 'operations', 'warm-up', 'front', 'effects', 'skipped', 'predictions', 'simulations', 'findings', 'unknown', 'fitted-runs', 'fill-sweep', 'fields']
+"""
+A section of a page, which shows the evidence of a conclusion.
+"""
 
 
 @dataclass(frozen=True)
@@ -214,6 +226,42 @@ class Effect:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """
+    A number that supports a sentence, with its origin.
+    """
+
+    unit: EvidenceUnit
+    """
+    The unit of the number.
+    """
+    value: Estimate
+    """
+    The number, in `unit`.
+    """
+    what: str
+    """
+    The description, such as `random writes in 8 MiB, relative to sequential ones`.
+    """
+    experiment: str | None = None
+    """
+    The experiment that gave the number; absent if it does not come from a benchmark.
+    """
+    micro_benchmark: str | None = None
+    """
+    The micro-benchmark that gave the number; absent if it does not come from a benchmark.
+    """
+    runs: list[int] | None = field(default_factory=list)
+    """
+    The runs that gave the number.
+    """
+    section: PageSection | None = None
+    """
+    The section of the page that shows the number; absent if an experiment shows it.
+    """
+
+
+@dataclass(frozen=True)
 class FrontPoint:
     """
     A point of the Pareto front.
@@ -267,6 +315,22 @@ class Interaction:
 
 
 @dataclass(frozen=True)
+class Conclusion:
+    """
+    A sentence that a reader can act on.
+    """
+
+    evidence: list[Evidence]
+    """
+    The numbers that support the sentence.
+    """
+    text: str
+    """
+    The sentence, with its numbers.
+    """
+
+
+@dataclass(frozen=True)
 class Sweep:
     """
     The output of `flashscope sweep --json`, and the content of `sweep.json`.
@@ -315,6 +379,11 @@ class Sweep:
     status: SweepStatus
     """
     The status: complete or unfinished.
+    """
+    conclusions: list[Conclusion] | None = None
+    """
+    The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
+    versions of flashscope.
     """
     regressions: list[RegressionFit] | None = field(default_factory=list)
     """

@@ -3,12 +3,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 Bytes: TypeAlias = int
 """
 A number of bytes, or an address in bytes.
+"""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """
+    An estimated number with its 95 % interval.
+    """
+
+    value: float
+    """
+    The point estimate.
+    """
+    high: float | None = None
+    """
+    Upper end of the interval; null if there is too little data for an interval, and for a ratio
+    whose denominator may be 0.
+    """
+    low: float | None = None
+    """
+    Lower end of the interval; null if there is too little data for an interval.
+    """
+
+
+EvidenceUnit: TypeAlias = Literal['ratio', 'nanoseconds', 'number', 'share', 'bytes', 'bytes_per_second', 'ios_per_second', 'days']
+"""
+The unit of an [`Evidence`].
 """
 
 
@@ -87,6 +114,12 @@ class MeasuredDepth:
     """
     The queue depth of most measurements, at which predictions run by default.
     """
+
+
+PageSection: TypeAlias = Literal['numbers', 'depths', 'latencies', 'operations', 'warm-up', 'front', 'effects', 'skipped', 'predictions', 'simulations', 'findings', 'unknown', 'fitted-runs', 'fill-sweep', 'fields']
+"""
+A section of a page, which shows the evidence of a conclusion.
+"""
 
 
 @dataclass(frozen=True)
@@ -214,6 +247,42 @@ class AmplificationRange:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """
+    A number that supports a sentence, with its origin.
+    """
+
+    unit: EvidenceUnit
+    """
+    The unit of the number.
+    """
+    value: Estimate
+    """
+    The number, in `unit`.
+    """
+    what: str
+    """
+    The description, such as `random writes in 8 MiB, relative to sequential ones`.
+    """
+    experiment: str | None = None
+    """
+    The experiment that gave the number; absent if it does not come from a benchmark.
+    """
+    micro_benchmark: str | None = None
+    """
+    The micro-benchmark that gave the number; absent if it does not come from a benchmark.
+    """
+    runs: list[int] | None = field(default_factory=list)
+    """
+    The runs that gave the number.
+    """
+    section: PageSection | None = None
+    """
+    The section of the page that shows the number; absent if an experiment shows it.
+    """
+
+
+@dataclass(frozen=True)
 class FillFit:
     """
     The fit of the closed-form model to a fill sweep.
@@ -254,6 +323,22 @@ class FillFit:
     """
     The range of write amplification at each level, if it was not measured. Throughput alone does not identify it: each value
     in the range belongs to a cleaning policy and a kappa that fit the throughput as well. Absent if it was measured.
+    """
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """
+    A sentence that a reader can act on.
+    """
+
+    evidence: list[Evidence]
+    """
+    The numbers that support the sentence.
+    """
+    text: str
+    """
+    The sentence, with its numbers.
     """
 
 
@@ -316,6 +401,11 @@ class Twin:
     times: list[Time]
     """
     The fitted times.
+    """
+    conclusions: list[Conclusion] | None = None
+    """
+    The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
+    versions of flashscope.
     """
     fill: FillFit | None = None
     """

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Bytes: TypeAlias = int
@@ -15,6 +15,39 @@ A number of bytes, or an address in bytes.
 DepthSource: TypeAlias = Literal['request', 'workload', 'measurement', 'assumption']
 """
 The origin of the queue depth of a prediction.
+"""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """
+    An estimated number with its 95 % interval.
+    """
+
+    value: float
+    """
+    The point estimate.
+    """
+    high: float | None = None
+    """
+    Upper end of the interval; null if there is too little data for an interval, and for a ratio
+    whose denominator may be 0.
+    """
+    low: float | None = None
+    """
+    Lower end of the interval; null if there is too little data for an interval.
+    """
+
+
+EvidenceUnit: TypeAlias = Literal['ratio', 'nanoseconds', 'number', 'share', 'bytes', 'bytes_per_second', 'ios_per_second', 'days']
+"""
+The unit of an [`Evidence`].
+"""
+
+
+PageSection: TypeAlias = Literal['numbers', 'depths', 'latencies', 'operations', 'warm-up', 'front', 'effects', 'skipped', 'predictions', 'simulations', 'findings', 'unknown', 'fitted-runs', 'fill-sweep', 'fields']
+"""
+A section of a page, which shows the evidence of a conclusion.
 """
 
 
@@ -41,6 +74,42 @@ class Range:
     value: float
     """
     The value that fits best.
+    """
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """
+    A number that supports a sentence, with its origin.
+    """
+
+    unit: EvidenceUnit
+    """
+    The unit of the number.
+    """
+    value: Estimate
+    """
+    The number, in `unit`.
+    """
+    what: str
+    """
+    The description, such as `random writes in 8 MiB, relative to sequential ones`.
+    """
+    experiment: str | None = None
+    """
+    The experiment that gave the number; absent if it does not come from a benchmark.
+    """
+    micro_benchmark: str | None = None
+    """
+    The micro-benchmark that gave the number; absent if it does not come from a benchmark.
+    """
+    runs: list[int] | None = field(default_factory=list)
+    """
+    The runs that gave the number.
+    """
+    section: PageSection | None = None
+    """
+    The section of the page that shows the number; absent if an experiment shows it.
     """
 
 
@@ -97,6 +166,22 @@ class PredictedLatency:
     p999: Range
     """
     99.9th percentile.
+    """
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """
+    A sentence that a reader can act on.
+    """
+
+    evidence: list[Evidence]
+    """
+    The numbers that support the sentence.
+    """
+    text: str
+    """
+    The sentence, with its numbers.
     """
 
 
@@ -159,6 +244,11 @@ class TwinPrediction:
     workload: str
     """
     The workload, as the user wrote it.
+    """
+    conclusions: list[Conclusion] | None = None
+    """
+    The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
+    versions of flashscope.
     """
     end_error: float | None = None
     """

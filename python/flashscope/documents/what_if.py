@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 
@@ -43,6 +43,18 @@ class Estimate:
     """
     Lower end of the interval; null if there is too little data for an interval.
     """
+
+
+EvidenceUnit: TypeAlias = Literal['ratio', 'nanoseconds', 'number', 'share', 'bytes', 'bytes_per_second', 'ios_per_second', 'days']
+"""
+The unit of an [`Evidence`].
+"""
+
+
+PageSection: TypeAlias = Literal['numbers', 'depths', 'latencies', 'operations', 'warm-up', 'front', 'effects', 'skipped', 'predictions', 'simulations', 'findings', 'unknown', 'fitted-runs', 'fill-sweep', 'fields']
+"""
+A section of a page, which shows the evidence of a conclusion.
+"""
 
 
 Quantity: TypeAlias = Literal['latency_ns.mean', 'latency_ns.p50', 'latency_ns.p99', 'latency_ns.p999', 'ios_per_second', 'throughput_bytes_per_s', 'bytes_per_second', 'write_amplification', 'erases_per_gib', 'endurance_bytes']
@@ -102,6 +114,42 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """
+    A number that supports a sentence, with its origin.
+    """
+
+    unit: EvidenceUnit
+    """
+    The unit of the number.
+    """
+    value: Estimate
+    """
+    The number, in `unit`.
+    """
+    what: str
+    """
+    The description, such as `random writes in 8 MiB, relative to sequential ones`.
+    """
+    experiment: str | None = None
+    """
+    The experiment that gave the number; absent if it does not come from a benchmark.
+    """
+    micro_benchmark: str | None = None
+    """
+    The micro-benchmark that gave the number; absent if it does not come from a benchmark.
+    """
+    runs: list[int] | None = field(default_factory=list)
+    """
+    The runs that gave the number.
+    """
+    section: PageSection | None = None
+    """
+    The section of the page that shows the number; absent if an experiment shows it.
+    """
+
+
+@dataclass(frozen=True)
 class ModelEstimate:
     """
     A predicted quantity.
@@ -125,8 +173,8 @@ class ModelEstimate:
     """
     relative: float | None = None
     """
-    The relative difference to the baseline; absent for the baseline, and if the baseline has no
-    prediction.
+    The relative difference to the baseline; absent for the baseline, if the baseline has no prediction, and if the two
+    predictions cannot be compared (`not_compared`).
     """
 
 
@@ -171,6 +219,26 @@ class ClosedForm:
     not_modelled: list[str]
     """
     The properties of the drive or workload that the model ignores, as text.
+    """
+    not_compared: str | None = None
+    """
+    The reason that differences to the baseline are not predicted; absent if they are, and for the baseline.
+    """
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """
+    A sentence that a reader can act on.
+    """
+
+    evidence: list[Evidence]
+    """
+    The numbers that support the sentence.
+    """
+    text: str
+    """
+    The sentence, with its numbers.
     """
 
 
@@ -252,4 +320,9 @@ class WhatIf:
     variants: list[Variant]
     """
     The variants, in the order of the request.
+    """
+    conclusions: list[Conclusion] | None = None
+    """
+    The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
+    versions of flashscope.
     """

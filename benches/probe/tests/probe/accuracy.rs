@@ -1,7 +1,11 @@
 //! Measures the accuracy on a small sample of drives; `make bench-probe` uses a large sample.
 
+use flashscope_document::probe::Parameter;
+use flashscope_probe_bench::drives::generate_within;
+use flashscope_probe_bench::drives::strata::STRATA;
+use flashscope_probe_bench::held_out::{HeldOutTrial, by_stratum, held_out, overall};
 use flashscope_probe_bench::score::{Tally, Verdict, calibration, calibration_error, total};
-use flashscope_probe_bench::sweep::{Plan, sweep};
+use flashscope_probe_bench::sweep::{Plan, faults, sweep};
 use flashscope_probe_bench::trial::DRIVE_WRITES;
 use flashscope_probe_bench::{figure, page};
 
@@ -27,7 +31,7 @@ fn the_probe_is_accurate_on_a_sample_of_noisy_drives() {
     let allowed = DRIVE_WRITES as f64;
     assert!(swept.drive_writes() < allowed, "{} drive-writes", swept.drive_writes());
     let sweeps = [swept];
-    let page = page::page(&plan, &sweeps);
+    let page = page::page(&plan, &sweeps, &[]);
     assert!(page.contains(&format!("| 2 % | {} | {} |", tally.right, tally.wrong)), "{page}");
     for (trial, judged) in sweeps[0].worst() {
         let named =
@@ -58,4 +62,40 @@ fn tallies_distinguish_right_wrong_and_missing_answers() {
     let expected = Tally { right: 3, wrong: 1, abstained: 1, abstained_absent: 1, have: 4 };
     assert_eq!(tally, expected);
     assert!((tally.accuracy() - 0.75).abs() < 1e-9 && (tally.abstention() - 0.25).abs() < 1e-9);
+}
+
+// `make bench-probe` scores all strata; these three cover most of what differs.
+#[test]
+fn findings_about_drives_of_other_kinds_are_as_right_as_they_say() {
+    let trials: Vec<HeldOutTrial> = ["packages", "blocks", "scheduling"]
+        .into_iter()
+        .flat_map(|stratum| held_out(3, stratum, &[], 2, &|_, _| {}))
+        .collect();
+    let faults = faults(trials.iter().map(|trial| &trial.trial));
+    let score = overall(&trials);
+    assert!(score.confident > 200, "{} findings\n{faults}", score.confident);
+    assert!(score.confident_share() >= 0.95, "{}\n{faults}", score.confident_share());
+    assert!(score.calibration_error <= 0.05, "{}\n{faults}", score.calibration_error);
+    assert!(score.tally.abstention() <= 0.3, "{}\n{faults}", score.tally.abstention());
+}
+
+#[test]
+fn every_stratum_has_drives_and_lacks_no_parameter_that_all_others_have() {
+    for stratum in STRATA {
+        let drive = generate_within(&stratum.ranges, 1);
+        assert!(drive.truth.contains_key(&Parameter::PageSize), "{}: {}", stratum.name, drive.spec);
+        assert!(drive.truth.len() >= 15, "{}: {:?}", stratum.name, drive.truth);
+    }
+}
+
+#[test]
+fn small_strata_are_pooled_and_the_worst_comes_first() {
+    let trials = held_out(1, "packages", &[], 1, &|_, _| {});
+    let scores = by_stratum(&trials);
+    let names: Vec<&str> = scores.iter().map(|score| score.name.as_str()).collect();
+    assert_eq!(names, ["packages"], "one drive has fewer findings than a stratum needs");
+    let page =
+        page::page(&Plan { first: 0, drives: 0, parameters: Vec::new(), jobs: 1 }, &[], &trials);
+    let shown = format!("| packages | 1 | {} |", scores[0].tally.right);
+    assert!(page.contains(&shown), "{shown} is missing in\n{page}");
 }

@@ -1,7 +1,6 @@
 //! Drives with log blocks that resemble page-mapped drives: they accept trims, and have a write
 //! buffer.
 
-use flashscope_block::Nanos;
 use flashscope_document::probe::{Finding, Parameter};
 use flashscope_probe_bench::drives::{Truth, generate};
 use flashscope_probe_bench::noise::{Noise, Noisy};
@@ -20,7 +19,7 @@ fn classes(seed: u64, buffer: &str) -> (&'static str, Finding) {
         panic!("{seed} has no class");
     };
     let drive = flashscope_sim::open(&format!("{}&{buffer}", random.spec)).unwrap();
-    let noise = Noise { deviation: 0.02, hiccup_every: Nanos::secs(1), hiccup: Nanos::millis(20) };
+    let noise = Noise::of(0.02);
     let mut drive = Noisy::new(Trimming::new(drive), noise, seed);
     let outcome = probe(&mut drive, seed, &[Parameter::FtlClass], &mut |_| {}).unwrap();
     (class, outcome.knowledge.finding(Parameter::FtlClass).unwrap().clone())

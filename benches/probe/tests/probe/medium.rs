@@ -42,8 +42,7 @@ fn hard_disks_are_rotating() {
             [(false, 1, u64::MAX), (true, 1, u64::MAX), (true, 4096, 0), (false, 500, 1 << 30)]
         {
             let mechanics = Mechanics { turn, cache, ..Mechanics::desktop(Bytes::gib(capacity)) };
-            let noise =
-                Noise { deviation: 0.05, hiccup_every: Nanos::secs(1), hiccup: Nanos::millis(20) };
+            let noise = Noise::of(0.05);
             let mut disk = Noisy::new(Disk::new(mechanics), noise, case as u64);
             assert_is(&probed(&mut disk, bytes), "rotating");
         }
