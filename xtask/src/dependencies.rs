@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Each crate with the workspace crates that it may use. A crate without a rule fails the check.
-const RULES: [(&str, &[&str]); 30] = [
+const RULES: [(&str, &[&str]); 35] = [
     ("block", &[]),
     ("stats", &[]),
     ("model", &[]),
@@ -15,11 +15,16 @@ const RULES: [(&str, &[&str]); 30] = [
     ("drive", &["block"]),
     ("sim", &["block"]),
     ("document", &["block", "stats", "workload"]),
+    // Its tests cut the power of simulated drives.
+    ("verify", &["block", "document", "sim"]),
     ("result", &["block", "document", "stats", "workload"]),
     ("trace", &["block", "document", "result", "stats", "workload"]),
-    ("attach", &["block", "document", "drive"]),
+    ("trace-page", &["document", "trace"]),
+    ("status", &[]),
+    ("attach", &["block", "document", "drive", "status"]),
     ("measure", &["block", "document", "result", "stats", "trace", "workload"]),
-    ("analysis", &["block", "document", "result", "stats", "workload"]),
+    ("query", &["block"]),
+    ("analysis", &["block", "document", "query", "result", "stats", "workload"]),
     ("probe", &["block", "document", "measure", "workload"]),
     ("probe-bench", &["block", "document", "probe", "sim"]),
     ("simulate", &["block", "document", "measure", "result", "sim", "stats", "trace", "workload"]),
@@ -49,8 +54,8 @@ const RULES: [(&str, &[&str]); 30] = [
         ],
     ),
     ("models-bench", &["block", "document", "model", "predict", "sim", "trace", "workload"]),
-    ("report", &["analysis", "block", "document", "result", "stats", "workload"]),
-    ("serve", &["analysis", "block", "document", "report", "result", "stats", "workload"]),
+    ("report", &["analysis", "block", "document", "query", "result", "stats", "workload"]),
+    ("serve", &["analysis", "block", "document", "query", "report", "result", "stats", "workload"]),
     (
         "registry",
         &[
@@ -62,7 +67,7 @@ const RULES: [(&str, &[&str]); 30] = [
         "command",
         &[
             "analysis", "block", "document", "drive", "fit", "measure", "model", "predict",
-            "probe", "result", "sim", "simulate", "trace", "workload",
+            "probe", "query", "result", "sim", "simulate", "trace", "verify", "workload",
         ],
     ),
     (
@@ -79,26 +84,34 @@ const RULES: [(&str, &[&str]); 30] = [
             "probe", "result", "sim", "simulate", "stats", "trace", "workload",
         ],
     ),
+    (
+        "agreement-bench",
+        &[
+            "analysis", "block", "command", "document", "measure", "result", "sim", "stats",
+            "workload",
+        ],
+    ),
     ("cli", EVERYTHING),
     ("benches", EVERYTHING),
     ("fuzz", EVERYTHING),
     (
         "xtask",
         &[
-            "analysis", "attach", "block", "document", "drive", "papers", "probe", "report",
-            "result", "sim", "simulate", "trace", "workload",
+            "analysis", "attach", "block", "command", "document", "drive", "papers", "probe",
+            "report", "result", "sim", "simulate", "trace", "workload",
         ],
     ),
 ];
 
 const EVERYTHING: &[&str] = &[
     "analysis", "attach", "block", "command", "document", "drive", "fit", "measure", "model",
-    "papers", "predict", "probe", "registry", "report", "result", "serve", "sim", "simulate",
-    "stats", "trace", "workload",
+    "papers", "predict", "probe", "query", "registry", "report", "result", "serve", "sim",
+    "simulate", "stats", "status", "trace", "verify", "workload",
 ];
 
 /// The crates that compile to WebAssembly: they have no files, no threads and no clock.
-const PURE: [&str; 7] = ["block", "stats", "model", "workload", "document", "sim", "playground"];
+const PURE: [&str; 9] =
+    ["block", "stats", "model", "workload", "document", "sim", "playground", "query", "trace-page"];
 
 /// Compiles the pure crates for WebAssembly.
 pub(crate) fn check_pure() -> Result<()> {

@@ -7,7 +7,9 @@ use anyhow::{Context, Result, bail};
 use flashscope_document::ranges::schema_of;
 use schemars::Schema;
 
-use crate::reference::{columns, drives, papers, probe, profiles, unsafe_code, workloads};
+use crate::reference::{
+    columns, drives, fio_jobs, papers, probe, profiles, unsafe_code, workloads,
+};
 use crate::writes;
 
 /// A simulation with the findings of a simulated drive's observers.
@@ -15,7 +17,7 @@ type Simulation = flashscope_document::Simulation<flashscope_sim::observe::Findi
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 24] {
+fn all() -> [(&'static str, Schema); 26] {
     [
         ("manifest", schema_of::<flashscope_document::Manifest>()),
         ("facts", schema_of::<flashscope_document::facts::Facts>()),
@@ -32,6 +34,7 @@ fn all() -> [(&'static str, Schema); 24] {
         ("sweep", schemars::schema_for!(flashscope_document::sweep::Sweep)),
         ("what-if", schemars::schema_for!(flashscope_document::what_if::WhatIf)),
         ("comparison", schemars::schema_for!(flashscope_document::comparison::Comparison)),
+        ("matches", schemars::schema_for!(flashscope_analysis::view::Matches)),
         ("prediction", schemars::schema_for!(flashscope_document::prediction::PredictionReport)),
         ("twin", schemars::schema_for!(flashscope_document::twin::Twin)),
         ("twin-check", schemars::schema_for!(flashscope_document::twin::Check)),
@@ -41,6 +44,7 @@ fn all() -> [(&'static str, Schema); 24] {
         ("recording", schemars::schema_for!(flashscope_report::Recording)),
         ("reproduction", schemars::schema_for!(flashscope_papers::Reproductions)),
         ("attached", schemars::schema_for!(flashscope_report::AttachedDrive)),
+        ("verification", schemars::schema_for!(flashscope_document::verification::Verification)),
     ]
 }
 
@@ -51,6 +55,7 @@ fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
     }
     act(Path::new(columns::PATH), columns::page()?)?;
     act(Path::new(drives::PATH), drives::page()?)?;
+    act(Path::new(fio_jobs::PATH), fio_jobs::page()?)?;
     act(Path::new(papers::PATH), papers::page()?)?;
     act(Path::new(probe::PATH), probe::page()?)?;
     act(Path::new(profiles::PATH), profiles::page()?)?;

@@ -41,10 +41,11 @@ const ARGUMENTS: [&str; 11] = [
 const SETTINGS: &str = "xtask/writes";
 
 /// Packages that are development tools.
-const TOOLS: [&str; 6] = [
+const TOOLS: [&str; 7] = [
     "flashscope-fuzz",
     "xtask",
     "flashscope-benches",
+    "flashscope-agreement-bench",
     "flashscope-models-bench",
     "flashscope-probe-bench",
     "flashscope-twin-bench",

@@ -2,6 +2,7 @@
 
 pub(crate) mod columns;
 pub(crate) mod drives;
+pub(crate) mod fio_jobs;
 pub(crate) mod papers;
 pub(crate) mod probe;
 pub(crate) mod profiles;

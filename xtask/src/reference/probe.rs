@@ -49,8 +49,9 @@ The probe states one of the following for every parameter:
 
 Each finding has its evidence, the numbers of the runs that show it, and pictures of the signal.
 
-[Accuracy of the probe](probe-accuracy.md) has results for 300 random simulated drives behind hosts with noise, for every
-parameter, and the worst cases by name. `make bench-probe` writes that page.
+[Accuracy of the probe](probe-accuracy.md) has results for drives of kinds that no probe was developed on, and for 300 random
+drives like those of development, behind hosts with noise. It names the worst strata, parameters and cases. `make bench-probe`
+writes that page.
 
 ## Output
 
