@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web playground test test-all tested test-rust test-properties test-web test-fuzz test-readers test-registry test-python test-wheel test-release test-attach test-trust test-nvme test-baselines test-guards test-sanitizers check-elsewhere audit release check guide pictures bench bench-models bench-intervals bench-long-run bench-probe bench-twin fuzz soak tools clean
+.PHONY: help demo build web playground test test-all tested test-rust test-properties test-web test-fuzz test-readers test-registry test-python test-wheel test-release test-attach test-trust test-nvme test-baselines test-guards test-sanitizers check-elsewhere audit release check guide pictures bench bench-peers bench-agreement bench-models bench-intervals bench-long-run bench-probe bench-twin fuzz soak tools clean
 
 # Builds only the parts that measure a simulated drive, with a profile that compiles fast: [profile.demo] in Cargo.toml.
 demo: web          ## measure a simulated drive and write the report: target/demo/flashscope
@@ -21,7 +21,7 @@ build: web playground ## build the program: target/release/flashscope
 web: web/dist/report.html
 
 # `make demo` leaves the playground out unless it is built already, because it takes as long to compile as the rest.
-playground:        ## build the simulator for the page, which `make build` embeds: web/dist/playground.txt
+playground:        ## build the modules for the page, which `make build` embeds: the simulator, and the search for IOs
 	scripts/build-playground
 
 WEB_SOURCES := $(shell find web docs/schemas -type f -not -path '*/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
@@ -81,8 +81,9 @@ test-attach: web   ## test attached drives with fio, ext4 and PostgreSQL at full
 test-trust: web    ## test faults, crashes and full disks at thousands of points (needs root; not part of `test`)
 	scripts/test-trust
 
-test-nvme: build   ## test emulated NVMe drives, NBD, ublk and null_blk in virtual machines (installs QEMU; not part of `test`)
+test-nvme: build   ## test emulated NVMe drives, NVMe/TCP, NBD, ublk and null_blk in virtual machines (installs QEMU; not part of `test`)
 	scripts/test-nvme
+	scripts/test-nvme-tcp
 	scripts/test-ublk
 
 test-baselines:    ## test that identical measurements agree on every simulated drive: minutes (not part of `test`)
@@ -118,16 +119,22 @@ pictures: build    ## take the pictures of the README in Chromium
 bench: build       ## measure speed, memory and size beside their limits
 	scripts/bench
 
+bench-peers: build ## compare speed with fio and, where MQSIM and DISKSIM name them, with simulators, in turns
+	scripts/bench-peers
+
 # The page that it writes names this command: see benches/probe/src/page.rs.
-bench-probe:       ## measure the accuracy of the probe on 300 random drives, and its speed: docs/probe-accuracy.md
+bench-probe:       ## measure the accuracy of the probe on random drives, held-out kinds included, and its speed: docs/probe-accuracy.md
 	$(CARGO) run --release --package flashscope-probe-bench -- --first 0 --drives 300 --noise 0,0.02,0.1 \
-		--jobs 2 --speed --write docs
+		--held-out 15 --jobs 2 --speed --write docs
 
 # The number of drives; use TWIN_DRIVES=10 for a quick run.
 TWIN_DRIVES ?= 100
 
 bench-twin:        ## measure the predictions of twins of 100 random drives
 	$(CARGO) run --release --package flashscope-twin-bench -- --drives $(TWIN_DRIVES)
+
+bench-agreement:   ## compare the benchmark with the truth of simulated drives, which takes minutes: docs/agreement.md
+	$(CARGO) run --release --package flashscope-agreement-bench -- --write docs
 
 bench-models:      ## compare the models with the simulator on real and generated traces: docs/models-accuracy.md
 	$(CARGO) run --release --package flashscope-models-bench
