@@ -1,6 +1,6 @@
 use std::sync::atomic::AtomicBool;
 
-use flashscope_block::{Bytes, Device, EraseError, Errno, Nanos};
+use flashscope_block::{Bytes, Device, DeviceInfo, DeviceKind, EraseError, Errno, Nanos};
 use flashscope_document::manifest::{Experiment, Manifest, MicroBenchmark, Run, Status};
 use flashscope_result::ResultFolder;
 
@@ -71,6 +71,12 @@ pub trait Observer {
 }
 
 impl Observer for () {}
+
+/// Returns true for a drive that loses its contents when the process ends.
+#[must_use]
+pub fn forgets(drive: &DeviceInfo) -> bool {
+    drive.kind == DeviceKind::Sim
+}
 
 /// Executes the plan of a manifest and records every IO of every run.
 pub struct Bench<'a, D: Device + ?Sized> {

@@ -14,7 +14,7 @@ use flashscope_workload::Stream;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::uflip;
 
-use crate::bench::{Bench, Error};
+use crate::bench::{Bench, Error, forgets};
 use crate::execute::{
     FILL_DEPTH, FailedIo, PROGRESS_INTERVAL, RunEnd, execute, execute_streams, step_towards,
 };
@@ -471,6 +471,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     /// Fills or trims the drive for its state, continuing an interrupted fill. Returns `None` if the state needs neither.
     fn fill(&mut self) -> Result<Option<RunEnd>, Error> {
         let forgot = self.bench.forgot;
+        // A drive that forgets starts the fill anew, whatever the manifest notes.
+        let keeps = !forgets(self.bench.device.info());
         let Bench { device, manifest, stop, observer, folder, .. } = &mut *self.bench;
         let block = device.info().logical_block;
         let Some(mut fill) = state_fill(&manifest.options, block) else { return Ok(None) };
@@ -486,7 +488,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 tell_at = completion.completed + PROGRESS_INTERVAL;
                 observer.state(done.bytes, size);
             }
-            if completion.completed < note_at {
+            if !keeps || completion.completed < note_at {
                 return Ok(());
             }
             note_at = completion.completed + NOTE_INTERVAL;

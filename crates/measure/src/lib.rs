@@ -27,7 +27,7 @@ mod surroundings;
 mod warm_up;
 
 pub use again::again;
-pub use bench::{Bench, Error, Observer};
+pub use bench::{Bench, Error, Observer, forgets};
 pub use budget::{BudgetedPlan, Unaffordable, fitting};
 pub use costs::{Sample, measure_costs};
 pub use estimate::estimate;

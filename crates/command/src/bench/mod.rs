@@ -179,7 +179,7 @@ pub fn measure(
     watching: SideChannels<'_>,
 ) -> Result<Facts, Failure> {
     let resumed = !manifest.resumed.is_empty();
-    let forgot = resumed && resume::forgets(device.info());
+    let forgot = resumed && flashscope_measure::forgets(device.info());
     let SideChannels { inside, surroundings } = watching;
     let mut keeper = Keeper::new(Ahead::new(manifest, forgot, sink), inside, folder);
     let observer = &mut keeper;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
-use flashscope_block::{Device, DeviceInfo, DeviceKind};
+use flashscope_block::Device;
 use flashscope_document::facts::Facts;
 use flashscope_document::manifest::{Manifest, Progress as RunProgress, Run, Status};
 use flashscope_measure::{check_state, timestamp};
@@ -86,9 +86,4 @@ fn finish(folder: &ResultFolder, manifest: &mut Manifest) -> Result<Facts, Failu
 /// True if the run was not executed, or not to its end.
 fn is_left(run: &Run) -> bool {
     matches!(run.progress, RunProgress::Pending | RunProgress::Interrupted { .. })
-}
-
-/// True for a drive that loses its contents when the program ends.
-pub(crate) fn forgets(info: &DeviceInfo) -> bool {
-    info.kind == DeviceKind::Sim
 }

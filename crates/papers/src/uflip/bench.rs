@@ -8,7 +8,7 @@
     )
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use flashscope_command::Failure;
@@ -29,8 +29,6 @@ use crate::{Error, Run};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Method {
     words: Vec<String>,
-    /// True to leave out the response times of single IOs.
-    without_times: bool,
 }
 
 impl Method {
@@ -65,9 +63,13 @@ pub(super) struct Measurement {
     /// The facts that the benchmark found.
     pub facts: Facts,
     manifest: Manifest,
-    /// The response times of each run in ms; empty if they were left out.
+    /// The response times in ms, by run: the first run with each value in the micro-benchmarks of
+    /// [`WITH_TIMES`].
     times: BTreeMap<u32, Vec<f64>>,
 }
+
+/// The micro-benchmarks whose response times items read. All times of all runs would fill the memory.
+const WITH_TIMES: [&str; 3] = [PREPARATION.name, "granularity", "mix"];
 
 /// Measures the drive in an input by the default method: the preparation, and `parts` of the
 /// micro-benchmarks.
@@ -100,8 +102,7 @@ const SECTION_5_2: [Part; 11] = [
     Part::of("pause", "RW"),
 ];
 
-/// Measures drives by the default method for the items of section 5.2, several at once. Response
-/// times of single IOs are left out.
+/// Measures drives by the default method for the items of section 5.2, several at once.
 ///
 /// # Errors
 /// Fails if a profile is invalid, or a drive fails.
@@ -109,7 +110,7 @@ pub(super) fn section_5_2(
     drives: &[&'static str],
     run: &Run<'_>,
 ) -> Result<Vec<Arc<Measurement>>, Error> {
-    let method = Method { without_times: true, ..Method::default_of(run) };
+    let method = Method::default_of(run);
     side_by_side_each(drives, |drive| {
         measure_by(&method, (drive, run.inputs.get(drive)), &SECTION_5_2, run)
     })
@@ -178,7 +179,7 @@ pub(super) fn measure_by(
         let result = bench_part(&words, parts, run.stop, &mut ());
         let measurement = result.and_then(|result| {
             outcome(&result.folder, &result.manifest)?;
-            Measurement::of(result, method.without_times)
+            Measurement::of(result)
         });
         measurement.map(Arc::new).map_err(|failure| match failure {
             Failure::Usage(error) => Error::input(drive, &error),
@@ -204,13 +205,19 @@ impl Weighter<String, Arc<Measurement>> for Records {
 }
 
 impl Measurement {
-    fn of(result: BenchResult, without_times: bool) -> Result<Measurement, Failure> {
+    fn of(result: BenchResult) -> Result<Measurement, Failure> {
         let BenchResult { folder, manifest, facts } = result;
+        let read = manifest.micro_benchmarks.iter().filter(|b| WITH_TIMES.contains(&&*b.name));
         let mut times = BTreeMap::<u32, Vec<f64>>::new();
-        for run in manifest.runs().filter(|_| !without_times) {
-            let times = times.entry(run.id).or_default();
-            #[allow(clippy::cast_precision_loss, reason = "far below 2^53 ns")]
-            folder.records(run)?.for_each(|record| times.push(record.latency.0 as f64 / 1e6))?;
+        for experiment in read.flat_map(|benchmark| &benchmark.experiments) {
+            let mut values = BTreeSet::new();
+            for run in experiment.runs.iter().filter(|run| values.insert(run.value)) {
+                let times = times.entry(run.id).or_default();
+                #[allow(clippy::cast_precision_loss, reason = "far below 2^53 ns")]
+                folder
+                    .records(run)?
+                    .for_each(|record| times.push(record.latency.0 as f64 / 1e6))?;
+            }
         }
         Ok(Measurement { facts, manifest, times })
     }

@@ -8,7 +8,7 @@ use flashscope_document::manifest::{
     Calibration, Manifest, MicroBenchmark, OnError, Options, State, Status, Tool,
 };
 use flashscope_document::methodology::Methodology;
-use flashscope_measure::{Bench, Error, Surroundings, machine, plan, timestamp};
+use flashscope_measure::{Bench, Error, Observer, Surroundings, machine, plan, timestamp};
 use flashscope_result::ResultFolder;
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
@@ -173,6 +173,16 @@ fn execute(
     folder: &ResultFolder,
     surroundings: Option<&Surroundings>,
 ) -> Result<Status, Error> {
-    let observer = &mut ();
+    observe(device, manifest, stop, folder, (surroundings, &mut ()))
+}
+
+/// Executes the plan of the manifest, and tells an observer of it.
+pub(super) fn observe(
+    device: &mut ScriptedDrive,
+    manifest: &mut Manifest,
+    stop: &AtomicBool,
+    folder: &ResultFolder,
+    (surroundings, observer): (Option<&Surroundings>, &mut dyn Observer),
+) -> Result<Status, Error> {
     Bench { device, folder, manifest, forgot: false, stop, observer, surroundings }.run()
 }

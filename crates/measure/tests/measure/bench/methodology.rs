@@ -4,17 +4,19 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::sync::atomic::AtomicBool;
 
-use flashscope_block::{Bytes, Io, Nanos, Op, Record};
+use flashscope_block::{Bytes, DeviceKind, Io, Nanos, Op, Record};
 use flashscope_document::environment::Disturbance;
 use flashscope_document::manifest::{Manifest, OnError, Options, Progress, Run, State, Status};
 use flashscope_document::methodology::{Budget, EndedBy, Methodology, Precision};
-use flashscope_measure::{Gauge, Length, Load, PAUSE_MARGIN, Session, Surroundings, WarmUp};
+use flashscope_measure::{
+    Gauge, Length, Load, Observer, PAUSE_MARGIN, Session, Surroundings, WarmUp,
+};
 use flashscope_result::ResultFolder;
 use flashscope_workload::Stream;
 use flashscope_workload::state::InitialContents;
 use flashscope_workload::uflip::{PerBaseline, Setup};
 
-use crate::bench::drive::{ScriptedDrive, bench, bench_among, manifest, short};
+use crate::bench::drive::{ScriptedDrive, bench, bench_among, manifest, observe, short};
 
 /// The number of fast random writes after a rest of half a second.
 const START_UP: u64 = 125;
@@ -216,6 +218,40 @@ fn the_state_is_enforced_again_only_where_planned() {
         .map(|run| run.progress.ios() * run.reference.largest_io().0)
         .sum();
     assert_eq!(manifest.spent.bytes.0, (1 + resets) * Bytes::mib(64).0 + of_runs);
+}
+
+/// Counts the times that the manifest in a folder had the progress of a fill.
+struct Notes<'a> {
+    folder: &'a ResultFolder,
+    seen: u64,
+}
+
+impl Observer for Notes<'_> {
+    fn state(&mut self, _done: Bytes, _size: Bytes) {
+        let (_, manifest) = ResultFolder::open(self.folder.path()).unwrap();
+        self.seen += u64::from(manifest.enforcing.is_some());
+    }
+}
+
+#[test]
+fn progress_of_a_fill_is_saved_only_for_drives_that_keep_their_contents() {
+    let notes = |kind| {
+        let mut device = ScriptedDrive::even(Nanos::millis(100));
+        device.info.kind = kind;
+        let options = Options {
+            setup: Setup::paper(Bytes::mib(256), 1),
+            ..short(State::Random, OnError::Stop)
+        };
+        let mut manifest = manifest(&device, &["order"], options);
+        let parent = tempfile::tempdir().unwrap();
+        let folder = ResultFolder::create(&parent.path().join("r.flashscope"), &manifest).unwrap();
+        let mut notes = Notes { folder: &folder, seen: 0 };
+        let stop = AtomicBool::new(false);
+        observe(&mut device, &mut manifest, &stop, &folder, (None, &mut notes)).unwrap();
+        notes.seen
+    };
+    assert_eq!(notes(DeviceKind::Sim), 0);
+    assert!(notes(DeviceKind::File) > 3);
 }
 
 #[test]
