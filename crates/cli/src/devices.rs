@@ -11,7 +11,7 @@ use flashscope_drive::health;
 use flashscope_drive::identify::{Nvme, OptionalCommand};
 use flashscope_drive::inventory::{self, Measurable, PcieLink, WriteCache};
 
-use crate::print::layout::{self, aligned};
+use crate::print::layout;
 use crate::print::{self, escape_untrusted};
 use crate::{Failure, runtime};
 
@@ -63,9 +63,11 @@ fn table(list: &DeviceList) -> String {
         list.inventory.devices.iter().partition(|device| device.capacity_bytes.0 > 0);
     let mut text = String::new();
     if !shown.is_empty() {
-        let rows = shown.iter().map(|device| row(device));
-        let rows: Vec<_> = [HEAD.map(str::to_owned)].into_iter().chain(rows).collect();
-        let mut lines = aligned(&rows).into_iter();
+        let mut table = Table::new(&[Align::Left]);
+        table.row(HEAD);
+        shown.iter().for_each(|device| table.row(row(device)));
+        let table = table.to_string();
+        let mut lines = table.lines();
         text += &format!("{}\n", lines.next().unwrap_or_default());
         for (device, line) in shown.iter().zip(lines) {
             text += &format!("{line}\n");

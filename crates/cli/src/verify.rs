@@ -7,8 +7,8 @@ use flashscope_command::verify::{self, VerifyArgs, outcome};
 use flashscope_document::verification::{
     AtomicitySource, Damage, Verdict, Verification, VerificationFinding, WritingEnd,
 };
+use flashscope_report::table::{Align, Table};
 
-use crate::print::layout::aligned;
 use crate::progress::LateBar;
 use crate::{Failure, print};
 
@@ -28,13 +28,10 @@ fn text(it: &Verification) -> String {
         Verdict::Damaged => "broke its promises",
     };
     let mut text = format!("{} {verdict}.\n\n", it.device.name);
-    let mut rows: Vec<[String; 2]> = totals(it);
-    rows.extend(bytes(it));
-    rows.extend(rest(it));
-    for row in aligned(&rows) {
-        text += &row;
-        text.push('\n');
-    }
+    let mut table = Table::new(&[Align::Left]);
+    let rows = totals(it).into_iter().chain(bytes(it)).chain(rest(it));
+    rows.for_each(|row| table.row(row));
+    text += &table.to_string();
     if !it.findings.is_empty() {
         text += "\nDamaged ranges:\n";
     }

@@ -8,14 +8,24 @@ use flashscope_document::comparison::{
 };
 use flashscope_stats::Estimate;
 
+use crate::table::{Align, Table};
 use crate::what_if::{heading, value};
 
-/// The width of the column of quantities.
-const NAMES: usize = 18;
+/// The longest name of a result in the head of a column.
+const LONGEST_NAME: usize = 12;
 
-/// The width of a value, and that of its ratio to the baseline with the verdict.
-const VALUES: usize = 12;
-const RATIOS: usize = 32;
+/// The columns of a table: quantities, values of the baseline, then the values of each other result
+/// and their ratios to the baseline. Comparisons have at most six results.
+const COLUMNS: [Align; 12] = {
+    let mut columns = [Align::Right; 12];
+    let mut ratios = 3;
+    while ratios < columns.len() {
+        columns[ratios] = Align::Left;
+        ratios += 2;
+    }
+    columns[0] = Align::Left;
+    columns
+};
 
 /// Formats a comparison as text: the conclusions, then a table for each workload.
 pub fn comparison(comparison: &Comparison) -> String {
@@ -104,24 +114,26 @@ fn regressions(out: &mut String, comparison: &Comparison, check: &RegressionChec
 fn workload(out: &mut String, comparison: &Comparison, one: &ComparedWorkload) {
     line!(out);
     line!(out, "{}", one.name);
-    let mut head = format!("{:NAMES$}", "");
-    for (nth, result) in comparison.results.iter().enumerate() {
-        let width = if nth == 0 { VALUES } else { VALUES + RATIOS };
-        let _ = write!(head, "{:>VALUES$}{:rest$}", short(&result.name), "", rest = width - VALUES);
-    }
-    line!(out, "{}", head.trim_end());
+    let mut table = Table::new(&COLUMNS);
+    let names = comparison.results.iter().map(|result| [short(&result.name), String::new()]);
+    table.row(cells(String::new(), names));
     for compared in &one.quantities {
-        let mut row = format!("{:NAMES$}", heading(compared.quantity));
-        for (nth, result) in compared.results.iter().enumerate() {
-            let shown =
-                result.value.map_or("-".into(), |found| value(compared.quantity, found.value));
-            let _ = write!(row, "{shown:>VALUES$}");
-            if nth > 0 {
-                let _ = write!(row, "{:RATIOS$}", beside(result));
-            }
-        }
-        line!(out, "{}", row.trim_end());
+        let numbers = compared.results.iter().map(|result| {
+            let shown = result.value.map(|found| value(compared.quantity, found.value));
+            [shown.unwrap_or_else(|| "-".into()), beside(result)]
+        });
+        table.row(cells(heading(compared.quantity).into(), numbers));
     }
+    let _ = write!(out, "{table}");
+}
+
+/// Returns the cells of a row: its name, and two for each result but the baseline, which has no
+/// ratio.
+fn cells(name: String, results: impl Iterator<Item = [String; 2]>) -> Vec<String> {
+    let results = results.enumerate();
+    let numbers =
+        results.flat_map(|(nth, [value, ratio])| [Some(value), (nth > 0).then_some(ratio)]);
+    [name].into_iter().chain(numbers.flatten()).collect()
 }
 
 /// Returns the ratio to the baseline with its interval and its verdict.
@@ -134,7 +146,7 @@ fn beside(result: &ComparedNumber) -> String {
         Some(ComparisonVerdict::Inconclusive) => " ?",
         None => "",
     };
-    format!("  ×{}{verdict}", within(ratio))
+    format!("×{}{verdict}", within(ratio))
 }
 
 fn within(estimate: &Estimate) -> String {
@@ -151,8 +163,8 @@ fn within(estimate: &Estimate) -> String {
 /// Returns the end of a long name, which distinguishes it from others.
 fn short(name: &str) -> String {
     let count = name.chars().count();
-    match count < VALUES {
+    match count < LONGEST_NAME {
         true => name.into(),
-        false => format!("…{}", name.chars().skip(count + 2 - VALUES).collect::<String>()),
+        false => format!("…{}", name.chars().skip(count + 2 - LONGEST_NAME).collect::<String>()),
     }
 }

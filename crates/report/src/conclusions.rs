@@ -7,6 +7,7 @@ use flashscope_document::conclusion::Conclusion;
 use flashscope_document::facts::{DepthCell, DepthTable};
 
 use crate::simulation::grouped;
+use crate::table::Table;
 
 /// Formats conclusions, each on a line after an empty line; empty without conclusions.
 #[must_use]
@@ -20,10 +21,6 @@ pub fn conclusions(conclusions: &[Conclusion]) -> String {
     }
     out
 }
-
-/// The widths of the columns for sizes and for the numbers of a queue depth.
-const SIZES: usize = 10;
-const CELLS: usize = 20;
 
 /// The most columns of a table.
 const MOST_DEPTHS: usize = 7;
@@ -50,8 +47,8 @@ pub(crate) fn depths(out: &mut String, tables: &[DepthTable]) {
 }
 
 fn part(out: &mut String, table: &DepthTable, depths: &[u32]) {
-    let heads: String = depths.iter().map(|depth| format!("{depth:>CELLS$}")).collect();
-    line!(out, "  {:<SIZES$}{heads}", "IO size");
+    let mut shown = Table::of_numbers();
+    shown.row(["  IO size".to_owned()].into_iter().chain(depths.iter().map(u32::to_string)));
     for of_size in table.cells.chunk_by(|a, b| a.io_size_bytes == b.io_size_bytes) {
         let at = |depth: &u32| of_size.iter().find(|cell| cell.queue_depth == *depth);
         let size: Bytes = of_size[0].io_size_bytes;
@@ -60,12 +57,10 @@ fn part(out: &mut String, table: &DepthTable, depths: &[u32]) {
         if !is_shown || !depths.iter().any(|depth| at(depth).is_some()) {
             continue;
         }
-        let cells: String = depths
-            .iter()
-            .map(|depth| format!("{:>CELLS$}", at(depth).map_or_else(|| "–".into(), cell)))
-            .collect();
-        line!(out, "  {:<SIZES$}{}", size.to_string(), cells.trim_end());
+        let cells = depths.iter().map(|depth| at(depth).map_or_else(|| "–".into(), cell));
+        shown.row([format!("  {size}")].into_iter().chain(cells));
     }
+    let _ = write!(out, "{shown}");
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative")]

@@ -21,6 +21,7 @@ mod reliability;
 mod rounds;
 mod simulation;
 mod sweep;
+pub mod table;
 mod terminal;
 mod trace;
 mod views;

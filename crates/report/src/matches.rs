@@ -7,6 +7,8 @@ use flashscope_block::column::{COLUMNS, ColumnUnit};
 use flashscope_block::{Bytes, Errno, Nanos, Op};
 use flashscope_query::FIELDS;
 
+use crate::table::{Align, Table};
+
 /// Renders the matches of an expression.
 #[must_use]
 pub fn matches(found: &Matches) -> String {
@@ -21,44 +23,32 @@ pub fn matches(found: &Matches) -> String {
         return out;
     }
     line!(out);
-    line!(
-        out,
-        "{:>6}  {:<18}{:<14}{:>12}{:>12}{:>12}",
-        "run",
-        "micro-benchmark",
-        "experiment",
-        "IOs",
-        "matching",
-        "slowest"
-    );
+    let mut table = Table::new(&[Align::Right, Align::Left, Align::Left, Align::Right]);
+    table.row(["run", "micro-benchmark", "experiment", "IOs", "matching", "slowest"]);
     for run in runs {
-        let slowest = Nanos(run.slowest_ns).to_string();
-        let (benchmark, experiment) = (&run.micro_benchmark, &run.experiment);
-        line!(
-            out,
-            "{:>6}  {benchmark:<18}{experiment:<14}{:>12}{:>12}{slowest:>12}",
-            run.run,
-            run.ios,
-            run.matched
-        );
+        table.row([
+            run.run.to_string(),
+            run.micro_benchmark.clone(),
+            run.experiment.clone(),
+            run.ios.to_string(),
+            run.matched.to_string(),
+            Nanos(run.slowest_ns).to_string(),
+        ]);
     }
+    let _ = write!(out, "{table}");
     if slowest.run.is_empty() {
         return out;
     }
-    let heads = COLUMNS.iter().fold(String::new(), |mut heads, column| {
-        let _ = write!(heads, "{:>15}", column.title);
-        heads
-    });
     line!(out);
     line!(out, "the slowest of these IOs");
-    line!(out, "{:>6}{:>12}{heads}", "run", "position");
+    let mut table = Table::new(&[Align::Right]);
+    table.row(["run", "position"].into_iter().chain(COLUMNS.iter().map(|column| column.title)));
     for (nth, (run, position)) in slowest.run.iter().zip(&slowest.position).enumerate() {
-        let _ = write!(out, "{run:>6}{position:>12}");
-        for (index, column) in COLUMNS.iter().enumerate() {
-            let _ = write!(out, "{:>15}", value(column.unit, slowest.columns[index][nth]));
-        }
-        line!(out);
+        let values = COLUMNS.iter().zip(&slowest.columns);
+        let cells = values.map(|(column, values)| value(column.unit, values[nth]));
+        table.row([run.to_string(), position.to_string()].into_iter().chain(cells));
     }
+    let _ = write!(out, "{table}");
     out
 }
 

@@ -9,6 +9,7 @@ use flashscope_document::manifest::{MicroBenchmark, Options};
 use flashscope_document::rounds::{Metric, Rounds};
 
 use crate::BARS;
+use crate::table::Table;
 
 /// The maximum number of characters in a row of bars. With more rounds than that, the row shows every n-th round.
 const SHOWN: usize = 60;
@@ -89,38 +90,38 @@ fn matrix(out: &mut String, cells: &[Cell]) {
     sizes.dedup();
     // Untrusted facts may have a share above 100 %.
     let head = |reads: &u8| format!("{reads}/{}", 100u8.saturating_sub(*reads));
-    let heads: String = mixes.iter().map(|reads| format!("{:>10}", head(reads))).collect();
-    line!(out, "  {:<10}{heads}  reads/writes, IOs a second", "");
+    let mut table = Table::of_numbers();
+    let of_head = mixes.iter().map(head).chain(["reads/writes, IOs a second".into()]);
+    table.row([String::new()].into_iter().chain(of_head));
     for size in sizes {
         let of = |reads: &u8| {
             let mut all = cells.iter();
             let cell = all.find(|c| (c.reads_percent, c.io_size_bytes) == (*reads, size));
             cell.map_or("–".into(), |cell| number(cell.iops))
         };
-        let row: String = mixes.iter().map(|reads| format!("{:>10}", of(reads))).collect();
-        line!(out, "  {:<10}{row}", size.to_string());
+        table.row([format!("  {size}")].into_iter().chain(mixes.iter().map(of)));
     }
+    let _ = write!(out, "{table}");
 }
 
 /// Writes a table with a row of numbers for each run of a round.
 fn rows(out: &mut String, cells: &[Cell]) {
-    let heads = ["IOs a second", "MiB/s", "mean", "longest"];
-    let [iops, throughput, mean, longest] = heads.map(|head| format!("{head:>14}"));
-    line!(out, "  {:<14}{iops}{throughput}{mean}{longest}", "reads/writes");
+    let mut table = Table::of_numbers();
+    table.row(["  reads/writes", "IOs a second", "MiB/s", "mean", "longest"]);
     for cell in cells {
         let throughput = cell.throughput_bytes_per_s / 1_048_576.0;
         // A mean response time is positive and far below 2⁶³ ns.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let mean = Nanos(cell.mean_latency_ns.round() as u64);
-        line!(
-            out,
-            "  {:<14}{:>14}{throughput:>14.1}{:>14}{:>14}",
-            cell.experiment,
+        table.row([
+            format!("  {}", cell.experiment),
             number(cell.iops),
+            format!("{throughput:.1}"),
             mean.to_string(),
-            Nanos(cell.max_latency_ns).to_string()
-        );
+            Nanos(cell.max_latency_ns).to_string(),
+        ]);
     }
+    let _ = write!(out, "{table}");
 }
 
 /// Formats a number with one decimal below 100, and without decimals from 100 on.

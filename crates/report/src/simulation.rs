@@ -8,9 +8,11 @@ use flashscope_document::{
     Cleaning, Correction, EnergyStatistics, HandleStatistics, LatencyNs, Simulation,
     SimulationSpeed, SimulationWarmUp,
 };
+use flashscope_stats::Estimate;
 use flashscope_workload::state::Fill;
 
 use crate::conclusions::conclusions;
+use crate::table::{Align, Table};
 
 /// Formats a simulation as text.
 pub fn simulation<O>(simulation: &Simulation<O>) -> String {
@@ -147,37 +149,27 @@ fn tenants<O>(out: &mut String, simulation: &Simulation<O>) {
     if simulation.tenants.is_empty() {
         return;
     }
-    line!(
-        out,
-        "\n{:<14}{:<8}{:>10}{:>12}{:>14}{:>12}{:>14}{:>10}",
-        "tenant",
-        "class",
-        "IOs",
-        "IOs/s",
-        "mean latency",
-        "p99",
-        "mean alone",
-        "slowdown"
-    );
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right]);
+    let measured = ["IOs", "IOs/s", "mean latency", "p99", "mean alone", "slowdown"];
+    table.row(["tenant", "class"].into_iter().chain(measured));
     for tenant in &simulation.tenants {
         let alone = tenant.alone.as_ref().map(|alone| &alone.latency_ns);
         let rate = tenant.ios_per_second.map(|rate| format!("{rate:.1}"));
         let p99 = tenant.latency_ns.as_ref().map(|latency| Nanos(latency.p99).to_string());
         let slowdown = tenant.slowdown.map(|slowdown| format!("{slowdown:.3}"));
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
-        line!(
-            out,
-            "{:<14}{:<8}{:>10}{:>12}{:>14}{:>12}{:>14}{:>10}",
-            tenant.name,
-            tenant.class,
+        table.row([
+            tenant.name.clone(),
+            tenant.class.to_string(),
             grouped(tenant.ios),
             or_none(rate),
             or_none(tenant.latency_ns.as_ref().map(mean)),
             or_none(p99),
             or_none(alone.map(mean)),
-            or_none(slowdown)
-        );
+            or_none(slowdown),
+        ]);
     }
+    let _ = write!(out, "\n{table}");
     if let Some(fairness) = simulation.fairness {
         line!(out, "fairness {fairness:.3}: the smallest slowdown over the largest");
     }
@@ -299,24 +291,14 @@ fn latencies<O>(out: &mut String, simulation: &Simulation<O>) {
         ("writes", &simulation.write_latency_ns),
         ("trims", &simulation.trim_latency_ns),
     ];
-    line!(
-        out,
-        "{:<9}{:>14}  {:>20}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}",
-        "latency",
-        "IOs",
-        "mean (95 % interval)",
-        "min",
-        "p50",
-        "p99",
-        "p99.9",
-        "max"
-    );
+    let mut table = latency_table();
     let one_kind = rows[1..].iter().any(|(_, latency)| single(latency));
     for (name, latency) in rows.into_iter().skip(usize::from(one_kind)) {
-        if let Some(latency) = latency {
-            row(out, name, latency);
+        if let Some(LatencyNs { count, mean, min, p50, p99, p999, max }) = *latency {
+            latency_row(&mut table, (name, count), mean, [min, p50, p99, p999, max]);
         }
     }
+    let _ = write!(out, "{table}");
     let rate = simulation.ios_per_second.unwrap_or(0.0);
     line!(
         out,
@@ -339,21 +321,29 @@ fn computed(speed: &SimulationSpeed) -> String {
     format!(" (processor time: {times}{rate})")
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // latencies are not negative
-fn row(out: &mut String, name: &str, latency: &LatencyNs) {
+/// Creates a table of latencies, with its head.
+pub(crate) fn latency_table() -> Table {
+    let mut table = Table::of_numbers();
+    table.row(["latency", "IOs", "mean (95 % interval)", "min", "p50", "p99", "p99.9", "max"]);
+    table
+}
+
+/// Adds the latency of IOs of a kind, in ns, to a table of latencies. The percentiles are those of
+/// its head, from the minimum to the maximum.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
+pub(crate) fn latency_row(
+    table: &mut Table,
+    (name, ios): (&str, u64),
+    mean: Estimate,
+    percentiles: [u64; 5],
+) {
     let time = |ns: f64| Nanos(ns.round() as u64);
-    let mean = match latency.mean.high {
-        Some(high) => format!("{} ± {}", time(latency.mean.value), time(high - latency.mean.value)),
-        None => time(latency.mean.value).to_string(),
+    let mean = match mean.high {
+        Some(high) => format!("{} ± {}", time(mean.value), time(high - mean.value)),
+        None => time(mean.value).to_string(),
     };
-    let LatencyNs { count, min, p50, p99, p999, max, .. } = latency;
-    let [min, p50, p99, p999, max] =
-        [min, p50, p99, p999, max].map(|ns| format!("{:>8}", Nanos(*ns).to_string()));
-    line!(
-        out,
-        "  {name:<7}{:>14}  {mean:>20}  {min}  {p50}  {p99}  {p999}  {max}",
-        grouped(*count)
-    );
+    let times = percentiles.map(|ns| Nanos(ns).to_string());
+    table.row([format!("  {name}"), grouped(ios), mean].into_iter().chain(times));
 }
 
 /// Formats a count with thousands separators, as in `1,310,720`.

@@ -13,6 +13,7 @@ use flashscope_workload::playback::Pace;
 use crate::conclusions::{conclusions, depths};
 use crate::judgement::judgement;
 use crate::reliability::{named, reliability};
+use crate::table::Table;
 use crate::{BARS, rounds, write_grid};
 
 /// Formats the summary of a result as text: the drive, its key characteristics, and the mean response times of each
@@ -278,11 +279,12 @@ fn trace(out: &mut String, run: &Run, facts: &RunFacts) {
     };
     let files = playback.files.join(" and ");
     line!(out, "\nTrace {files}: {pace}, up to {queue_depth} in flight");
-    line!(out, "  {:<28}{:>18}{:>10}{:>10}{:>10}", "", "mean", "p50", "p99", "max");
+    let mut table = Table::of_numbers();
+    table.row(["", "mean", "p50", "p99", "max"]);
     let mut row = |name: &str, latency: &Latency| {
         let [p50, p99, max] =
             [latency.p50, latency.p99, latency.max].map(|ns| Nanos(ns).to_string());
-        line!(out, "  {name:<28}{:>18}{p50:>10}{p99:>10}{max:>10}", duration(latency.mean));
+        table.row([format!("  {name}"), duration(latency.mean), p50, p99, max]);
     };
     row(&format!("{} IOs, from submission", facts.ios), &facts.latency_ns);
     for operation in &facts.operations {
@@ -292,6 +294,7 @@ fn trace(out: &mut String, run: &Run, facts: &RunFacts) {
         row("from when they were due", &open_loop.latency_ns);
         row("submitted late by", &open_loop.late_ns);
     }
+    let _ = write!(out, "{table}");
 }
 
 fn micro_benchmark(out: &mut String, benchmark: &MicroBenchmark, facts: &Facts) {

@@ -1,6 +1,7 @@
 //! The characteristics of a trace, as a document and as text.
 
 use std::fmt::Write;
+use std::iter;
 
 use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_document::trace::{
@@ -10,7 +11,8 @@ pub use flashscope_document::trace::{Trace, TraceStatus};
 use flashscope_stats::Estimate;
 
 use crate::BARS;
-use crate::simulation::grouped;
+use crate::simulation::{grouped, latency_row, latency_table};
+use crate::table::Table;
 
 /// The maximum width of a row of bars, in characters.
 const WIDTH: usize = 60;
@@ -60,33 +62,19 @@ fn head(out: &mut String, trace: &Trace) {
 
 fn requests(out: &mut String, facts: &TraceFacts) {
     let TraceFacts { requests, bytes, sizes, .. } = facts;
-    line!(
-        out,
-        "\n{:<8}{:>15} {:>11}{:>11}{:>9}{:>9}{:>9}{:>9}{:>9}",
-        "",
-        "requests",
-        "bytes",
-        "mean size",
-        "min",
-        "p50",
-        "p90",
-        "p99",
-        "max"
-    );
+    let mut table = Table::of_numbers();
+    table.row(["", "requests", "bytes", "mean size", "min", "p50", "p90", "p99", "max"]);
     let mut row = |name: &str, count: u64, bytes: Option<Bytes>, sizes: Option<&SizeSummary>| {
         if count == 0 {
             return;
         }
         let bytes = bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
-        let _ = write!(out, "{name:<8}{:>15} {bytes:>11}", grouped(count));
-        if let Some(sizes) = sizes {
-            let SizeSummary { mean, min, p50, p90, p99, max, .. } = sizes;
-            let _ = write!(out, "{:>11}", whole_bytes(*mean).to_string());
-            for size in [min, p50, p90, p99, max] {
-                let _ = write!(out, "{:>9}", size.to_string());
-            }
+        let mut cells = vec![name.to_owned(), grouped(count), bytes];
+        if let Some(SizeSummary { mean, min, p50, p90, p99, max, .. }) = sizes {
+            let all = [whole_bytes(*mean), *min, *p50, *p90, *p99, *max];
+            cells.extend(all.map(|size| size.to_string()));
         }
-        line!(out);
+        table.row(cells);
     };
     let of = |op: Op| match op {
         Op::Read => sizes.as_ref()?.reads.as_ref(),
@@ -97,6 +85,7 @@ fn requests(out: &mut String, facts: &TraceFacts) {
     row("writes", requests.writes, Some(bytes.written), of(Op::Write));
     row("trims", requests.trims, Some(bytes.trimmed), None);
     row("flushes", requests.flushes, None, None);
+    let _ = write!(out, "\n{table}");
     if let (Some(requests), Some(bytes)) = (facts.read_share, facts.read_bytes_share) {
         line!(
             out,
@@ -156,15 +145,18 @@ fn concentration(out: &mut String, facts: &TraceFacts) {
         ("accesses", "accessed", &facts.access_concentration),
         ("writes", "written", &facts.write_concentration),
     ];
-    for (i, (what, of, concentration)) in both.into_iter().enumerate() {
+    let mut table = Table::of_numbers();
+    for (what, of, concentration) in both {
         let Some(Concentration { hottest, .. }) = concentration else { continue };
-        if i == 0 {
-            let heads: Vec<_> =
-                hottest.iter().map(|hot| format!("{:.0} %", 100.0 * hot.pages)).collect();
-            table_row(out, "\nthe hottest pages", &heads);
+        if table.is_empty() {
+            let heads = hottest.iter().map(|hot| format!("{:.0} %", 100.0 * hot.pages));
+            named_row(&mut table, "the hottest pages", heads);
         }
-        let cells: Vec<_> = hottest.iter().map(|hot| share_of(&hot.share)).collect();
-        table_row(out, &format!("  {of} pages: % of {what}"), &cells);
+        let cells = hottest.iter().map(|hot| share_of(&hot.share));
+        named_row(&mut table, &format!("  {of} pages: % of {what}"), cells);
+    }
+    if !table.is_empty() {
+        let _ = write!(out, "\n{table}");
     }
     if facts.sampling.rate < 1.0 {
         line!(
@@ -176,42 +168,29 @@ fn concentration(out: &mut String, facts: &TraceFacts) {
     }
 }
 
-/// Writes a row of a table with columns of equal width.
-fn table_row(out: &mut String, name: &str, cells: &[String]) {
-    let cells: String = cells.iter().map(|cell| format!("{cell:>13}")).collect();
-    // A leading line break takes no width.
-    let width = 34 + name.chars().take_while(|c| *c == '\n').count();
-    line!(out, "{name:<width$}{cells}");
+/// Adds a row of a name and its cells.
+fn named_row(table: &mut Table, name: &str, cells: impl Iterator<Item = String>) {
+    table.row(iter::once(name.to_owned()).chain(cells));
 }
 
 fn fragments(out: &mut String, facts: &TraceFacts) {
     let Some(lengths) = &facts.write_lengths else { return };
-    line!(
-        out,
-        "\nwrites by erase blocks of {}, pages of {}\n  {:<16}{:>14}{:>13}  heads             middles           \
-         tails",
-        lengths.block_bytes,
-        lengths.page_bytes,
-        "",
-        "writes",
-        "mean pages"
-    );
+    let (block, page) = (lengths.block_bytes, lengths.page_bytes);
+    line!(out, "\nwrites by erase blocks of {block}, pages of {page}");
+    let mut table = Table::of_numbers();
+    table.row(["", "writes", "mean pages", "heads", "middles", "tails"]);
     for (name, fragments) in [("each", &lengths.requests), ("joined in order", &lengths.joined)] {
         let Fragments { writes, mean_pages, head, middle, tail, .. } = fragments;
         let all = (head.pages + middle.pages + tail.pages) as f64;
         let cell = |fragment: &Fragment| {
             let of = share(fragment.pages as f64 / all);
-            format!("{:<18}", format!("{} ({of})", grouped(fragment.count)))
+            format!("{} ({of})", grouped(fragment.count))
         };
-        let cells = [head, middle, tail].map(cell).concat();
-        line!(
-            out,
-            "  {name:<16}{:>14}{:>13}  {}",
-            grouped(*writes),
-            number(*mean_pages),
-            cells.trim_end()
-        );
+        let [head, middle, tail] = [head, middle, tail].map(cell);
+        let name = format!("  {name}");
+        table.row([name, grouped(*writes), number(*mean_pages), head, middle, tail]);
     }
+    let _ = write!(out, "{table}");
     line!(out, "  in brackets: the share of the pages written");
 }
 
@@ -237,20 +216,22 @@ fn time(out: &mut String, facts: &TraceFacts) {
 fn windows(out: &mut String, facts: &TraceFacts) {
     let bursts = &facts.burstiness;
     if !bursts.is_empty() {
-        let lengths: Vec<_> = bursts.iter().map(|burst| duration(burst.window_ns)).collect();
-        table_row(out, "\nin windows of", &lengths);
-        let peaks: Vec<_> = bursts.iter().map(|burst| number(burst.peak_to_mean)).collect();
-        table_row(out, "  peak-to-mean ratio of requests", &peaks);
-        let indices: Vec<_> = bursts.iter().map(|b| number(b.index_of_dispersion)).collect();
-        table_row(out, "  index of dispersion", &indices);
+        let mut table = Table::of_numbers();
+        let lengths = bursts.iter().map(|burst| duration(burst.window_ns));
+        named_row(&mut table, "in windows of", lengths);
+        let peaks = bursts.iter().map(|burst| number(burst.peak_to_mean));
+        named_row(&mut table, "  peak-to-mean ratio of requests", peaks);
+        let indices = bursts.iter().map(|burst| number(burst.index_of_dispersion));
+        named_row(&mut table, "  index of dispersion", indices);
+        let _ = write!(out, "\n{table}");
     }
     let mut sets: Vec<_> = facts.working_set.iter().rev().step_by(4).take(6).collect();
     sets.reverse();
     if !sets.is_empty() {
-        let lengths: Vec<_> = sets.iter().map(|set| duration(set.window_ns)).collect();
-        table_row(out, "\nin windows of", &lengths);
-        let bytes: Vec<_> = sets.iter().map(|set| size(&set.bytes)).collect();
-        table_row(out, "  average working set", &bytes);
+        let mut table = Table::of_numbers();
+        named_row(&mut table, "in windows of", sets.iter().map(|set| duration(set.window_ns)));
+        named_row(&mut table, "  average working set", sets.iter().map(|set| size(&set.bytes)));
+        let _ = write!(out, "\n{table}");
     }
 }
 
@@ -293,10 +274,7 @@ fn latency(out: &mut String, latencies: &[OpLatency]) {
     if latencies.is_empty() {
         return;
     }
-    line!(
-        out,
-        "\nlatency           IOs  mean (95 % interval)       min      p50      p99    p99.9      max"
-    );
+    let mut table = latency_table();
     let one_kind = latencies.len() == 2;
     for OpLatency { op, requests, latency_ns } in latencies.iter().skip(usize::from(one_kind)) {
         let name = match op {
@@ -306,53 +284,35 @@ fn latency(out: &mut String, latencies: &[OpLatency]) {
             Some(Op::Trim) => "trims",
             Some(Op::Flush) => "flushes",
         };
-        let mean = match latency_ns.mean.high {
-            Some(high) => format!(
-                "{} ± {}",
-                whole_nanos(latency_ns.mean.value),
-                whole_nanos(high - latency_ns.mean.value)
-            ),
-            None => whole_nanos(latency_ns.mean.value).to_string(),
-        };
-        let times =
-            [latency_ns.min, latency_ns.p50, latency_ns.p99, latency_ns.p999, latency_ns.max];
-        let times = times.map(|ns| format!(" {:>8}", Nanos(ns).to_string())).concat();
-        line!(out, "  {name:<7}{:>12}  {mean:>20} {times}", grouped(*requests));
+        let Latency { mean, min, p50, p99, p999, max, .. } = *latency_ns;
+        latency_row(&mut table, (name, *requests), mean, [min, p50, p99, p999, max]);
     }
+    let _ = write!(out, "\n{table}");
 }
 
 fn volumes(out: &mut String, facts: &TraceFacts) {
     if facts.volume_count < 2 {
         return;
     }
-    line!(
-        out,
-        "\n{:<18}{:>13}{:>9}{:>11}{:>11}{:>11}{:>11}{:>12}",
-        format!("{} volumes", grouped(facts.volume_count)),
-        "requests",
-        "reads",
-        "read",
-        "written",
-        "footprint",
-        "highest",
-        "sequential"
-    );
+    let mut table = Table::of_numbers();
+    let heads = ["requests", "reads", "read", "written", "footprint", "highest", "sequential"];
+    let volumes = format!("{} volumes", grouped(facts.volume_count));
+    named_row(&mut table, &volumes, heads.into_iter().map(String::from));
     for volume in facts.volumes.iter().take(VOLUMES) {
         let accesses = volume.requests.reads + volume.requests.writes;
         let reads = (accesses > 0).then(|| share(volume.requests.reads as f64 / accesses as f64));
-        line!(
-            out,
-            "  {:<16}{:>13}{:>9}{:>11}{:>11}{:>11}{:>11}{:>12}",
-            volume.name,
+        table.row([
+            format!("  {}", volume.name),
             grouped(volume.requests.total),
             reads.unwrap_or_default(),
             volume.bytes.read.to_string(),
             volume.bytes.written.to_string(),
             volume.accessed_bytes.map(|bytes| bytes.to_string()).unwrap_or_default(),
             volume.highest_end.to_string(),
-            volume.sequential_share.map(share).unwrap_or_default()
-        );
+            volume.sequential_share.map(share).unwrap_or_default(),
+        ]);
     }
+    let _ = write!(out, "\n{table}");
     let left = facts.volume_count.saturating_sub(VOLUMES as u64);
     if left > 0 {
         line!(out, "  and {} more with fewer bytes", grouped(left));

@@ -5,6 +5,8 @@ use std::fmt::Write;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_document::grid::{Grid, GridPoint, GridRule};
 
+use crate::table::Table;
+
 /// Writes a table for each measured quantity: a row for each free space, a column for each mean length.
 pub(crate) fn report(out: &mut String, grid: &Grid) {
     let free = Bytes(grid.physical_capacity.0 - grid.device.capacity.0);
@@ -51,22 +53,24 @@ fn table(out: &mut String, grid: &Grid, what: &str, cell: impl Fn(&GridPoint) ->
     if grid.points.iter().all(|point| cell(point).is_none()) {
         return;
     }
-    let heads: String = lengths.iter().map(|length| format!("{length:>16}")).collect();
     line!(out, "  {what}, by mean length in pages");
-    line!(out, "  {:<24}{heads}", "free space");
+    let mut table = Table::of_numbers();
+    let heads = lengths.iter().map(u32::to_string);
+    table.row(["  free space".to_owned()].into_iter().chain(heads));
     for target in targets {
         let of_length = |length: &u32| {
             let same = |point: &&GridPoint| (point.mean_len, point.target) == (*length, target);
             let point = grid.points.iter().find(same);
             let text = point.and_then(&cell).unwrap_or_else(|| "–".into());
             let mark = if point.is_some_and(|point| !point.steady) { "*" } else { "" };
-            format!("{:>16}", text + mark)
+            text + mark
         };
-        let cells: String = lengths.iter().map(of_length).collect();
         let space = grid.points.iter().find(|point| point.target == target);
         let space = space.map_or(0.0, |point| point.free_space);
-        line!(out, "  {:<24}{cells}", format!("{space:<8.3} in {target}"));
+        let name = format!("  {space:<8.3} in {target}");
+        table.row([name].into_iter().chain(lengths.iter().map(of_length)));
     }
+    let _ = write!(out, "{table}");
 }
 
 /// Describes the length of the runs of a grid.

@@ -1,17 +1,4 @@
-//! Lays text out for a terminal: columns and wrapped lines.
-
-/// Aligns the cells of rows in columns, a space apart. Returns a line for each row.
-#[cfg(any(test, feature = "attach", target_os = "linux"))]
-pub(crate) fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
-    let widths: [usize; N] = std::array::from_fn(|column| {
-        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
-    });
-    let line = |row: &[String; N]| {
-        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
-        cells.collect::<Vec<_>>().join(" ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
-}
+//! Wraps text for a terminal.
 
 /// Wraps a text between words to lines of at most `width` columns. The first line starts with `indent`, further ones with
 /// `hanging`. A longer word stays whole, on a line of its own.
@@ -36,12 +23,6 @@ pub(crate) fn wrapped(text: &str, indent: &str, hanging: &str, width: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cells_align_and_lines_have_no_trailing_spaces() {
-        let rows = [["a", "bb", ""], ["äää", "b", "c"]].map(|row| row.map(str::to_owned));
-        assert_eq!(aligned(&rows), ["a   bb", "äää b  c"]);
-    }
 
     #[test]
     fn lines_fill_the_width_and_long_words_stay_whole() {

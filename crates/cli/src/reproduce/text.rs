@@ -5,8 +5,10 @@ use std::fmt::Write;
 
 use flashscope_block::Nanos;
 use flashscope_papers::{
-    Claim, Finding, ITEMS, InputValue, Item, Number, Reproduction, Reproductions, State, Tolerance,
+    Claim, Finding, ITEMS, InputValue, Item, Number, Reproduction, Reproductions, State, Statement,
+    Tolerance,
 };
+use flashscope_report::table::{Align, Table};
 
 /// Lists the items.
 pub(super) fn list() -> String {
@@ -22,11 +24,8 @@ pub(super) fn list() -> String {
 pub(super) fn line(item: &Reproduction, took: Nanos) -> String {
     let Reproduction { id, state, paper, place, title, .. } = item;
     let took = format!("{:.1} s", took.as_secs_f64());
-    let mut text = format!("{id:<20} {state:<14} {took:>8}  {paper}, {place}: {title}\n");
-    for unexplained in item.claims.iter().filter(|claim| claim.is_unexplained()) {
-        claim(&mut text, unexplained);
-    }
-    text
+    let text = format!("{id:<20} {state:<14} {took:>8}  {paper}, {place}: {title}\n");
+    text + &claims(None, item.claims.iter().filter(|claim| claim.is_unexplained()))
 }
 
 /// Formats the number of items, and of their claims, by verdict.
@@ -58,14 +57,7 @@ fn one(item: &Reproduction) -> String {
     for InputValue { name, value, .. } in &item.inputs {
         let _ = writeln!(text, "  {name} = {value}");
     }
-    let _ = writeln!(
-        text,
-        "\n  {:<42} {:>10} {:>10} {:>9} {:>9}",
-        "", "published", "reproduced", "error", "tolerance"
-    );
-    for each in &item.claims {
-        claim(&mut text, each);
-    }
+    text += &format!("\n{}", claims(Some(HEAD), item.claims.iter()));
     for state in STATES {
         let of = item.claims.iter().filter(|claim| claim.state == state);
         let whys: BTreeSet<&str> = of.filter_map(|claim| claim.explanation.as_deref()).collect();
@@ -97,26 +89,41 @@ fn heading(state: State) -> &'static str {
     }
 }
 
-fn claim(text: &mut String, claim: &Claim) {
-    let _ = match &claim.finding {
-        Finding::Number(number) => writeln!(
-            text,
-            "  {:<42} {:>10} {:>10} {:>9} {:>9}  {}",
-            format!("{} ({})", number.what, number.unit).replace(" ()", ""),
-            short(number.published),
-            short(number.found),
-            error(number),
-            tolerance(number.tolerance),
-            claim.state
-        ),
-        Finding::Statement(statement) => writeln!(
-            text,
-            "  “{}”\n  {:<83}  {}",
-            statement.published,
-            format!("reproduced: {}", statement.found),
-            claim.state
-        ),
-    };
+/// The head of the numbers of claims.
+const HEAD: [&str; 6] = ["", "published", "reproduced", "error", "tolerance", ""];
+
+/// Formats claims in their order: numbers as rows of one table below `head`, statements as two lines.
+fn claims<'c>(head: Option<[&str; 6]>, claims: impl Iterator<Item = &'c Claim> + Clone) -> String {
+    const COLUMNS: [Align; 6] =
+        [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left];
+    let mut table = Table::new(&COLUMNS);
+    head.into_iter().for_each(|head| table.row(head));
+    for claim in claims.clone() {
+        if let Finding::Number(number) = &claim.finding {
+            table.row(cells(number, claim.state));
+        }
+    }
+    let table = table.to_string();
+    let mut rows = table.lines();
+    let mut lines: Vec<String> = rows.by_ref().take(head.iter().len()).map(String::from).collect();
+    lines.extend(claims.map(|claim| match &claim.finding {
+        Finding::Number(_) => rows.next().unwrap_or_default().to_owned(),
+        Finding::Statement(Statement { published, found, .. }) => {
+            format!("  “{published}”\n  reproduced: {found}  {}", claim.state)
+        }
+    }));
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn cells(number: &Number, state: State) -> [String; 6] {
+    [
+        format!("  {} ({})", number.what, number.unit).replace(" ()", ""),
+        short(number.published),
+        short(number.found),
+        error(number),
+        tolerance(number.tolerance),
+        state.to_string(),
+    ]
 }
 
 /// Formats a number with five digits, or all digits before the point.

@@ -7,7 +7,6 @@
 
 mod args;
 mod speed;
-mod text;
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -30,7 +29,6 @@ use flashscope_simulate::{
 
 pub use self::args::{ObservationArgs, SimulateArgs, TenantArgs};
 use self::speed::PhaseTimes;
-pub use self::text::queues;
 use crate::{Failure, PartialResult, Progress, Step, interrupted, not_made, usage};
 
 /// The default length of an event trace.
