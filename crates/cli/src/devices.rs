@@ -10,6 +10,7 @@ use flashscope_drive::guard::System;
 use flashscope_drive::health;
 use flashscope_drive::identify::{Nvme, OptionalCommand};
 use flashscope_drive::inventory::{self, Measurable, PcieLink, WriteCache};
+use flashscope_report::table::{Align, Table};
 
 use crate::print::layout;
 use crate::print::{self, escape_untrusted};
@@ -63,7 +64,7 @@ fn table(list: &DeviceList) -> String {
         list.inventory.devices.iter().partition(|device| device.capacity_bytes.0 > 0);
     let mut text = String::new();
     if !shown.is_empty() {
-        let mut table = Table::new(&[Align::Left]);
+        let mut table = Table::new(&[Align::Left]).dense();
         table.row(HEAD);
         shown.iter().for_each(|device| table.row(row(device)));
         let table = table.to_string();

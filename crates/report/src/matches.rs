@@ -44,8 +44,8 @@ pub fn matches(found: &Matches) -> String {
     let mut table = Table::new(&[Align::Right]);
     table.row(["run", "position"].into_iter().chain(COLUMNS.iter().map(|column| column.title)));
     for (nth, (run, position)) in slowest.run.iter().zip(&slowest.position).enumerate() {
-        let values = COLUMNS.iter().zip(&slowest.columns);
-        let cells = values.map(|(column, values)| value(column.unit, values[nth]));
+        let cells = COLUMNS.iter().enumerate();
+        let cells = cells.map(|(index, column)| value(column.unit, slowest.columns[index][nth]));
         table.row([run.to_string(), position.to_string()].into_iter().chain(cells));
     }
     let _ = write!(out, "{table}");

@@ -11,20 +11,27 @@ pub enum Align {
     Right,
 }
 
-/// A table whose columns are as wide as their widest cells and two spaces apart.
+/// A table whose columns are as wide as their widest cells and two spaces apart, or one if dense.
 ///
 /// Its text has a line for each row, without spaces at its end.
 #[derive(Debug, Clone)]
 pub struct Table {
     columns: &'static [Align],
     rows: Vec<Vec<String>>,
+    gap: &'static str,
 }
 
 impl Table {
     /// Creates a table without rows. The last of `columns` also holds for all columns after it.
     #[must_use]
     pub fn new(columns: &'static [Align]) -> Table {
-        Table { columns, rows: vec![] }
+        Table { columns, rows: vec![], gap: "  " }
+    }
+
+    /// Puts the columns one space apart, for a table with many of them.
+    #[must_use]
+    pub fn dense(self) -> Table {
+        Table { gap: " ", ..self }
     }
 
     /// Creates a table whose first column is text. All others hold numbers.
@@ -60,7 +67,7 @@ impl fmt::Display for Table {
                     Some(Align::Left) | None => format!("{cell:<width$}"),
                 }
             });
-            writeln!(f, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+            writeln!(f, "{}", cells.collect::<Vec<_>>().join(self.gap).trim_end())?;
         }
         Ok(())
     }
@@ -80,6 +87,7 @@ mod tests {
         table.row(["a", "bb", ""]);
         table.row(["äää", "b", "c"]);
         assert_eq!(table.to_string(), "a    bb\näää  b   c\n");
+        assert_eq!(table.dense().to_string(), "a   bb\näää b  c\n");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::iter;
 
 use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_document::facts::Latency;
 use flashscope_document::trace::{
     Concentration, Fragment, Fragments, OpLatency, Series, SizeSummary, Step, TraceFacts,
 };

@@ -33,10 +33,10 @@ fn published_and_reproduced_values_are_compared() {
       drive = agrawal-2008
       writes = 80000
 
-                                                  published reproduced     error tolerance
-      sequential read (us)                              130      130.6   +0.46 %       1 %  as printed
-      sequential read (1/s)                           61255      61256   +0.00 %       1 %  as printed
-      sequential read, derived (us)                   130.6      130.6   +0.00 %     0.1 %  as printed
+                                                     published  reproduced     error  tolerance
+      sequential read (us)                                 130       130.6   +0.46 %        1 %  as printed
+      sequential read (1/s)                              61255       61256   +0.00 %        1 %  as printed
+      sequential read, derived (us)                      130.6       130.6   +0.00 %      0.1 %  as printed
     ");
     assert!(
         outcome.stdout.contains("not reproduced: 12 of 18 claims as printed, 6 not reproduced\n"),

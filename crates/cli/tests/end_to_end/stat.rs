@@ -31,9 +31,9 @@ fn text_summarises_the_trace() {
     assert_snapshot!(outcome.stdout, @r#"
     t.csv (msr): 100 requests in 9.91 s, 10.1 a second
 
-                   requests       bytes  mean size      min      p50      p90      p99      max
-    reads                25     100 KiB      4 KiB    4 KiB    4 KiB    4 KiB    4 KiB    4 KiB
-    writes               75     500 KiB   6.67 KiB    4 KiB    8 KiB    8 KiB    8 KiB    8 KiB
+            requests    bytes  mean size    min    p50    p90    p99    max
+    reads         25  100 KiB      4 KiB  4 KiB  4 KiB  4 KiB  4 KiB  4 KiB
+    writes        75  500 KiB   6.67 KiB  4 KiB  8 KiB  8 KiB  8 KiB  8 KiB
     reads are 25.0 % of reads and writes, 16.7 % of their bytes
     2 different sizes, the most frequent: 50.0 % 4 KiB, 50.0 % 8 KiB
 
@@ -43,14 +43,14 @@ fn text_summarises_the_trace() {
       sequential     0 % of accesses; runs of 1.00 requests, 6 KiB on average
       unaligned      0 % to 4 KiB; LBA mod 8 is 0: 100 %
 
-    the hottest pages                           1 %          5 %         10 %         20 %         50 %
-      accessed pages: % of accesses          2.67 %       12.0 %       22.7 %       35.3 %       67.3 %
-      written pages: % of writes             2.56 %       11.8 %       22.1 %       36.5 %       67.2 %
+    the hottest pages                   1 %     5 %    10 %    20 %    50 %
+      accessed pages: % of accesses  2.67 %  12.0 %  22.7 %  35.3 %  67.3 %
+      written pages: % of writes     2.56 %  11.8 %  22.1 %  36.5 %  67.2 %
 
     writes by erase blocks of 128 KiB, pages of 2 KiB
-                              writes   mean pages  heads             middles           tails
-      each                        75         3.33  63 (90.4 %)       0 (0 %)           12 (9.60 %)
-      joined in order             75         3.33  63 (90.4 %)       0 (0 %)           12 (9.60 %)
+                       writes  mean pages        heads  middles        tails
+      each                 75        3.33  63 (90.4 %)  0 (0 %)  12 (9.60 %)
+      joined in order      75        3.33  63 (90.4 %)  0 (0 %)  12 (9.60 %)
       in brackets: the share of the pages written
 
     time
@@ -60,21 +60,21 @@ fn text_summarises_the_trace() {
       bytes written  ▄▆·▆▄▄▆·▆▄▆▄▄▆·▆▄▄▆▄▆·▆▄▄▆·▆▄▆▄▄▂▄▆▄▄▆▄▂▄▆▄▄▂█▂▄▄▆▄▂▄▄▆▄▆·▆▄
                      each bar 168 ms
 
-    in windows of                              1 ms        10 ms       100 ms
-      peak-to-mean ratio of requests            100         10.0         1.00
-      index of dispersion                      0.99         0.90            0
+    in windows of                     1 ms  10 ms  100 ms
+      peak-to-mean ratio of requests   100   10.0    1.00
+      index of dispersion             0.99   0.90       0
 
-    in windows of                           8.19 µs       131 µs       2.1 ms      33.6 ms       537 ms       8.59 s
-      average working set                       1 B          8 B        128 B        2 KiB     31.3 KiB      194 KiB
+    in windows of          8.19 µs  131 µs  2.1 ms  33.6 ms    537 ms   8.59 s
+      average working set      1 B     8 B   128 B    2 KiB  31.3 KiB  194 KiB
 
-    latency           IOs  mean (95 % interval)       min      p50      p99    p99.9      max
-      all             100       105 µs ± 829 ns    100 µs   105 µs   110 µs   110 µs   110 µs
-      reads            25      105 µs ± 1.22 µs    100 µs   105 µs   110 µs   110 µs   110 µs
-      writes           75       105 µs ± 962 ns    100 µs   105 µs   110 µs   110 µs   110 µs
+    latency   IOs  mean (95 % interval)     min     p50     p99   p99.9     max
+      all     100       105 µs ± 829 ns  100 µs  105 µs  110 µs  110 µs  110 µs
+      reads    25      105 µs ± 1.22 µs  100 µs  105 µs  110 µs  110 µs  110 µs
+      writes   75       105 µs ± 962 ns  100 µs  105 µs  110 µs  110 µs  110 µs
 
-    2 volumes              requests    reads       read    written  footprint    highest  sequential
-      hm_0                       67   25.4 %     68 KiB    336 KiB    160 KiB    972 KiB         0 %
-      hm_1                       33   24.2 %     32 KiB    164 KiB    160 KiB    972 KiB         0 %
+    2 volumes  requests   reads    read  written  footprint  highest  sequential
+      hm_0           67  25.4 %  68 KiB  336 KiB    160 KiB  972 KiB         0 %
+      hm_1           33  24.2 %  32 KiB  164 KiB    160 KiB  972 KiB         0 %
     "#);
 }
 
