@@ -404,7 +404,7 @@ fn text_is_complete_and_names_limits() {
         "filled in order, not warmed up\n",
         "host pages           10,000 written, 0 read, 0 trimmed\n",
         "\nwrite amplification  ",
-        "\n  writes   10,000  ",
+        "\n  writes  10,000  ",
         "\n10,000 IOs in ",
     ] {
         assert!(text.contains(part), "no `{part}` in\n{text}");
