@@ -440,6 +440,24 @@ fn every_ftl_runs_with_consistent_counts() {
 }
 
 #[test]
+fn the_drive_may_be_named_first_as_in_other_commands() {
+    let place = Scratch::in_memory();
+    for command in ["simulate", "predict"] {
+        let answer = |drive: &[&str]| {
+            let options = ["--workload", "uniform", "--ios", "100"];
+            let arguments = [&[command][..], drive, &options].concat();
+            place.run(&arguments).ok().stdout.lines().next().unwrap().to_owned()
+        };
+        let drive = "demo?flash.packages=2";
+        assert_eq!(answer(&[drive]), answer(&["--drive", drive]), "{command}");
+        assert_ne!(answer(&[drive]), answer(&["demo"]), "{command}");
+    }
+    let twice = place.run(&["simulate", "demo", "--drive", "demo", "--ios", "100"]);
+    assert_eq!(twice.status, 2);
+    assert!(twice.stderr.contains("cannot be used with"), "{}", twice.stderr);
+}
+
+#[test]
 fn list_has_every_drive_and_workload() {
     let text = Scratch::in_memory().run(&["simulate", "--list"]).ok().stdout;
     let workloads = KINDS.iter().map(|kind| kind.name);

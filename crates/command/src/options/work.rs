@@ -12,9 +12,20 @@ use crate::names;
 /// The simulated drive of a command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct SimulatedDriveArgs {
+    /// The simulated drive, as with --drive
+    #[arg(id = "first", value_name = "DRIVE", conflicts_with = "drive")]
+    first: Option<String>,
+
     /// The simulated drive: a profile or a TOML file, such as a twin, with any profile field after `?`
     #[arg(long = "drive", id = "drive", default_value = "sim:demo", value_name = "DRIVE")]
-    pub name: String,
+    named: String,
+}
+
+impl SimulatedDriveArgs {
+    /// Returns the drive, as the user wrote it.
+    pub fn name(&self) -> &str {
+        self.first.as_deref().unwrap_or(&self.named)
+    }
 }
 
 /// The workload to run.

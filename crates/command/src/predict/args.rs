@@ -171,7 +171,7 @@ impl PredictArgs {
     /// Returns the request for a prediction of the workload `spec`.
     pub fn request<'a>(&'a self, spec: &'a str) -> PredictionRequest<'a> {
         PredictionRequest {
-            drive: &self.drive.name,
+            drive: self.drive.name(),
             workload: spec,
             model: self.model.as_deref(),
             pieces: self.pieces(),

@@ -219,8 +219,8 @@ struct NamedDrive {
 
 /// Returns the drive of `--drive`. Without that option, returns the drive of the grid if it is simulated.
 fn named_drive(args: &PredictArgs, grid: &Grid) -> Result<Option<NamedDrive>, Failure> {
-    let given = args.drive.name != DRIVE_OF_GRID;
-    let name = if given { &args.drive.name } else { &grid.device.name };
+    let given = args.drive.name() != DRIVE_OF_GRID;
+    let name = if given { args.drive.name() } else { &grid.device.name };
     if !given && grid.device.kind != DeviceKind::Sim {
         return Ok(None);
     }
@@ -241,7 +241,7 @@ fn named_drive(args: &PredictArgs, grid: &Grid) -> Result<Option<NamedDrive>, Fa
     }
     let block = Bytes(u64::from(layout.slots_per_block()) * logical_page);
     let family = model_family(&layout.ftl);
-    Ok(Some(NamedDrive { name: name.clone(), profile, block, family }))
+    Ok(Some(NamedDrive { name: name.into(), profile, block, family }))
 }
 
 fn not_simulated(grid: &Grid) -> Failure {

@@ -115,7 +115,7 @@ fn request(args: &SimulateArgs) -> SimulationRequest {
     let arbitration = Arbitration { burst: *burst, weights: weights.map(|weights| weights.0) };
     let (tenants, alone) = (tenants.clone(), !no_alone);
     let work = Work { tenants, arbitration, alone, observe, pictures, ..args.work.work() };
-    SimulationRequest { drive: args.drive.name.clone(), work }
+    SimulationRequest { drive: args.drive.name().into(), work }
 }
 
 /// Classifies an error as one of usage, an interruption or a failure.

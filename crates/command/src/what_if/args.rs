@@ -93,7 +93,7 @@ impl WhatIfArgs {
         };
         let variants: Result<Vec<VariantRequest>, Failure> =
             self.change.iter().map(variant).collect();
-        let base = SimulationRequest { drive: self.drive.name.clone(), work: self.work.work() };
+        let base = SimulationRequest { drive: self.drive.name().into(), work: self.work.work() };
         let repeats = self.repeats.unwrap_or_else(|| repeats(&base));
         Question::new(base, variants?, repeats, memory).map_err(usage)
     }
