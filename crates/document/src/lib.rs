@@ -4,6 +4,7 @@
 //! [`what_if::WhatIf`] variants of a drive, [`trace::TraceFacts`] a trace, [`verification::Verification`] a drive after a power cut. `flashscope-result` reads and writes the folders that
 //! hold them. [`ranges`] adds the limits of numbers and texts to their schemas.
 
+pub mod collection;
 pub mod comparison;
 pub mod conclusion;
 pub mod environment;

@@ -12,6 +12,7 @@ mod footprint;
 mod fragments;
 mod latency;
 mod pages;
+pub mod partial;
 mod replicates;
 mod sequence;
 mod series;

@@ -106,7 +106,7 @@ impl Hasher for HashedKeyHasher {
 
 /// A pseudo-random permutation of 64 bits (SplitMix64, Steele et al., OOPSLA 2014).
 #[inline]
-fn mix(mut x: u64) -> u64 {
+pub(super) fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
@@ -380,7 +380,7 @@ fn in_group(page: u64) -> u8 {
 
 /// Returns the first and the last page of a request, of which at most `most` bytes count.
 #[inline]
-fn range(request: &Request, most: u64) -> Option<(u64, u64)> {
+pub(super) fn range(request: &Request, most: u64) -> Option<(u64, u64)> {
     let end = request.offset.0.saturating_add(request.len.0.min(most));
     (end > request.offset.0).then(|| (request.offset.0 / PAGE, (end - 1) / PAGE))
 }

@@ -1,0 +1,189 @@
+//! The statistics of a collection of traces, by volume, as `flashscope trace collection` computes them.
+//!
+//! Partial statistics of parts of files merge exactly. `volumes` and `total` therefore depend neither on the division of the
+//! requests among files, nor on the order of the files, nor on the number of processors. `files` and, in a volume, `files` and
+//! `overlapping_files` describe the files themselves.
+
+use std::collections::BTreeMap;
+
+use flashscope_block::{Bytes, Nanos};
+use flashscope_stats::Estimate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::trace::{ByteCounts, HotShare, Requests};
+
+/// The version of the format of [`Collection`], and the latest version that flashscope reads.
+pub const COLLECTION_VERSION: u32 = 1;
+
+/// The document in `collection.json`, which `flashscope trace collection --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Collection {
+    /// The version of the format, [`COLLECTION_VERSION`].
+    pub schema_version: u32,
+    /// The progress of the reading.
+    pub status: CollectionStatus,
+    /// The files, and the settings that the statistics depend on.
+    pub plan: CollectionPlan,
+    /// The outcome for each file, in the order of the plan; empty until all files are read.
+    pub files: Vec<CollectionFile>,
+    /// All volumes together; absent until all files are read.
+    pub total: Option<CollectionTotal>,
+    /// The volumes, sorted by name; empty until all files are read.
+    pub volumes: Vec<VolumeStatistics>,
+}
+
+/// The progress of reading a collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CollectionStatus {
+    /// All files were read.
+    Complete,
+    /// Files remain; `--resume` reads them.
+    Unfinished,
+}
+
+/// The files of a collection, and the settings that its statistics depend on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CollectionPlan {
+    /// The files, sorted by name.
+    pub files: Vec<PlannedFile>,
+    /// The fields of a trace that the user set, such as its format.
+    pub fields: BTreeMap<String, String>,
+    /// True if volumes of the same name in different files are different volumes.
+    pub separate_files: bool,
+    /// True if the collection leaves out a file that cannot be read.
+    pub skip_bad_files: bool,
+    /// The most pages of a volume that the statistics of pages follow. Volumes with more pages have a sample.
+    pub sample_pages: u32,
+}
+
+/// A file of a collection.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedFile {
+    /// The path.
+    pub path: String,
+    /// The size of the file.
+    pub size: Bytes,
+    /// The first byte of each part that is read by itself; the first is 0.
+    pub parts: Vec<Bytes>,
+    /// The format, if the file has several parts.
+    pub format: Option<String>,
+}
+
+/// The outcome of reading a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CollectionFile {
+    /// The path.
+    pub path: String,
+    /// The format; absent if it is unknown.
+    pub format: Option<String>,
+    /// The requests in the file.
+    pub requests: u64,
+    /// The number of skipped lines and records, which could not be read.
+    pub bad_lines_skipped: u64,
+    /// Notes about reading the file.
+    pub notes: Vec<String>,
+    /// The error that excludes the file from the statistics, if any.
+    pub problem: Option<String>,
+}
+
+/// The statistics of all volumes of a collection together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CollectionTotal {
+    /// The number of volumes.
+    pub volumes: u64,
+    /// The requests by operation.
+    pub requests: Requests,
+    /// The bytes by operation.
+    pub bytes: ByteCounts,
+    /// The time of the earliest request.
+    pub start_ns: Nanos,
+    /// The time of the latest request.
+    pub end_ns: Nanos,
+    /// The sizes of reads in bytes; absent if there are none.
+    pub read_sizes: Option<Quantiles>,
+    /// The sizes of writes in bytes; absent if there are none.
+    pub write_sizes: Option<Quantiles>,
+    /// The latencies in nanoseconds; absent if the traces have none.
+    pub latency_ns: Option<Quantiles>,
+    /// Sequential accesses over accesses; absent if there are no accesses.
+    pub sequential_share: Option<f64>,
+    /// The bytes of the distinct pages read or written, summed over the volumes.
+    pub accessed_bytes: Estimate,
+    /// The bytes of the distinct pages written, summed over the volumes.
+    pub written_bytes: Estimate,
+    /// Bytes written over the bytes of the distinct pages written; absent if nothing is written.
+    pub overwrite_ratio: Option<Estimate>,
+}
+
+/// The statistics of a volume. Counts, bytes and times are exact.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VolumeStatistics {
+    /// The name.
+    pub name: String,
+    /// The number of files with requests of the volume.
+    pub files: u64,
+    /// The number of files that begin before an earlier file of the volume ends. Statistics of successive requests take the
+    /// files one after the other, by the time of their first request.
+    pub overlapping_files: u64,
+    /// The requests by operation.
+    pub requests: Requests,
+    /// The bytes by operation.
+    pub bytes: ByteCounts,
+    /// The time of the earliest request: since 1970 if the format says so, and otherwise on the clock of the trace.
+    pub start_ns: Nanos,
+    /// The time of the latest request.
+    pub end_ns: Nanos,
+    /// Requests per second from the earliest to the latest request; absent if both have the same time.
+    pub requests_per_s: Option<f64>,
+    /// Requests whose time is earlier than that of the previous request.
+    pub backwards: u64,
+    /// The sizes of reads in bytes; absent if there are none.
+    pub read_sizes: Option<Quantiles>,
+    /// The sizes of writes in bytes; absent if there are none.
+    pub write_sizes: Option<Quantiles>,
+    /// The times between successive requests, in nanoseconds, 0 where the time goes backwards; absent if there are fewer than
+    /// two requests.
+    pub inter_arrival_ns: Option<Quantiles>,
+    /// The latencies in nanoseconds; absent if the trace has none.
+    pub latency_ns: Option<Quantiles>,
+    /// The share of accesses that begin where the previous access ended; absent if there are no accesses.
+    pub sequential_share: Option<f64>,
+    /// The share of accesses that begin or end inside a page of 4 KiB; absent if there are no accesses.
+    pub unaligned_share: Option<f64>,
+    /// The highest byte addressed, plus one, trims included.
+    pub highest_end: Bytes,
+    /// The share of the volume's pages that the following numbers are estimated from. At 1, they are exact.
+    pub page_rate: f64,
+    /// The bytes of the distinct pages of 4 KiB read or written.
+    pub accessed_bytes: Estimate,
+    /// The bytes of the distinct pages written.
+    pub written_bytes: Estimate,
+    /// Bytes written over the bytes of the distinct pages written; absent if nothing is written.
+    pub overwrite_ratio: Option<Estimate>,
+    /// The mean time between two successive writes of a page, in nanoseconds; absent if no page is written twice.
+    pub update_interval_ns: Option<Estimate>,
+    /// The shares of all page writes that go to the hottest 1, 5, 10, 20 and 50 % of the written pages.
+    pub hottest_written: Vec<HotShare>,
+}
+
+/// A distribution. Quantiles are lower bounds of buckets: at most 1/32 below the exact quantile, and exact below 64. Sizes that
+/// are powers of two are exact as well.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Quantiles {
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The smallest value.
+    pub min: u64,
+    /// The median.
+    pub p50: u64,
+    /// The 90th percentile.
+    pub p90: u64,
+    /// The 99th percentile.
+    pub p99: u64,
+    /// The 99.9th percentile.
+    pub p999: u64,
+    /// The largest value.
+    pub max: u64,
+}
