@@ -31,6 +31,7 @@ fn all() -> [(&'static str, Schema); 26] {
         ("trace", schemars::schema_for!(flashscope_report::Trace)),
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schema_of::<Simulation>()),
+        ("collection", schemars::schema_for!(flashscope_document::collection::Collection)),
         ("sweep", schemars::schema_for!(flashscope_document::sweep::Sweep)),
         ("what-if", schemars::schema_for!(flashscope_document::what_if::WhatIf)),
         ("comparison", schemars::schema_for!(flashscope_document::comparison::Comparison)),

@@ -9,6 +9,7 @@ macro_rules! line {
 }
 
 mod attached;
+mod collection;
 mod comparison;
 mod conclusions;
 mod conversion;
@@ -29,6 +30,7 @@ mod what_if;
 mod write_grid;
 
 pub use attached::{AttachedDrive, attached};
+pub use collection::collection;
 pub use comparison::comparison;
 pub use conclusions::conclusions;
 pub use conversion::{Conversion, conversion};

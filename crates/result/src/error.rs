@@ -45,6 +45,9 @@ pub enum Error {
     /// The folder contains no sweep.
     #[error("{} is not a sweep: its folder contains a sweep.json, as `flashscope sweep` writes it", .0.display())]
     NoSweep(PathBuf),
+    /// The folder contains no collection of traces.
+    #[error("{} is not a collection: its folder contains a collection.json, as `flashscope trace collection` writes it", .0.display())]
+    NoCollection(PathBuf),
     /// The folder contains no what-if.
     #[error("{} is not a what-if: its folder contains a what-if.json, as `flashscope what-if --output` writes it", .0.display())]
     NoWhatIf(PathBuf),

@@ -1,7 +1,7 @@
 //! Reads and writes result folders, `NAME.flashscope/`. A benchmark result contains
 //! `manifest.json`, `records/*.parquet` (one row per IO), `activities/*.parquet` (internal
 //! operations of a simulated drive) and `facts.json`. A simulation contains `simulation.json`; a
-//! sweep `sweep.json` and `points.parquet`; a what-if `what-if.json`; a prediction `prediction.json`; a probe
+//! sweep `sweep.json` and `points.parquet`; a collection of traces `collection.json`; a what-if `what-if.json`; a prediction `prediction.json`; a probe
 //! `probe.json` and `records/*.parquet`. A twin is a file, `NAME.twin.json`. This format is the only link between the crates that measure and those that
 //! analyse.
 //!
@@ -11,6 +11,7 @@
 
 mod activities;
 pub mod activity;
+pub mod collection;
 mod constant;
 mod document;
 mod error;

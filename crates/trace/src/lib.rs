@@ -6,6 +6,8 @@
 mod binary;
 mod block_events;
 #[cfg(feature = "files")]
+pub mod collection;
+#[cfg(feature = "files")]
 mod columns;
 mod error;
 pub mod format;

@@ -74,7 +74,7 @@ impl Source {
         let file = File::open(path).map_err(Error::io("open", name))?;
         let found = file.metadata().map_err(Error::io("open", name))?;
         if found.is_dir() {
-            let reason = "it is a folder, and a trace is a file".into();
+            let reason = "it is a folder, and a trace is a file: `flashscope trace collection` reads folders".into();
             return Err(Error::Damaged { name: name.into(), reason });
         }
         let source = Source::of(name, file, found.is_file().then_some(found.len()))?;

@@ -94,6 +94,16 @@ impl Spec {
         self.transforms.is_remapped()
     }
 
+    /// Returns the format that the user set.
+    pub(crate) fn format(&self) -> Option<&'static Format> {
+        self.format
+    }
+
+    /// Returns true if the user named the columns of delimited text.
+    pub(crate) fn has_columns(&self) -> bool {
+        !self.options.columns.is_empty()
+    }
+
     /// Opens the trace in these files (`-` is standard input). Merges several files by time; the
     /// volumes of each file stay separate.
     ///

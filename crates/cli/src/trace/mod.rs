@@ -1,5 +1,6 @@
 //! `flashscope trace`.
 
+mod collection;
 mod convert;
 mod formats;
 mod input;
@@ -9,6 +10,7 @@ mod record;
 mod stat;
 
 use clap::Subcommand;
+use collection::CollectionCommand;
 use convert::ConvertArgs;
 use formats::FormatsArgs;
 #[cfg(target_os = "linux")]
@@ -27,6 +29,7 @@ pub(crate) struct TraceArgs {
 #[derive(Subcommand)]
 enum Command {
     Stat(StatArgs),
+    Collection(CollectionCommand),
     Convert(ConvertArgs),
     #[cfg(target_os = "linux")]
     Record(RecordArgs),
@@ -36,6 +39,7 @@ enum Command {
 pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
     match &args.command {
         Command::Stat(args) => stat::stat(args),
+        Command::Collection(command) => collection::collection(command),
         Command::Convert(args) => convert::convert(args),
         #[cfg(target_os = "linux")]
         Command::Record(args) => record::record(args),

@@ -1,6 +1,7 @@
 //! Plays traces on drives.
 
 mod bench_trace;
+pub mod collection;
 mod playback;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -21,6 +21,8 @@ const HEADER: &[u8] = b"device_id,opcode,offset,length,timestamp";
 struct Alibaba;
 
 impl TextFormat for Alibaba {
+    const HAS_INDEPENDENT_LINES: bool = true;
+
     fn new(_: &Options, _: &[u8]) -> Self {
         Alibaba
     }

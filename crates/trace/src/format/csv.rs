@@ -15,6 +15,7 @@ pub(in super::super) const FORMAT: Format = Format {
     summary: "delimited text: the fields `time`, `offset`, `size` and `op` name its columns and units, \
               or its first line does, such as `time_us,op,offset_sectors,size`",
     source: "flashscope, for traces without a format of their own",
+    has_independent_lines: false,
     sniff: text::sniff::<Csv>,
     open: Csv::open,
 };

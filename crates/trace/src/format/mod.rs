@@ -41,6 +41,9 @@ pub struct Format {
     pub summary: &'static str,
     /// The specification of the format, or the program that writes it.
     pub source: &'static str,
+    /// True for text in which the meaning of a line does not depend on other lines, so that parts of a file can be read by
+    /// themselves.
+    pub has_independent_lines: bool,
     /// Returns the likelihood that content with these first bytes has the format, from 0 to 1000.
     sniff: fn(&[u8]) -> u32,
     open: fn(Source, Options) -> Result<Box<dyn Reader>, Error>,
@@ -54,7 +57,8 @@ impl Format {
         source: &'static str,
     ) -> Format {
         let open = |source, options| Ok(Lines::<F>::open(source, options));
-        Format { name, summary, source, sniff: text::sniff::<F>, open }
+        let has_independent_lines = F::HAS_INDEPENDENT_LINES;
+        Format { name, summary, source, has_independent_lines, sniff: text::sniff::<F>, open }
     }
 
     /// Registers a format of binary records.
@@ -63,7 +67,15 @@ impl Format {
         summary: &'static str,
         source: &'static str,
     ) -> Format {
-        Format { name, summary, source, sniff: F::sniff, open: Records::<F>::open }
+        let has_independent_lines = false;
+        Format {
+            name,
+            summary,
+            source,
+            has_independent_lines,
+            sniff: F::sniff,
+            open: Records::<F>::open,
+        }
     }
 }
 
@@ -103,10 +115,7 @@ pub fn find(name: &str) -> Option<&'static Format> {
 /// # Errors
 /// [`Error::UnknownFormat`] if no format matches, or the header is invalid.
 pub fn open(source: Source, options: Options) -> Result<(&'static Format, Box<dyn Reader>), Error> {
-    let scores = FORMATS.iter().map(|format| ((format.sniff)(source.head()), *format));
-    // On a tie, `max_by_key` would return the last format.
-    let best = scores.rev().max_by_key(|(score, _)| *score);
-    let Some((_, format)) = best.filter(|(score, _)| *score > 0) else {
+    let Some(format) = detect(&source) else {
         let start = source.head().split(|byte| *byte == b'\n').next().unwrap_or_default();
         return Err(Error::UnknownFormat {
             name: source.name().into(),
@@ -118,6 +127,14 @@ pub fn open(source: Source, options: Options) -> Result<(&'static Format, Box<dy
         });
     };
     Ok((format, (format.open)(source, options)?))
+}
+
+/// Returns the format that the first bytes of the content most likely have.
+pub(super) fn detect(source: &Source) -> Option<&'static Format> {
+    let scores = FORMATS.iter().map(|format| ((format.sniff)(source.head()), *format));
+    // On a tie, `max_by_key` would return the last format.
+    let best = scores.rev().max_by_key(|(score, _)| *score);
+    best.filter(|(score, _)| *score > 0).map(|(_, format)| format)
 }
 
 /// Opens a trace of a known format.

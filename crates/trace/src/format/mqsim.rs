@@ -20,6 +20,8 @@ pub(super) struct MqSim {
 }
 
 impl TextFormat for MqSim {
+    const HAS_INDEPENDENT_LINES: bool = true;
+
     fn new(options: &Options, _: &[u8]) -> Self {
         MqSim { sector: options.sector(512) }
     }

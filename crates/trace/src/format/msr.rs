@@ -27,6 +27,8 @@ struct Msr {
 }
 
 impl TextFormat for Msr {
+    const HAS_INDEPENDENT_LINES: bool = true;
+
     fn new(_: &Options, _: &[u8]) -> Self {
         Msr::default()
     }

@@ -32,6 +32,7 @@ pub(super) const FORMAT: Format = Format {
     name: "parquet",
     summary: "what `flashscope trace convert` writes, and the records of a result",
     source: "this project: the columns submitted_ns, latency_ns, offset_bytes, length_bytes, op, volume",
+    has_independent_lines: false,
     sniff: |head| if head.starts_with(b"PAR1") { 1000 } else { 0 },
     open: |source, options| Ok(Box::new(Parquet::open(source, options)?)),
 };

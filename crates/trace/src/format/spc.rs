@@ -21,6 +21,8 @@ struct Spc {
 }
 
 impl TextFormat for Spc {
+    const HAS_INDEPENDENT_LINES: bool = true;
+
     fn new(options: &Options, _: &[u8]) -> Self {
         Spc { sector: options.sector(512) }
     }

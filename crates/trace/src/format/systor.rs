@@ -26,6 +26,8 @@ const SECOND: u64 = 1_000_000_000;
 struct Systor;
 
 impl TextFormat for Systor {
+    const HAS_INDEPENDENT_LINES: bool = true;
+
     fn new(_: &Options, _: &[u8]) -> Self {
         Systor
     }

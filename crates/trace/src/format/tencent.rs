@@ -24,6 +24,8 @@ struct Tencent {
 }
 
 impl TextFormat for Tencent {
+    const HAS_INDEPENDENT_LINES: bool = true;
+
     fn new(options: &Options, _: &[u8]) -> Self {
         Tencent { sector: options.sector(512) }
     }

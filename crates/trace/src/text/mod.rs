@@ -37,6 +37,9 @@ impl Output {
 
 /// A text format with one request per line.
 pub(super) trait TextFormat: Send + Sized + 'static {
+    /// True if the meaning of a line does not depend on other lines.
+    const HAS_INDEPENDENT_LINES: bool = false;
+
     /// Creates a parser. `head` holds the first bytes of the content, for formats that need to look
     /// ahead.
     fn new(options: &Options, head: &[u8]) -> Self;

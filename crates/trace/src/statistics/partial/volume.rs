@@ -199,7 +199,7 @@ impl VolumePart {
     ///
     /// # Errors
     /// None in practice: all keys are text.
-    pub(crate) fn to_line(&self) -> serde_json::Result<String> {
+    pub fn to_line(&self) -> serde_json::Result<String> {
         let (sums, stretches) = (self.sums.clone(), self.stretches.clone());
         let saved =
             SavedPart { name: self.name.clone(), sums, stretches, sample: self.sample.save() };

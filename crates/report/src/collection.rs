@@ -1,0 +1,117 @@
+//! Formats collections of traces as text.
+
+use std::fmt::Write;
+
+use flashscope_block::{Bytes, Nanos};
+use flashscope_document::collection::{Collection, CollectionTotal, Quantiles, VolumeStatistics};
+use flashscope_stats::Estimate;
+
+use crate::simulation::grouped;
+
+/// The most volumes to list.
+const MOST_LINES: usize = 20;
+
+/// Formats a collection as text: the total, and the volumes with the most bytes accessed.
+pub fn collection(collection: &Collection) -> String {
+    let mut out = String::new();
+    let Some(total) = &collection.total else { return out };
+    let read = collection.files.iter().filter(|file| file.problem.is_none()).count();
+    line!(
+        out,
+        "{} requests to {} volumes in {} files, over {}",
+        grouped(total.requests.total),
+        grouped(total.volumes),
+        grouped(read as u64),
+        Nanos(total.end_ns.0.saturating_sub(total.start_ns.0))
+    );
+    summary(&mut out, total);
+    volumes(&mut out, &collection.volumes);
+    out
+}
+
+fn summary(out: &mut String, total: &CollectionTotal) {
+    let (requests, bytes) = (total.requests, total.bytes);
+    line!(out);
+    line!(
+        out,
+        "  reads         {}, {}{}",
+        grouped(requests.reads),
+        bytes.read,
+        sizes(total.read_sizes)
+    );
+    line!(
+        out,
+        "  writes        {}, {}{}",
+        grouped(requests.writes),
+        bytes.written,
+        sizes(total.write_sizes)
+    );
+    line!(
+        out,
+        "  footprint     {} accessed, {} written",
+        size(&total.accessed_bytes),
+        size(&total.written_bytes)
+    );
+    if let Some(ratio) = total.overwrite_ratio {
+        line!(out, "  overwritten   {:.2} bytes written for each distinct byte", ratio.value);
+    }
+    if let Some(share) = total.sequential_share {
+        line!(out, "  sequential    {:.1} % of accesses", 100.0 * share);
+    }
+}
+
+fn sizes(sizes: Option<Quantiles>) -> String {
+    let sizes = sizes.map(|Quantiles { p50, p99, max, .. }| {
+        format!("; sizes: p50 {}, p99 {}, max {}", Bytes(p50), Bytes(p99), Bytes(max))
+    });
+    sizes.unwrap_or_default()
+}
+
+/// Formats an estimate in bytes, with half the width of its interval if it is not exact.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes are positive")]
+fn size(estimate: &Estimate) -> String {
+    let value = Bytes(estimate.value.round() as u64);
+    match estimate.high.map(|high| high - estimate.value).filter(|half| *half > 0.0) {
+        Some(half) => format!("{value} ± {:.1} %", 100.0 * half / estimate.value),
+        None => value.to_string(),
+    }
+}
+
+fn volumes(out: &mut String, volumes: &[VolumeStatistics]) {
+    let accessed =
+        |volume: &VolumeStatistics| volume.bytes.read.0.saturating_add(volume.bytes.written.0);
+    let mut order: Vec<_> = volumes.iter().collect();
+    // The sort is stable: volumes with equally many bytes stay in the order of their names.
+    order.sort_by_key(|volume| std::cmp::Reverse(accessed(volume)));
+    let shown = order.len().min(MOST_LINES);
+    let title = match order.len() > shown {
+        true => format!("the {shown} busiest of {} volumes", grouped(order.len() as u64)),
+        false => "volumes".into(),
+    };
+    line!(out);
+    line!(
+        out,
+        "{title:<32} {:>12} {:>10} {:>10} {:>18} {:>11} {:>11}",
+        "requests",
+        "read",
+        "written",
+        "written pages",
+        "overwritten",
+        "sequential"
+    );
+    for volume in &order[..shown] {
+        let ratio = volume.overwrite_ratio.map(|ratio| format!("{:.2}", ratio.value));
+        let sequential = volume.sequential_share.map(|share| format!("{:.1} %", 100.0 * share));
+        line!(
+            out,
+            "  {:<30} {:>12} {:>10} {:>10} {:>18} {:>11} {:>11}",
+            volume.name,
+            grouped(volume.requests.total),
+            volume.bytes.read.to_string(),
+            volume.bytes.written.to_string(),
+            size(&volume.written_bytes),
+            ratio.unwrap_or_default(),
+            sequential.unwrap_or_default()
+        );
+    }
+}

@@ -1,0 +1,16 @@
+//! Collections: many files of traces, read in parts on all cores.
+//!
+//! A [`Plan`] divides the files into [`Part`]s. Reading a part gives segments of partial statistics, each sorted by volume. A
+//! segment ends when the statistics in memory reach a limit, so that memory does not grow with the collection. [`merged`]
+//! merges the segments of all parts, one volume at a time.
+
+mod merge;
+mod part;
+mod plan;
+
+pub use merge::{Merged, merged};
+pub use part::{PartLimits, PartOutcome, read_part};
+pub use plan::{Part, parts, plan_file};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! Reads a part of a collection.
+
+use std::path::Path;
+
+use flashscope_document::collection::CollectionFile;
+use serde::{Deserialize, Serialize};
+
+use super::plan::Part;
+use crate::error::Place as BadPlace;
+use crate::statistics::partial::{Place, VolumePart};
+use crate::{Error, Progress, Reader, Request, SkippedInput, Spec};
+
+/// The limits of the partial statistics of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartLimits {
+    /// The most pages of a volume that the sample holds.
+    pub sample_pages: usize,
+    /// The number of pages and volumes in memory at which a segment ends. The statistics do not depend on it.
+    pub most_held: usize,
+    /// True if the names of volumes begin with the name of their file.
+    pub separate_files: bool,
+}
+
+/// The memory of a volume without its pages, in pages.
+const VOLUME_PAGES: usize = 64;
+
+/// The outcome of a part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartOutcome {
+    /// The number of segments.
+    pub segments: u32,
+    /// The outcome of the file, as far as this part goes.
+    pub file: CollectionFile,
+}
+
+/// Receives the number and the lines of each segment.
+pub type KeepSegment<'a, E> =
+    dyn FnMut(u32, &mut dyn Iterator<Item = std::io::Result<String>>) -> Result<(), E> + 'a;
+
+/// The partial statistics of a part that are in memory.
+struct Segment {
+    limits: PartLimits,
+    place: Place,
+    prefix: String,
+    /// The volumes by their number in the part; `None` without requests in this segment.
+    volumes: Vec<Option<VolumePart>>,
+    held: usize,
+}
+
+impl Segment {
+    fn push(&mut self, batch: &[Request], reader: &dyn Reader) {
+        for request in batch {
+            let volume = request.volume as usize;
+            if volume >= self.volumes.len() {
+                self.volumes.resize(volume + 1, None);
+            }
+            let part = self.volumes[volume].get_or_insert_with(|| {
+                self.held += VOLUME_PAGES;
+                let name = format!("{}{}", self.prefix, reader.volumes().name(request.volume));
+                VolumePart::new(&name, self.limits.sample_pages)
+            });
+            let before = part.held_pages();
+            part.push(request, self.place);
+            // The count of pages may fall, when a sample overflows.
+            self.held = (self.held + part.held_pages()).saturating_sub(before);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.held >= self.limits.most_held
+    }
+
+    /// Passes the volumes to `keep`, sorted by name, and begins the next segment.
+    fn end<E>(&mut self, keep: &mut KeepSegment<'_, E>) -> Result<(), E> {
+        let mut volumes: Vec<_> = self.volumes.drain(..).flatten().collect();
+        volumes.sort_by(|one, other| one.name().cmp(other.name()));
+        let mut lines = volumes.iter().map(|volume| Ok(volume.to_line()?));
+        keep(self.place.segment, &mut lines)?;
+        self.place.segment += 1;
+        self.held = 0;
+        Ok(())
+    }
+}
+
+/// Reads a part, and passes its segments to `keep`: a line for each volume, sorted by name. Calls `go_on` after each batch,
+/// with the bytes read; returns `None` once it returns false.
+///
+/// # Errors
+/// The error names the file and the line. Errors of `keep`.
+pub fn read_part<E: From<Error>>(
+    part: &Part,
+    spec: &Spec,
+    limits: PartLimits,
+    go_on: &mut dyn FnMut(&Progress) -> bool,
+    keep: &mut KeepSegment<'_, E>,
+) -> Result<Option<PartOutcome>, E> {
+    let (source, spec) = part.open(spec)?;
+    let mut reader = spec.open_sources(vec![source])?;
+    let prefix = if limits.separate_files { prefix_of(&part.path) } else { String::new() };
+    let place = Place { file: part.file, part: part.part, segment: 0 };
+    let mut segment = Segment { limits, place, prefix, volumes: Vec::new(), held: 0 };
+    let mut batch = Vec::new();
+    let mut requests = 0;
+    loop {
+        reader.read(&mut batch).map_err(|error| in_file(part, error))?;
+        if batch.is_empty() {
+            break;
+        }
+        requests += batch.len() as u64;
+        segment.push(&batch, &reader);
+        if segment.is_full() {
+            segment.end(keep)?;
+        }
+        if !go_on(reader.progress()) {
+            return Ok(None);
+        }
+    }
+    segment.end(keep)?;
+    let skipped = reader.skipped();
+    let file = CollectionFile {
+        path: part.path.clone(),
+        format: reader.formats().first().map(|format| (*format).into()),
+        requests,
+        bad_lines_skipped: skipped.count,
+        notes: notes(part, skipped)?,
+        problem: None,
+    };
+    Ok(Some(PartOutcome { segments: segment.place.segment, file }))
+}
+
+/// Returns the name of a file without its folders and endings, for the names of its volumes.
+fn prefix_of(path: &str) -> String {
+    let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
+    format!("{name}:")
+}
+
+/// Corrects the line of an error, which counts from the start of the part.
+fn in_file(part: &Part, error: Error) -> Error {
+    match error {
+        Error::Bad { name, place, reason } => match moved(part, place) {
+            Ok(place) => Error::Bad { name, place, reason },
+            Err(error) => error,
+        },
+        other => other,
+    }
+}
+
+fn moved(part: &Part, place: BadPlace) -> Result<BadPlace, Error> {
+    match place {
+        BadPlace::Line(line) => Ok(BadPlace::Line(line + part.lines_before()?)),
+        place => Ok(place),
+    }
+}
+
+/// Describes the skipped lines.
+fn notes(part: &Part, skipped: &SkippedInput) -> Result<Vec<String>, Error> {
+    let note = |(place, reason): &(BadPlace, _)| Ok(format!("{}: {reason}", moved(part, *place)?));
+    skipped.examples.iter().map(note).collect()
+}
