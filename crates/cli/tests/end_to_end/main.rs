@@ -8,6 +8,7 @@
 mod automatic;
 mod bench;
 mod build;
+mod collection;
 mod compare;
 mod devices;
 mod documentation;

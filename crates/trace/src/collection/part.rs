@@ -34,7 +34,7 @@ pub struct PartOutcome {
 }
 
 /// Receives the number and the lines of each segment.
-pub type KeepSegment<'a, E> =
+pub(super) type KeepSegment<'a, E> =
     dyn FnMut(u32, &mut dyn Iterator<Item = std::io::Result<String>>) -> Result<(), E> + 'a;
 
 /// The partial statistics of a part that are in memory.
