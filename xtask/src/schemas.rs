@@ -17,7 +17,7 @@ type Simulation = flashscope_document::Simulation<flashscope_sim::observe::Findi
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 26] {
+fn all() -> [(&'static str, Schema); 28] {
     [
         ("manifest", schema_of::<flashscope_document::Manifest>()),
         ("facts", schema_of::<flashscope_document::facts::Facts>()),
@@ -32,6 +32,10 @@ fn all() -> [(&'static str, Schema); 26] {
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schema_of::<Simulation>()),
         ("collection", schemars::schema_for!(flashscope_document::collection::Collection)),
+        (
+            "collection-prediction",
+            schemars::schema_for!(flashscope_document::collection::CollectionPrediction),
+        ),
         ("sweep", schemars::schema_for!(flashscope_document::sweep::Sweep)),
         ("what-if", schemars::schema_for!(flashscope_document::what_if::WhatIf)),
         ("comparison", schemars::schema_for!(flashscope_document::comparison::Comparison)),

@@ -11,6 +11,7 @@ use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::prediction::{Passes, PredictedValue};
 use crate::trace::{ByteCounts, HotShare, Requests};
 
 /// The version of the format of [`Collection`], and the latest version that flashscope reads.
@@ -186,4 +187,92 @@ pub struct Quantiles {
     pub p999: u64,
     /// The largest value.
     pub max: u64,
+}
+
+/// The version of the format of [`CollectionPrediction`].
+pub const COLLECTION_PREDICTION_VERSION: u32 = 1;
+
+/// The document that `flashscope predict --collection --json` prints: each volume of a collection on a drive of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CollectionPrediction {
+    /// The version of the format, [`COLLECTION_PREDICTION_VERSION`].
+    pub schema_version: u32,
+    /// The drive, as the user wrote it.
+    pub drive: String,
+    /// The FTL of the drive.
+    pub ftl: String,
+    /// The collection, as the user wrote it.
+    pub collection: String,
+    /// The share of cases that an interval is meant to contain (0 to 1).
+    pub level: f64,
+    /// All volumes together.
+    pub summary: PredictionSummary,
+    /// The volumes, sorted by name.
+    pub volumes: Vec<VolumePrediction>,
+}
+
+/// The predictions of all volumes together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictionSummary {
+    /// The number of volumes.
+    pub volumes: u64,
+    /// The number of volumes with a prediction.
+    pub predicted: u64,
+    /// Logical pages that the host writes in one pass over the volumes with a prediction.
+    pub host_pages_written: u64,
+    /// The erases of one pass, summed over these volumes.
+    pub erases: f64,
+    /// Pages programmed per page that the host writes, over all these volumes; absent without any.
+    pub write_amplification: Option<f64>,
+    /// The volumes by their write amplification; absent without any.
+    pub write_amplification_of_volumes: Option<Spread>,
+}
+
+/// The spread of a number over the volumes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spread {
+    /// The smallest value.
+    pub min: f64,
+    /// The median.
+    pub p50: f64,
+    /// The 90th percentile.
+    pub p90: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The largest value.
+    pub max: f64,
+}
+
+/// The prediction of a volume on a drive of its own. The volume repeats until the prediction has converged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VolumePrediction {
+    /// The name.
+    pub name: String,
+    /// The requests of the volume.
+    pub requests: u64,
+    /// The prediction; absent if there is a problem.
+    pub predicted: Option<PredictedVolume>,
+    /// The reason that there is no prediction.
+    pub problem: Option<String>,
+}
+
+/// The predicted numbers of a volume.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictedVolume {
+    /// The name of the model.
+    pub model: String,
+    /// The number of repetitions of the volume.
+    pub passes: Passes,
+    /// Logical pages that the host writes in one pass.
+    pub host_pages_written: u64,
+    /// Blocks erased in one pass.
+    pub erases: f64,
+    /// Pages programmed per page that the host writes.
+    pub write_amplification: PredictedValue,
+    /// Bytes written per second while writes keep all packages busy.
+    pub bytes_per_second: PredictedValue,
+    /// The number of comparisons of model and simulator behind the intervals.
+    pub cases: u64,
+    /// The features of the drive that the model ignores, in words.
+    pub not_modelled: Vec<String>,
 }

@@ -3,7 +3,10 @@
 use std::fmt::Write;
 
 use flashscope_block::{Bytes, Nanos};
-use flashscope_document::collection::{Collection, CollectionTotal, Quantiles, VolumeStatistics};
+use flashscope_document::collection::{
+    Collection, CollectionPrediction, CollectionTotal, PredictedVolume, Quantiles, Spread,
+    VolumeStatistics,
+};
 use flashscope_stats::Estimate;
 
 use crate::simulation::grouped;
@@ -112,6 +115,75 @@ fn volumes(out: &mut String, volumes: &[VolumeStatistics]) {
             size(&volume.written_bytes),
             ratio.unwrap_or_default(),
             sequential.unwrap_or_default()
+        );
+    }
+}
+
+/// Formats the predictions of a collection as text: the summary, and the volumes with the most programmed pages.
+pub fn collection_prediction(prediction: &CollectionPrediction) -> String {
+    let mut out = String::new();
+    let summary = &prediction.summary;
+    line!(
+        out,
+        "{} of {} volumes, each on {} ({})",
+        grouped(summary.predicted),
+        grouped(summary.volumes),
+        prediction.drive,
+        prediction.ftl
+    );
+    if let (Some(all), Some(of)) =
+        (summary.write_amplification, summary.write_amplification_of_volumes)
+    {
+        line!(out, "  write amplification  {all:.2} over all pages written");
+        let Spread { min, p50, p90, p99, max } = of;
+        line!(
+            out,
+            "  of volumes           min {min:.2}, p50 {p50:.2}, p90 {p90:.2}, p99 {p99:.2}, max {max:.2}"
+        );
+        line!(out, "  erases of a pass     {:.0}", summary.erases);
+    }
+    predicted_volumes(&mut out, prediction);
+    let problems: Vec<_> = prediction.volumes.iter().filter(|row| row.problem.is_some()).collect();
+    for row in problems.iter().take(MOST_LINES) {
+        line!(out, "not predicted: {}: {}", row.name, row.problem.as_deref().unwrap_or_default());
+    }
+    if problems.len() > MOST_LINES {
+        line!(out, "and {} more: --json lists all", grouped((problems.len() - MOST_LINES) as u64));
+    }
+    out
+}
+
+fn predicted_volumes(out: &mut String, prediction: &CollectionPrediction) {
+    let volumes = prediction.volumes.iter();
+    let mut rows: Vec<_> =
+        volumes.filter_map(|row| Some((&row.name, row.predicted.as_ref()?))).collect();
+    let programmed =
+        |one: &PredictedVolume| one.host_pages_written as f64 * one.write_amplification.value;
+    rows.sort_by(|(_, one), (_, other)| programmed(other).total_cmp(&programmed(one)));
+    if rows.is_empty() {
+        return;
+    }
+    line!(out);
+    line!(
+        out,
+        "{:<32} {:>14} {:>20} {:>14}",
+        "volumes by pages programmed",
+        "pages written",
+        "write amplification",
+        "bandwidth"
+    );
+    for (name, one) in rows.iter().take(MOST_LINES) {
+        let interval = one
+            .write_amplification
+            .interval
+            .map(|interval| format!(" ({:.2} to {:.2})", interval.low, interval.high));
+        let amplification =
+            format!("{:.2}{}", one.write_amplification.value, interval.unwrap_or_default());
+        line!(
+            out,
+            "  {name:<30} {:>14} {amplification:>20} {:>12}/s",
+            grouped(one.host_pages_written),
+            size(&Estimate { value: one.bytes_per_second.value, low: None, high: None })
         );
     }
 }

@@ -30,7 +30,7 @@ mod what_if;
 mod write_grid;
 
 pub use attached::{AttachedDrive, attached};
-pub use collection::collection;
+pub use collection::{collection, collection_prediction};
 pub use comparison::comparison;
 pub use conclusions::conclusions;
 pub use conversion::{Conversion, conversion};

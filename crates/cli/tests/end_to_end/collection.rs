@@ -25,7 +25,7 @@ fn lines(range: std::ops::Range<u64>) -> String {
     let line = |i: u64| {
         let op = if i.is_multiple_of(4) { 'R' } else { 'W' };
         let offset = i * 0x9e37 % 1000 * 4096;
-        format!("{:03},{op},{offset},{},{}\n", i * i % 61 % 40, 4096 << (i % 2), 1_000_000 + 50 * i)
+        format!("{:03},{op},{offset},{},{}\n", i * 7 % 61 % 40, 4096 << (i % 2), 1_000_000 + 50 * i)
     };
     range.map(line).collect()
 }
@@ -50,7 +50,14 @@ fn text_summarises_the_collection() {
     let place = files();
     let outcome = place.run(&["trace", "collection", "in", "--output", "c.flashscope"]).ok();
     assert_eq!(outcome.stderr, "");
-    assert_snapshot!(outcome.stdout);
+    let lines: Vec<_> = outcome.stdout.lines().take(4).map(str::trim_end).collect();
+    assert_snapshot!(lines.join("\n"), @r"
+    3,000 requests to 40 volumes in 6 files, over 150 ms
+
+      reads         750, 2.93 MiB; sizes: p50 4 KiB, p99 4 KiB, max 4 KiB
+      writes        2,250, 14.6 MiB; sizes: p50 8 KiB, p99 8 KiB, max 8 KiB
+    ");
+    assert!(outcome.stdout.ends_with("\nall volumes: c.flashscope/collection.json\n"));
     assert_eq!(fs::read_dir(place.at("c.flashscope")).unwrap().count(), 1);
 }
 
@@ -159,4 +166,58 @@ fn wrong_requests_are_refused_with_a_remedy() {
         let refused = place.run(&[&["trace", "collection"], words].concat()).message(2, &place);
         assert!(refused.contains(part), "{part}: {refused}");
     }
+}
+
+/// Returns the predictions, without the name of the collection.
+fn predictions(place: &Scratch, collection: &str, more: &[&str]) -> Value {
+    let words = ["predict", "--drive", "demo", "--json", "--collection", collection];
+    let outcome = place.run(&[&words, more].concat()).ok();
+    let mut document: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    document["collection"] = Value::Null;
+    document
+}
+
+#[test]
+fn predictions_of_volumes_do_not_depend_on_the_division() {
+    let place = files();
+    collect(&place, "whole", &["all.csv"]);
+    collect(&place, "files", &["in"]);
+    collect(&place, "parts", &["all.csv", "--part-size", "5KiB"]);
+    let whole = predictions(&place, "whole", &[]);
+    let schema = published("collection-prediction");
+    assert_eq!(whole["summary"]["predicted"], 40);
+    assert_eq!(predictions(&place, "files", &[]), whole);
+    assert_eq!(predictions(&place, "parts", &[]), whole);
+    // A few volumes at a time; the traces are read again for each group.
+    assert_eq!(predictions(&place, "files", &["--memory", "20KB"]), whole);
+    let mut named = whole.clone();
+    named["collection"] = "whole".into();
+    assert_conforms(&named, &schema, &schema, "collection-prediction");
+    // Each volume has the prediction of its own trace.
+    let spec = "all.csv?volumes=007&remap=compact";
+    let one = place.run(&["predict", "--drive", "demo", "--json", "--trace", spec]).ok().stdout;
+    let one: Value = serde_json::from_str(&one).unwrap();
+    let volumes = whole["volumes"].as_array().unwrap();
+    let row = volumes.iter().find(|row| row["name"] == "007").unwrap();
+    assert_eq!(row["predicted"]["write_amplification"], one["write_amplification"]);
+    assert_eq!(row["predicted"]["passes"], one["passes"]);
+}
+
+#[test]
+fn volumes_without_a_prediction_have_a_reason() {
+    let place = files();
+    fs::write(place.at("more.csv"), "700,R,0,4096,1\n").unwrap();
+    collect(&place, "c", &["in", "more.csv"]);
+    let row = |document: &Value, name: &str| {
+        let volumes = document["volumes"].as_array().unwrap();
+        let row = volumes.iter().find(|row| row["name"] == name).unwrap();
+        assert!(row["predicted"].is_null(), "{row}");
+        row["problem"].as_str().unwrap().to_owned()
+    };
+    let found = predictions(&place, "c", &[]);
+    assert_eq!(row(&found, "700"), "it has no writes");
+    let found = predictions(&place, "c", &["--memory", "4KB"]);
+    assert!(row(&found, "007").contains("--memory 1MiB is enough"), "{found}");
+    let unfinished = place.run(&["predict", "--collection", "in"]).message(2, &place);
+    assert!(unfinished.contains("is not a collection"), "{unfinished}");
 }

@@ -86,6 +86,13 @@ fn every_call_in_the_documentation_does_something_with_the_files_that_ship() {
         if words.starts_with(&["bench", "--plan"]) {
             place.run(&["plan", "null:", "--only", "order", "-o", "PLAN.json"]).ok();
         }
+        if words.starts_with(&["predict", "--collection"])
+            || words.starts_with(&["trace", "collection", "--resume"])
+        {
+            place
+                .run(&["trace", "collection", "docs/examples/web.csv.gz", "-o", "web.flashscope"])
+                .ok();
+        }
         match device.map(|device| device.split('?').next().unwrap_or(device)) {
             Some(device) if Path::new(device).exists() => println!("skipped: the device exists"),
             Some(_) => {

@@ -228,11 +228,12 @@ fn examples_of_predict_work() {
     let drive = "sim:flashsim-2009?flash.planes_per_die=1&flash.blocks_per_plane=600&log.blocks=30";
     let grid = ["--grid", "--grid-lengths", "1,16", "--grid-spaces", "2,10"];
     place.run(&[&["bench", drive, "--output", "RESULT.flashscope"], &grid[..]].concat()).ok();
+    place.run(&["trace", "collection", TRACE, "--output", "cloud.flashscope"]).ok();
     for example in examples(&place, "predict") {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
         assert!(!place.run(&arguments).ok().stdout.is_empty());
     }
-    assert_eq!(place.names(), ["RESULT.flashscope", TRACE]);
+    assert_eq!(place.names(), ["RESULT.flashscope", "cloud.flashscope", TRACE]);
 }
 
 // Options make their simulations short.

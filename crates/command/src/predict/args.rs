@@ -47,6 +47,7 @@ pub(super) const CONFIDENCE: f64 = 0.9;
   flashscope predict --workload uniform --lifetime --per-day 200GB
   flashscope predict --grid RESULT.flashscope --trace 'hm_0.csv.gz?remap=fold'
   flashscope predict --grid RESULT.flashscope --workload 'zipf?exponent=0.9' --compare
+  flashscope predict --collection cloud.flashscope --drive demo --json
   flashscope predict --list")]
 pub struct PredictArgs {
     /// The drive.
@@ -73,6 +74,15 @@ pub struct PredictArgs {
     /// simulated.
     #[arg(long, value_name = "RESULT", conflicts_with_all = ["model", "lifetime"])]
     pub grid: Option<PathBuf>,
+
+    /// Predict each volume of a collection on a drive of its own: a result of `flashscope trace collection`
+    ///
+    /// Regions of 1 MiB of a volume take the addresses of the drive in the order of their first access; a volume with more
+    /// regions than the drive has is not predicted. Reads the traces of the collection again, several times if the
+    /// requests of all volumes do not fit in memory.
+    #[arg(long, value_name = "RESULT",
+          conflicts_with_all = ["grid", "lifetime", "compare", "workload", "trace", "output", "ios"])]
+    pub collection: Option<PathBuf>,
 
     /// FTL of the drive of --grid: log blocks that each serve one data block, log blocks for any data block, or a page map
     /// [default: that of a simulated drive, otherwise fast]

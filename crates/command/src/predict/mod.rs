@@ -1,6 +1,7 @@
 //! `flashscope predict`: predicts the performance of a workload without simulating it.
 
 mod args;
+mod collection;
 mod grid;
 mod request;
 
@@ -20,6 +21,7 @@ use flashscope_predict::{
 use flashscope_result::prediction::PredictionFolder;
 
 pub use self::args::PredictArgs;
+pub use self::collection::predict_collection;
 use self::request::AddressSpace;
 pub use self::request::{Prediction, PredictionRequest};
 use crate::{Failure, Progress, not_made, usage};
@@ -33,6 +35,10 @@ pub fn predict(
     stop: &AtomicBool,
     sink: &mut dyn Progress,
 ) -> Result<PredictionReport, Failure> {
+    if args.collection.is_some() {
+        let reason = "the prediction of a collection has a row for each volume: use `flashscope predict --collection`";
+        return Err(usage(anyhow!(reason)));
+    }
     let folder = args.output.folder.as_deref();
     let folder = folder.map(|path| PredictionFolder::create(path).map_err(not_made)).transpose()?;
     let report = match &args.grid {

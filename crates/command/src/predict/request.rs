@@ -166,7 +166,7 @@ impl PredictionRequest<'_> {
     }
 
     /// Predicts a workload from its requests, until the prediction has converged.
-    fn sampled(
+    pub(super) fn sampled(
         &self,
         layout: &Layout,
         loaded: &mut LoadedWorkload,
@@ -250,17 +250,23 @@ pub(super) struct LoadedWorkload {
 }
 
 /// The result of a model.
-struct ModelResult {
-    model: &'static str,
-    passes: Passes,
-    total: Total,
-    factors: Option<Factors>,
+pub(super) struct ModelResult {
+    pub model: &'static str,
+    pub passes: Passes,
+    pub total: Total,
+    pub factors: Option<Factors>,
     /// The number of validation cases behind the factors.
-    cases: usize,
-    not_modelled: Vec<String>,
+    pub cases: usize,
+    pub not_modelled: Vec<String>,
 }
 
 impl LoadedWorkload {
+    /// Returns the workload that repeats these requests.
+    pub(super) fn repeated(requests: Vec<Request>, trims: bool, seed: u64) -> LoadedWorkload {
+        let requests = Requests::Repeated(requests);
+        LoadedWorkload { requests, seed, span: None, trims, law: None }
+    }
+
     /// True if the workload has trims. For a generated workload this is only known after its prediction.
     pub(crate) fn has_trims(&self) -> bool {
         self.trims || self.requests.have_trimmed()

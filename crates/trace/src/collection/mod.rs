@@ -7,10 +7,12 @@
 mod merge;
 mod part;
 mod plan;
+mod requests;
 
 pub use merge::{Merged, merged};
 pub use part::{PartLimits, PartOutcome, read_part};
 pub use plan::{Part, parts, plan_file};
+pub use requests::{VolumeRequests, fit, read_volumes};
 
 #[cfg(test)]
 mod tests;

@@ -129,7 +129,7 @@ pub fn read_part<E: From<Error>>(
 }
 
 /// Returns the name of a file without its folders and endings, for the names of its volumes.
-fn prefix_of(path: &str) -> String {
+pub(super) fn prefix_of(path: &str) -> String {
     let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
     format!("{name}:")
 }

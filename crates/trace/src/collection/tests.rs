@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 
@@ -129,4 +130,25 @@ fn compressed_files_and_formats_with_a_state_stay_whole() {
     let header = "time_us,op,offset,size\n1,R,0,4096\n2,W,0,4096\n3,W,0,4096\n";
     fs::write(&named, header).unwrap();
     assert_eq!(planned(named.to_str().unwrap(), &spec, 20).len(), 1);
+}
+
+#[test]
+fn requests_of_volumes_come_in_the_order_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, spec) = (trace(&folder, 3_000), Spec::default());
+    let names = BTreeSet::from(["2", "5"]);
+    let taken = |part_size| {
+        let mut all = VolumeRequests::default();
+        // The order in which parts end must not matter.
+        for part in planned(&path, &spec, part_size).iter().rev() {
+            let found = read_volumes(part, &spec, false, &names, &mut || true).unwrap().unwrap();
+            all.merge(found);
+        }
+        assert!(all.take("3").is_empty());
+        ["2", "5"].map(|name| all.take(name))
+    };
+    let whole = taken(u64::MAX);
+    assert_eq!(whole.each_ref().map(Vec::len), [429, 428]);
+    assert!(whole[0].is_sorted_by_key(|request| request.at));
+    assert_eq!(taken(5_000), whole);
 }

@@ -51,6 +51,15 @@ impl Default for Settings {
     }
 }
 
+/// Maps the requests of a volume to a drive of `capacity` bytes by [`Rule::Compact`], with regions of 1 MiB. Returns the
+/// bytes of the regions over the capacity.
+#[cfg(feature = "files")]
+pub(super) fn compact(requests: &mut [Request], capacity: Bytes) -> f64 {
+    let mut remap = Remap::new(Rule::Compact, capacity, Bytes::mib(1));
+    remap.place(requests);
+    remap.touched_bytes() as f64 / capacity.0 as f64
+}
+
 impl Settings {
     /// Sets a field. Returns a message if the value is invalid.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {

@@ -65,6 +65,12 @@ impl Remap {
         }
     }
 
+    /// Returns the bytes of the accessed regions.
+    #[cfg(feature = "files")]
+    pub(super) fn touched_bytes(&self) -> u64 {
+        self.touched.saturating_mul(self.region)
+    }
+
     pub(super) fn place(&mut self, batch: &mut [Request]) {
         for request in batch.iter_mut().filter(|request| request.op != Op::Flush) {
             self.requests += 1;

@@ -1,0 +1,86 @@
+//! The requests of some volumes of a collection, in their order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flashscope_block::Bytes;
+
+use super::part::prefix_of;
+use super::plan::Part;
+use crate::transform::compact;
+use crate::{Error, Reader, Request, Spec};
+
+/// The requests of volumes, by the name of the volume and the number of the file; within a file, by part.
+#[derive(Debug, Default)]
+pub struct VolumeRequests(BTreeMap<String, BTreeMap<(u32, u32), Vec<Request>>>);
+
+/// Reads the requests of the volumes `names` in a part. Calls `go_on` after each batch; returns `None` once it returns false.
+///
+/// # Errors
+/// The part cannot be read.
+pub fn read_volumes(
+    part: &Part,
+    spec: &Spec,
+    separate_files: bool,
+    names: &BTreeSet<&str>,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<VolumeRequests>, Error> {
+    let (source, spec) = part.open(spec)?;
+    let mut reader = spec.open_sources(vec![source])?;
+    let prefix = if separate_files { prefix_of(&part.path) } else { String::new() };
+    // The requests of each volume of the part; `None` for a volume that is not among the names.
+    let mut volumes: Vec<Option<Vec<Request>>> = Vec::new();
+    let mut batch = Vec::new();
+    loop {
+        reader.read(&mut batch)?;
+        if batch.is_empty() {
+            break;
+        }
+        let new = reader.volumes().names().skip(volumes.len());
+        let new: Vec<_> = new
+            .map(|name| names.contains(format!("{prefix}{name}").as_str()).then(Vec::new))
+            .collect();
+        volumes.extend(new);
+        for request in &batch {
+            if let Some(requests) = &mut volumes[request.volume as usize] {
+                // A volume has another number in each part.
+                requests.push(Request { volume: 0, ..*request });
+            }
+        }
+        if !go_on() {
+            return Ok(None);
+        }
+    }
+    let mut found = VolumeRequests::default();
+    for (name, requests) in reader.volumes().names().zip(volumes) {
+        if let Some(requests) = requests.filter(|requests| !requests.is_empty()) {
+            let of_volume = found.0.entry(format!("{prefix}{name}")).or_default();
+            of_volume.insert((part.file, part.part), requests);
+        }
+    }
+    Ok(Some(found))
+}
+
+impl VolumeRequests {
+    /// Adds the requests of another part.
+    pub fn merge(&mut self, other: VolumeRequests) {
+        for (name, parts) in other.0 {
+            self.0.entry(name).or_default().extend(parts);
+        }
+    }
+
+    /// Removes the requests of a volume, in the order of the statistics of a collection: files by the time of their first
+    /// request of the volume, then by number.
+    pub fn take(&mut self, name: &str) -> Vec<Request> {
+        let parts: Vec<_> = self.0.remove(name).unwrap_or_default().into_iter().collect();
+        let mut files: Vec<_> = parts.chunk_by(|one, next| one.0.0 == next.0.0).collect();
+        files.sort_by_key(|parts| parts[0].1[0].at);
+        files.into_iter().flatten().flat_map(|(_, requests)| requests).copied().collect()
+    }
+}
+
+/// Maps the requests of a volume to a drive of `capacity` bytes: regions of 1 MiB get numbers in the order of their first
+/// access, as with the field `remap=compact` of a trace. Returns the share of the drive that they cover, above 1 if they
+/// do not fit.
+pub fn fit(requests: &mut [Request], capacity: Bytes) -> f64 {
+    compact(requests, capacity)
+}
