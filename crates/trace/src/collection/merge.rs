@@ -8,7 +8,7 @@ use crate::Error;
 use crate::statistics::partial::VolumePart;
 
 /// The open segments, each at its next volume.
-pub struct Merged {
+pub struct SegmentMerge {
     segments: Vec<Segment>,
     sample_pages: usize,
 }
@@ -23,7 +23,7 @@ struct Segment {
 ///
 /// # Errors
 /// A segment cannot be read.
-pub fn merged(paths: &[PathBuf], sample_pages: usize) -> Result<Merged, Error> {
+pub fn merge_segments(paths: &[PathBuf], sample_pages: usize) -> Result<SegmentMerge, Error> {
     let open = |path: &PathBuf| -> Result<Segment, Error> {
         let file = File::open(path).map_err(|source| failed(path, source))?;
         let lines = BufReader::new(file).lines();
@@ -32,7 +32,7 @@ pub fn merged(paths: &[PathBuf], sample_pages: usize) -> Result<Merged, Error> {
         Ok(segment)
     };
     let segments = paths.iter().map(open).collect::<Result<_, _>>()?;
-    Ok(Merged { segments, sample_pages })
+    Ok(SegmentMerge { segments, sample_pages })
 }
 
 fn failed(path: &Path, source: std::io::Error) -> Error {
@@ -58,7 +58,7 @@ impl Segment {
     }
 }
 
-impl Iterator for Merged {
+impl Iterator for SegmentMerge {
     type Item = Result<VolumePart, Error>;
 
     /// Returns the next volume by name, with all its parts.

@@ -85,7 +85,7 @@ pub fn parts(plan: &CollectionPlan) -> Vec<Part> {
             part,
             path: file.path.clone(),
             format: file.format.clone(),
-            range: (file.parts.len() > 1).then(|| start.0..end.0),
+            range: (file.parts.len() > 1).then_some(start.0..end.0),
             size: Bytes(end.0.saturating_sub(start.0)),
         };
         (0u32..).zip(file.parts.iter().zip(ends)).map(part).collect()

@@ -53,7 +53,7 @@ fn read(parts: &[Part], spec: &Spec, limits: PartLimits) -> Result<(String, usiz
         .unwrap();
     }
     let mut total = Total::default();
-    for volume in merged(&paths, limits.sample_pages)? {
+    for volume in merge_segments(&paths, limits.sample_pages)? {
         total.push(volume?);
     }
     Ok((serde_json::to_string(&total.finish()).unwrap(), paths.len(), most))

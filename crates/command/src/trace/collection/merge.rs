@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_document::collection::{CollectionFile, CollectionTotal, VolumeStatistics};
 use flashscope_result::collection::CollectionFolder;
-use flashscope_trace::collection::{Part, PartLimits, PartOutcome, merged};
+use flashscope_trace::collection::{Part, PartLimits, PartOutcome, merge_segments};
 use flashscope_trace::statistics::partial::Total;
 
 use super::super::failure;
@@ -42,7 +42,7 @@ impl Merging<'_> {
         let segments = self.reduce(segments, sink)?;
         let mut total = Total::default();
         let mut done = 0;
-        for volume in merged(&segments, self.limits.sample_pages).map_err(failure)? {
+        for volume in merge_segments(&segments, self.limits.sample_pages).map_err(failure)? {
             self.check()?;
             total.push(volume.map_err(failure)?);
             done += 1;
@@ -74,7 +74,7 @@ impl Merging<'_> {
     }
 
     fn merge_into(&self, path: &std::path::Path, group: &[PathBuf]) -> Result<(), Failure> {
-        let volumes = merged(group, self.limits.sample_pages).map_err(failure)?;
+        let volumes = merge_segments(group, self.limits.sample_pages).map_err(failure)?;
         let lines = volumes.map(|volume| {
             self.check().map_err(|_| io::Error::from(io::ErrorKind::Interrupted))?;
             let volume = volume.map_err(io::Error::other)?;

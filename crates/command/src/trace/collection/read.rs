@@ -46,7 +46,7 @@ impl From<flashscope_result::Error> for PartFailure {
 }
 
 /// A part that ended, by its number in the list; without an outcome if it was interrupted.
-type Ended = (usize, Result<Option<PartOutcome>, PartFailure>);
+type PartEnd = (usize, Result<Option<PartOutcome>, PartFailure>);
 
 impl Reading<'_> {
     /// Reads the parts that have no outcome yet, and returns the outcomes of all parts in their order.
@@ -68,7 +68,7 @@ impl Reading<'_> {
             (0..self.parts.len()).filter(|number| !outcomes.contains_key(number)).collect();
         let (next, read) = (AtomicUsize::new(0), AtomicU64::new(done));
         let failed = AtomicBool::new(false);
-        let shared = Shared { missing: &missing, next: &next, read: &read, failed: &failed };
+        let shared = WorkState { missing: &missing, next: &next, read: &read, failed: &failed };
         std::thread::scope(|scope| {
             let (send, ended) = channel();
             for _ in 0..jobs {
@@ -101,7 +101,7 @@ impl Reading<'_> {
     }
 
     /// Reads parts until none is left.
-    fn work(&self, shared: Shared<'_>, skips_bad_files: bool, ended: &Sender<Ended>) {
+    fn work(&self, shared: WorkState<'_>, skips_bad_files: bool, ended: &Sender<PartEnd>) {
         while let Some(number) = shared.next() {
             if self.stop.load(Ordering::Relaxed) || shared.failed.load(Ordering::Relaxed) {
                 return;
@@ -125,7 +125,7 @@ impl Reading<'_> {
         }
     }
 
-    fn read(&self, part: &Part, shared: Shared<'_>) -> Result<Option<PartOutcome>, PartFailure> {
+    fn read(&self, part: &Part, shared: WorkState<'_>) -> Result<Option<PartOutcome>, PartFailure> {
         let mut before = 0;
         let mut go_on = |progress: &flashscope_trace::Progress| {
             let done = progress.done();
@@ -143,7 +143,7 @@ impl Reading<'_> {
 
 /// The state that all threads share.
 #[derive(Clone, Copy)]
-struct Shared<'a> {
+struct WorkState<'a> {
     missing: &'a [usize],
     next: &'a AtomicUsize,
     /// The bytes read by all threads.
@@ -152,7 +152,7 @@ struct Shared<'a> {
     failed: &'a AtomicBool,
 }
 
-impl Shared<'_> {
+impl WorkState<'_> {
     fn next(&self) -> Option<usize> {
         self.missing.get(self.next.fetch_add(1, Ordering::Relaxed)).copied()
     }

@@ -198,7 +198,7 @@ impl VolumePart {
     /// Returns the statistics as a line of JSON.
     ///
     /// # Errors
-    /// None in practice: all keys are text.
+    /// An error of the encoder, which texts and numbers cannot cause.
     pub fn to_line(&self) -> serde_json::Result<String> {
         let (sums, stretches) = (self.sums.clone(), self.stretches.clone());
         let saved =
