@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "flashscope"
 DOCUMENTS = ["manifest", "facts", "prediction", "probe", "simulation", "sweep", "trace", "twin", "twin-check", "twin-prediction", "what-if"]
 COMMANDS = ["bench", "predict", "probe", "simulate", "sweep", "twin check", "twin fit", "twin predict", "what-if"]
-# Options that Python hides: results are objects, and drives are arguments.
-HIDDEN = {"change", "json", "list", "name", "drive", "engine", "file", "workload"}
+# Options that Python hides: results are objects, drives are arguments, and predictions of collections are another document.
+HIDDEN = {"change", "collection", "json", "list", "name", "drive", "engine", "file", "workload"}
 # Commands whose `trace` option is an alias of `workload`.
 WORKLOAD_GIVEN = {"predict", "simulate", "twin predict", "what-if"}
 # Options that also accept Python objects.
