@@ -95,11 +95,13 @@ impl Spec {
     }
 
     /// Returns the format that the user set.
+    #[cfg(feature = "files")]
     pub(crate) fn format(&self) -> Option<&'static Format> {
         self.format
     }
 
     /// Returns true if the user named the columns of delimited text.
+    #[cfg(feature = "files")]
     pub(crate) fn has_columns(&self) -> bool {
         !self.options.columns.is_empty()
     }

@@ -12,6 +12,7 @@ mod footprint;
 mod fragments;
 mod latency;
 mod pages;
+#[cfg(feature = "files")]
 pub mod partial;
 mod replicates;
 mod sequence;

@@ -149,7 +149,7 @@ impl PageSample {
             counts[part].push(page.writes);
             followed += u64::from(page.writes);
             if page.writes > 1 {
-                updates[part].0 += u128::from(page.last_write - page.first_write);
+                updates[part].0 += u128::from(page.last_write.saturating_sub(page.first_write));
                 updates[part].1 += u64::from(page.writes) - 1;
             }
         }
