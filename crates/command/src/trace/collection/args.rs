@@ -20,7 +20,7 @@ pub const FIELDS: [&str; 8] =
 #[command(mut_arg("json", json_schema("collection")))]
 #[command(after_help = "Examples:
   flashscope trace collection traces/ --output cloud.flashscope
-  flashscope trace collection 'tencent/*.tgz.csv' --format tencent --output tencent.flashscope --on-bad-file skip
+  flashscope trace collection 'tencent/*.csv.zst' --format tencent --output tencent.flashscope --on-bad-file skip
   flashscope trace collection --resume cloud.flashscope --json")]
 pub struct CollectionArgs {
     /// The traces: files, folders of files, or patterns
