@@ -54,7 +54,7 @@ pub fn predict_collection(
             folder.display()
         )));
     }
-    let profile = profile(&args.drive.name)?;
+    let profile = profile(args.drive.name())?;
     let layout = profile.layout_without_zones("a modelled workload").map_err(usage)?;
     let most = args.memory.given().unwrap_or(MEMORY).0 / REQUEST_MEMORY;
     let request = args.request("");
@@ -70,7 +70,7 @@ pub fn predict_collection(
     }
     Ok(CollectionPrediction {
         schema_version: COLLECTION_PREDICTION_VERSION,
-        drive: args.drive.name.clone(),
+        drive: args.drive.name().into(),
         ftl: layout.ftl.name.into(),
         collection: folder.display().to_string(),
         level: args.confidence.level,
