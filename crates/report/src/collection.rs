@@ -10,6 +10,8 @@ use flashscope_document::collection::{
 use flashscope_stats::Estimate;
 
 use crate::simulation::grouped;
+use crate::table::Table;
+use crate::trace::duration;
 
 /// The most volumes to list.
 const MOST_LINES: usize = 20;
@@ -25,7 +27,7 @@ pub fn collection(collection: &Collection) -> String {
         grouped(total.requests.total),
         grouped(total.volumes),
         grouped(read as u64),
-        Nanos(total.end_ns.0.saturating_sub(total.start_ns.0))
+        duration(Nanos(total.end_ns.0.saturating_sub(total.start_ns.0)))
     );
     summary(&mut out, total);
     volumes(&mut out, &collection.volumes);
@@ -91,32 +93,23 @@ fn volumes(out: &mut String, volumes: &[VolumeStatistics]) {
         true => format!("the {shown} busiest of {} volumes", grouped(order.len() as u64)),
         false => "volumes".into(),
     };
-    line!(out);
-    line!(
-        out,
-        "{title:<32} {:>12} {:>10} {:>10} {:>18} {:>11} {:>11}",
-        "requests",
-        "read",
-        "written",
-        "written pages",
-        "overwritten",
-        "sequential"
-    );
+    let mut table = Table::of_numbers();
+    let heads = ["requests", "read", "written", "footprint written", "overwritten", "sequential"];
+    table.row([&*title].into_iter().chain(heads));
     for volume in &order[..shown] {
         let ratio = volume.overwrite_ratio.map(|ratio| format!("{:.2}", ratio.value));
         let sequential = volume.sequential_share.map(|share| format!("{:.1} %", 100.0 * share));
-        line!(
-            out,
-            "  {:<30} {:>12} {:>10} {:>10} {:>18} {:>11} {:>11}",
-            volume.name,
+        table.row([
+            format!("  {}", volume.name),
             grouped(volume.requests.total),
             volume.bytes.read.to_string(),
             volume.bytes.written.to_string(),
             size(&volume.written_bytes),
             ratio.unwrap_or_default(),
-            sequential.unwrap_or_default()
-        );
+            sequential.unwrap_or_default(),
+        ]);
     }
+    let _ = write!(out, "\n{table}");
 }
 
 /// Formats the predictions of a collection as text: the summary, and the volumes with the most programmed pages.
@@ -163,15 +156,9 @@ fn predicted_volumes(out: &mut String, prediction: &CollectionPrediction) {
     if rows.is_empty() {
         return;
     }
-    line!(out);
-    line!(
-        out,
-        "{:<32} {:>14} {:>20} {:>14}",
-        "volumes by pages programmed",
-        "pages written",
-        "write amplification",
-        "bandwidth"
-    );
+    let mut table = Table::of_numbers();
+    let heads = ["pages written", "write amplification", "bandwidth"];
+    table.row(["volumes by pages programmed"].into_iter().chain(heads));
     for (name, one) in rows.iter().take(MOST_LINES) {
         let interval = one
             .write_amplification
@@ -179,11 +166,13 @@ fn predicted_volumes(out: &mut String, prediction: &CollectionPrediction) {
             .map(|interval| format!(" ({:.2} to {:.2})", interval.low, interval.high));
         let amplification =
             format!("{:.2}{}", one.write_amplification.value, interval.unwrap_or_default());
-        line!(
-            out,
-            "  {name:<30} {:>14} {amplification:>20} {:>12}/s",
+        let bandwidth = Estimate { value: one.bytes_per_second.value, low: None, high: None };
+        table.row([
+            format!("  {name}"),
             grouped(one.host_pages_written),
-            size(&Estimate { value: one.bytes_per_second.value, low: None, high: None })
-        );
+            amplification,
+            format!("{}/s", size(&bandwidth)),
+        ]);
     }
+    let _ = write!(out, "\n{table}");
 }

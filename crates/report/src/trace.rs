@@ -374,7 +374,7 @@ fn times(ratio: &Estimate) -> String {
 }
 
 /// Formats a time, in minutes, hours or days if it is long.
-fn duration(time: Nanos) -> String {
+pub(crate) fn duration(time: Nanos) -> String {
     let seconds = time.0 / 1_000_000_000;
     match seconds {
         172_800.. => format!("{} d", number(time.as_secs_f64() / 86_400.0)),

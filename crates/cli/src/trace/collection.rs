@@ -7,7 +7,7 @@ use super::input::FileFields;
 use crate::progress::LateBar;
 use crate::{Failure, print};
 
-/// The options of the command, and those for reading its files.
+// Without a documentation comment, the help begins with that of `CollectionArgs`.
 #[derive(clap::Args)]
 pub(super) struct CollectionCommand {
     #[command(flatten)]
