@@ -72,16 +72,6 @@ fn sizes(sizes: Option<Quantiles>) -> String {
     sizes.unwrap_or_default()
 }
 
-/// Formats an estimate in bytes, with half the width of its interval if it is not exact.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes are positive")]
-fn size(estimate: &Estimate) -> String {
-    let value = Bytes(estimate.value.round() as u64);
-    match estimate.high.map(|high| high - estimate.value).filter(|half| *half > 0.0) {
-        Some(half) => format!("{value} ± {:.1} %", 100.0 * half / estimate.value),
-        None => value.to_string(),
-    }
-}
-
 fn volumes(out: &mut String, volumes: &[VolumeStatistics]) {
     let accessed =
         |volume: &VolumeStatistics| volume.bytes.read.0.saturating_add(volume.bytes.written.0);
@@ -95,7 +85,7 @@ fn volumes(out: &mut String, volumes: &[VolumeStatistics]) {
     };
     let mut table = Table::of_numbers();
     let heads = ["requests", "read", "written", "footprint written", "overwritten", "sequential"];
-    table.row([&*title].into_iter().chain(heads));
+    table.named_row(title, heads);
     for volume in &order[..shown] {
         let ratio = volume.overwrite_ratio.map(|ratio| format!("{:.2}", ratio.value));
         let sequential = volume.sequential_share.map(|share| format!("{:.1} %", 100.0 * share));
@@ -158,7 +148,7 @@ fn predicted_volumes(out: &mut String, prediction: &CollectionPrediction) {
     }
     let mut table = Table::of_numbers();
     let heads = ["pages written", "write amplification", "bandwidth"];
-    table.row(["volumes by pages programmed"].into_iter().chain(heads));
+    table.named_row("volumes by pages programmed", heads);
     for (name, one) in rows.iter().take(MOST_LINES) {
         let interval = one
             .write_amplification

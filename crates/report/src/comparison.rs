@@ -8,7 +8,8 @@ use flashscope_document::comparison::{
 };
 use flashscope_stats::Estimate;
 
-use crate::table::{Align, Table};
+use crate::table::Align::{self, Left, Right};
+use crate::table::Table;
 use crate::what_if::{heading, value};
 
 /// The longest name of a result in the head of a column.
@@ -16,16 +17,8 @@ const LONGEST_NAME: usize = 12;
 
 /// The columns of a table: quantities, values of the baseline, then the values of each other result
 /// and their ratios to the baseline. Comparisons have at most six results.
-const COLUMNS: [Align; 12] = {
-    let mut columns = [Align::Right; 12];
-    let mut ratios = 3;
-    while ratios < columns.len() {
-        columns[ratios] = Align::Left;
-        ratios += 2;
-    }
-    columns[0] = Align::Left;
-    columns
-};
+const COLUMNS: [Align; 12] =
+    [Left, Right, Right, Left, Right, Left, Right, Left, Right, Left, Right, Left];
 
 /// Formats a comparison as text: the conclusions, then a table for each workload.
 pub fn comparison(comparison: &Comparison) -> String {

@@ -48,7 +48,7 @@ pub(crate) fn depths(out: &mut String, tables: &[DepthTable]) {
 
 fn part(out: &mut String, table: &DepthTable, depths: &[u32]) {
     let mut shown = Table::of_numbers();
-    shown.row(["  IO size".to_owned()].into_iter().chain(depths.iter().map(u32::to_string)));
+    shown.named_row("  IO size", depths.iter().map(u32::to_string));
     for of_size in table.cells.chunk_by(|a, b| a.io_size_bytes == b.io_size_bytes) {
         let at = |depth: &u32| of_size.iter().find(|cell| cell.queue_depth == *depth);
         let size: Bytes = of_size[0].io_size_bytes;
@@ -58,7 +58,7 @@ fn part(out: &mut String, table: &DepthTable, depths: &[u32]) {
             continue;
         }
         let cells = depths.iter().map(|depth| at(depth).map_or_else(|| "–".into(), cell));
-        shown.row([format!("  {size}")].into_iter().chain(cells));
+        shown.named_row(format!("  {size}"), cells);
     }
     let _ = write!(out, "{shown}");
 }

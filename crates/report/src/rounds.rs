@@ -92,14 +92,14 @@ fn matrix(out: &mut String, cells: &[Cell]) {
     let head = |reads: &u8| format!("{reads}/{}", 100u8.saturating_sub(*reads));
     let mut table = Table::of_numbers();
     let of_head = mixes.iter().map(head).chain(["reads/writes, IOs a second".into()]);
-    table.row([String::new()].into_iter().chain(of_head));
+    table.named_row("", of_head);
     for size in sizes {
         let of = |reads: &u8| {
             let mut all = cells.iter();
             let cell = all.find(|c| (c.reads_percent, c.io_size_bytes) == (*reads, size));
             cell.map_or("–".into(), |cell| number(cell.iops))
         };
-        table.row([format!("  {size}")].into_iter().chain(mixes.iter().map(of)));
+        table.named_row(format!("  {size}"), mixes.iter().map(of));
     }
     let _ = write!(out, "{table}");
 }

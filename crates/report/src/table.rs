@@ -45,6 +45,16 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
+    /// Adds a row of a name and its cells.
+    pub fn named_row<S: Into<String>>(
+        &mut self,
+        name: impl Into<String>,
+        cells: impl IntoIterator<Item = S>,
+    ) {
+        let cells = cells.into_iter().map(Into::into);
+        self.rows.push(std::iter::once(name.into()).chain(cells).collect());
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

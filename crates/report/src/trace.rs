@@ -151,10 +151,10 @@ fn concentration(out: &mut String, facts: &TraceFacts) {
         let Some(Concentration { hottest, .. }) = concentration else { continue };
         if table.is_empty() {
             let heads = hottest.iter().map(|hot| format!("{:.0} %", 100.0 * hot.pages));
-            named_row(&mut table, "the hottest pages", heads);
+            table.named_row("the hottest pages", heads);
         }
         let cells = hottest.iter().map(|hot| share_of(&hot.share));
-        named_row(&mut table, &format!("  {of} pages: % of {what}"), cells);
+        table.named_row(format!("  {of} pages: % of {what}"), cells);
     }
     if !table.is_empty() {
         let _ = write!(out, "\n{table}");
@@ -167,11 +167,6 @@ fn concentration(out: &mut String, facts: &TraceFacts) {
             facts.sampling.coverage.map_or("none".into(), share)
         );
     }
-}
-
-/// Adds a row of a name and its cells.
-fn named_row(table: &mut Table, name: &str, cells: impl Iterator<Item = String>) {
-    table.row(iter::once(name.to_owned()).chain(cells));
 }
 
 fn fragments(out: &mut String, facts: &TraceFacts) {
@@ -219,19 +214,19 @@ fn windows(out: &mut String, facts: &TraceFacts) {
     if !bursts.is_empty() {
         let mut table = Table::of_numbers();
         let lengths = bursts.iter().map(|burst| duration(burst.window_ns));
-        named_row(&mut table, "in windows of", lengths);
+        table.named_row("in windows of", lengths);
         let peaks = bursts.iter().map(|burst| number(burst.peak_to_mean));
-        named_row(&mut table, "  peak-to-mean ratio of requests", peaks);
+        table.named_row("  peak-to-mean ratio of requests", peaks);
         let indices = bursts.iter().map(|burst| number(burst.index_of_dispersion));
-        named_row(&mut table, "  index of dispersion", indices);
+        table.named_row("  index of dispersion", indices);
         let _ = write!(out, "\n{table}");
     }
     let mut sets: Vec<_> = facts.working_set.iter().rev().step_by(4).take(6).collect();
     sets.reverse();
     if !sets.is_empty() {
         let mut table = Table::of_numbers();
-        named_row(&mut table, "in windows of", sets.iter().map(|set| duration(set.window_ns)));
-        named_row(&mut table, "  average working set", sets.iter().map(|set| size(&set.bytes)));
+        table.named_row("in windows of", sets.iter().map(|set| duration(set.window_ns)));
+        table.named_row("  average working set", sets.iter().map(|set| size(&set.bytes)));
         let _ = write!(out, "\n{table}");
     }
 }
@@ -298,7 +293,7 @@ fn volumes(out: &mut String, facts: &TraceFacts) {
     let mut table = Table::of_numbers();
     let heads = ["requests", "reads", "read", "written", "footprint", "highest", "sequential"];
     let volumes = format!("{} volumes", grouped(facts.volume_count));
-    named_row(&mut table, &volumes, heads.into_iter().map(String::from));
+    table.named_row(volumes, heads);
     for volume in facts.volumes.iter().take(VOLUMES) {
         let accesses = volume.requests.reads + volume.requests.writes;
         let reads = (accesses > 0).then(|| share(volume.requests.reads as f64 / accesses as f64));
@@ -345,7 +340,7 @@ fn number(value: f64) -> String {
 }
 
 /// Formats a size, with its uncertainty if it is not exact.
-fn size(bytes: &Estimate) -> String {
+pub(crate) fn size(bytes: &Estimate) -> String {
     match (bytes.low, bytes.high) {
         (Some(low), Some(high)) if low < high => {
             format!("{} ±{:.1} %", whole_bytes(bytes.value), 50.0 * (high - low) / bytes.value)

@@ -56,7 +56,7 @@ fn table(out: &mut String, grid: &Grid, what: &str, cell: impl Fn(&GridPoint) ->
     line!(out, "  {what}, by mean length in pages");
     let mut table = Table::of_numbers();
     let heads = lengths.iter().map(u32::to_string);
-    table.row(["  free space".to_owned()].into_iter().chain(heads));
+    table.named_row("  free space", heads);
     for target in targets {
         let of_length = |length: &u32| {
             let same = |point: &&GridPoint| (point.mean_len, point.target) == (*length, target);
@@ -68,7 +68,7 @@ fn table(out: &mut String, grid: &Grid, what: &str, cell: impl Fn(&GridPoint) ->
         let space = grid.points.iter().find(|point| point.target == target);
         let space = space.map_or(0.0, |point| point.free_space);
         let name = format!("  {space:<8.3} in {target}");
-        table.row([name].into_iter().chain(lengths.iter().map(of_length)));
+        table.named_row(name, lengths.iter().map(of_length));
     }
     let _ = write!(out, "{table}");
 }
