@@ -1,3 +1,8 @@
+/// Returns the number of processors, which is the default number of jobs.
+pub(crate) fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 /// The number of simulations that run at once.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 #[command(next_help_heading = "Limits")]
@@ -11,8 +16,7 @@ impl JobsArgs {
     /// Returns the number of drives to simulate at once.
     #[must_use]
     pub fn count(&self) -> usize {
-        let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        self.given().unwrap_or_else(all)
+        self.given().unwrap_or_else(processors)
     }
 
     /// Returns the number that the user gave, if any.

@@ -13,6 +13,7 @@ mod work;
 pub use budget::BudgetArgs;
 pub use consent::{ConsentArgs, ReadOnlyArgs};
 pub use jobs::JobsArgs;
+pub(crate) use jobs::processors;
 pub use memory::MemoryArgs;
 pub use output::{JsonArgs, ListArgs, OutputFolderArgs, folder_default, json_schema};
 pub use seed::SeedArgs;

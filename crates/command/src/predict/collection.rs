@@ -1,9 +1,9 @@
 //! Predicts each volume of a collection of traces.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::anyhow;
 use flashscope_block::{Bytes, Data, Io, Op};
@@ -11,17 +11,20 @@ use flashscope_document::collection::{
     COLLECTION_PREDICTION_VERSION, Collection, CollectionPrediction, CollectionStatus,
     PredictedVolume, PredictionSummary, Spread, VolumePrediction, VolumeStatistics,
 };
+use flashscope_fit::side_by_side;
 use flashscope_predict::{Numbers, Request};
 use flashscope_result::collection::read_collection;
 use flashscope_sim::Profile;
 use flashscope_sim::budget::Budget;
 use flashscope_sim::setup::Layout;
 use flashscope_trace::Spec;
-use flashscope_trace::collection::{Part, VolumeRequests, fit, parts, read_volumes};
+use flashscope_trace::collection::{Part, VolumeRequests, compact, parts, read_volumes};
 
 use super::AddressSpace;
 use super::args::PredictArgs;
 use super::request::{LoadedWorkload, ModelResult, PredictionRequest, profile};
+use crate::options::processors;
+use crate::trace::collection::spec;
 use crate::{Failure, Progress, Step, Unit, interrupted, trace, usage};
 
 /// The memory of a request while its volume is predicted.
@@ -29,14 +32,6 @@ const REQUEST_MEMORY: u64 = 64;
 
 /// The default memory of the requests of the volumes that are predicted together.
 const MEMORY: Bytes = Bytes(1 << 30);
-
-/// A progress sink for work that reports its progress elsewhere.
-struct Silent;
-
-impl Progress for Silent {
-    fn show(&mut self, _: &Step<'_>) {}
-    fn note(&mut self, _: &str) {}
-}
 
 /// Predicts each volume of the collection in `folder`.
 ///
@@ -106,10 +101,7 @@ struct Rereading<'a> {
 impl Rereading<'_> {
     fn new<'a>(collection: &Collection, stop: &'a AtomicBool) -> Result<Rereading<'a>, Failure> {
         let plan = &collection.plan;
-        let mut spec = Spec::default();
-        for (name, value) in &plan.fields {
-            spec.set(name, value).map_err(usage)?;
-        }
+        let spec = spec(&plan.fields)?;
         let mut parts = parts(plan);
         parts.retain(|part| collection.files[part.file as usize].problem.is_none());
         Ok(Rereading { parts, spec, separate_files: plan.separate_files, stop })
@@ -119,48 +111,27 @@ impl Rereading<'_> {
     fn read(&self, group: &[VolumeStatistics], most: u64) -> Result<VolumeRequests, Failure> {
         let small = group.iter().filter(|volume| volume.requests.total <= most);
         let names: BTreeSet<&str> = small.map(|volume| volume.name.as_str()).collect();
-        let all = Mutex::new(VolumeRequests::default());
-        each(self.parts.len(), &|number| {
-            let part = &self.parts[number];
-            let go_on = &mut || !self.stop.load(Ordering::Relaxed);
-            let found = read_volumes(part, &self.spec, self.separate_files, &names, go_on);
-            let found = found.map_err(trace::failure)?.ok_or_else(stopped)?;
-            all.lock().expect("no thread panics with the lock").merge(found);
-            Ok(())
-        })?;
-        Ok(all.into_inner().expect("no thread panics with the lock"))
+        let failed = AtomicBool::new(false);
+        let goes_on = || !self.stop.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed);
+        let read = side_by_side(&self.parts, processors(), |part| {
+            if !goes_on() {
+                return Ok(None);
+            }
+            let found =
+                read_volumes(part, &self.spec, self.separate_files, &names, &mut || goes_on());
+            found.inspect_err(|_| failed.store(true, Ordering::Relaxed))
+        });
+        let read: Vec<_> = read.into_iter().collect::<Result<_, _>>().map_err(trace::failure)?;
+        let mut all = VolumeRequests::default();
+        for found in read {
+            all.merge(found.ok_or_else(stopped)?);
+        }
+        Ok(all)
     }
 }
 
 fn stopped() -> Failure {
     interrupted("no prediction is complete")
-}
-
-/// Calls `work` with each number below `count`, on all processors. Returns an error of the first number that fails.
-fn each(count: usize, work: &(dyn Fn(usize) -> Result<(), Failure> + Sync)) -> Result<(), Failure> {
-    let (next, failed) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(count) {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let is_over = failed.lock().is_ok_and(|failed| !failed.is_empty());
-                    if number >= count || is_over {
-                        return;
-                    }
-                    if let Err(error) = work(number) {
-                        failed
-                            .lock()
-                            .expect("no thread panics with the lock")
-                            .insert(number, error);
-                    }
-                }
-            });
-        }
-    });
-    let failed = failed.into_inner().expect("no thread panics with the lock");
-    failed.into_values().next().map_or(Ok(()), Err)
 }
 
 /// The prediction of volumes on drives of the same kind.
@@ -181,13 +152,10 @@ impl Volumes<'_> {
         most: u64,
         requests: &mut VolumeRequests,
     ) -> Result<Vec<VolumePrediction>, Failure> {
-        let requests: Vec<_> =
-            group.iter().map(|volume| Mutex::new(requests.take(&volume.name))).collect();
-        let rows = Mutex::new(BTreeMap::new());
-        each(group.len(), &|number| {
-            let volume = &group[number];
-            let requests =
-                std::mem::take(&mut *requests[number].lock().expect("each is taken once"));
+        let volumes: Vec<_> =
+            group.iter().map(|volume| (volume, Mutex::new(requests.take(&volume.name)))).collect();
+        let rows = side_by_side(&volumes, processors(), |(volume, requests)| {
+            let requests = std::mem::take(&mut *requests.lock().expect("each is taken once"));
             let predicted = match volume.requests.total > most {
                 true => Err(too_many(volume, most)),
                 false => self.one(requests)?,
@@ -197,12 +165,9 @@ impl Volumes<'_> {
                 Err(problem) => (None, Some(problem)),
             };
             let (name, requests) = (volume.name.clone(), volume.requests.total);
-            let row = VolumePrediction { name, requests, predicted, problem };
-            rows.lock().expect("no thread panics with the lock").insert(number, row);
-            Ok(())
-        })?;
-        let rows = rows.into_inner().expect("no thread panics with the lock");
-        Ok(rows.into_values().collect())
+            Ok(VolumePrediction { name, requests, predicted, problem })
+        });
+        rows.into_iter().collect()
     }
 
     /// Predicts a volume, or returns the reason that it cannot be predicted.
@@ -211,7 +176,7 @@ impl Volumes<'_> {
         mut requests: Vec<flashscope_trace::Request>,
     ) -> Result<Result<PredictedVolume, String>, Failure> {
         let AddressSpace { page_size, pages } = AddressSpace::of(self.layout);
-        let covered = fit(&mut requests, Bytes(page_size * pages));
+        let covered = compact(&mut requests, Bytes(page_size * pages));
         if covered > 1.0 {
             return Ok(Err(format!(
                 "its regions of 1 MiB are {covered:.1} times as large as the drive: choose a larger drive"
@@ -226,7 +191,7 @@ impl Volumes<'_> {
         }
         let _memory = self.profile.reserve(self.request.drive, &self.memory).map_err(usage)?;
         let mut loaded = LoadedWorkload::repeated(packed, trims, self.request.seed);
-        let found = self.request.sampled(self.layout, &mut loaded, (self.stop, &mut Silent))?;
+        let found = self.request.sampled(self.layout, &mut loaded, (self.stop, &mut ()))?;
         Ok(Ok(self.predicted(found)))
     }
 

@@ -12,7 +12,9 @@ mod requests;
 pub use merge::{SegmentMerge, merge_segments};
 pub use part::{PartLimits, PartOutcome, read_part};
 pub use plan::{Part, parts, plan_file};
-pub use requests::{VolumeRequests, fit, read_volumes};
+pub use requests::{VolumeRequests, read_volumes};
+
+pub use crate::transform::compact;
 
 #[cfg(test)]
 mod tests;

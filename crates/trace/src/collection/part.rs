@@ -1,14 +1,12 @@
 //! Reads a part of a collection.
 
-use std::path::Path;
-
 use flashscope_document::collection::CollectionFile;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Part;
 use crate::error::Place as BadPlace;
 use crate::statistics::partial::{Place, VolumePart};
-use crate::{Error, Progress, Reader, Request, SkippedInput, Spec};
+use crate::{Error, Progress, Reader, Request, SkippedInput, Spec, Trace};
 
 /// The limits of the partial statistics of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,27 +92,19 @@ pub fn read_part<E: From<Error>>(
     go_on: &mut dyn FnMut(&Progress) -> bool,
     keep: &mut KeepSegment<'_, E>,
 ) -> Result<Option<PartOutcome>, E> {
-    let (source, spec) = part.open(spec)?;
-    let mut reader = spec.open_sources(vec![source])?;
-    let prefix = if limits.separate_files { prefix_of(&part.path) } else { String::new() };
+    let prefix = part.prefix(limits.separate_files);
     let place = Place { file: part.file, part: part.part, segment: 0 };
     let mut segment = Segment { limits, place, prefix, volumes: Vec::new(), held: 0 };
-    let mut batch = Vec::new();
     let mut requests = 0;
-    loop {
-        reader.read(&mut batch).map_err(|error| in_file(part, error))?;
-        if batch.is_empty() {
-            break;
-        }
+    let read = each_batch(part, spec, |batch, reader| {
         requests += batch.len() as u64;
-        segment.push(&batch, &reader);
+        segment.push(batch, reader);
         if segment.is_full() {
             segment.end(keep)?;
         }
-        if !go_on(reader.progress()) {
-            return Ok(None);
-        }
-    }
+        Ok(go_on(reader.progress()))
+    });
+    let Some(reader) = read? else { return Ok(None) };
     segment.end(keep)?;
     let skipped = reader.skipped();
     let file = CollectionFile {
@@ -128,32 +118,52 @@ pub fn read_part<E: From<Error>>(
     Ok(Some(PartOutcome { segments: segment.place.segment, file }))
 }
 
-/// Returns the name of a file without its folders and endings, for the names of its volumes.
-pub(super) fn prefix_of(path: &str) -> String {
-    let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
-    format!("{name}:")
+/// Reads a part, and passes each batch of requests to `take` until it returns false. Returns the reader at the end of the
+/// part, or `None` if `take` returned false.
+pub(super) fn each_batch<E: From<Error>>(
+    part: &Part,
+    spec: &Spec,
+    mut take: impl FnMut(&[Request], &Trace) -> Result<bool, E>,
+) -> Result<Option<Trace>, E> {
+    let (source, spec) = part.open(spec)?;
+    let mut reader = spec.open_sources(vec![source])?;
+    let mut batch = Vec::new();
+    loop {
+        reader.read(&mut batch).map_err(|error| in_file(part, error))?;
+        if batch.is_empty() {
+            return Ok(Some(reader));
+        }
+        if !take(&batch, &reader)? {
+            return Ok(None);
+        }
+    }
 }
 
 /// Corrects the line of an error, which counts from the start of the part.
 fn in_file(part: &Part, error: Error) -> Error {
     match error {
-        Error::Bad { name, place, reason } => match moved(part, place) {
-            Ok(place) => Error::Bad { name, place, reason },
+        Error::Bad { name, place, reason } => match part.lines_before() {
+            Ok(before) => Error::Bad { name, place: moved(place, before), reason },
             Err(error) => error,
         },
         other => other,
     }
 }
 
-fn moved(part: &Part, place: BadPlace) -> Result<BadPlace, Error> {
+/// Returns a place of a part that begins after `before` lines.
+fn moved(place: BadPlace, before: u64) -> BadPlace {
     match place {
-        BadPlace::Line(line) => Ok(BadPlace::Line(line + part.lines_before()?)),
-        place => Ok(place),
+        BadPlace::Line(line) => BadPlace::Line(line + before),
+        place => place,
     }
 }
 
 /// Describes the skipped lines.
 fn notes(part: &Part, skipped: &SkippedInput) -> Result<Vec<String>, Error> {
-    let note = |(place, reason): &(BadPlace, _)| Ok(format!("{}: {reason}", moved(part, *place)?));
-    skipped.examples.iter().map(note).collect()
+    if skipped.examples.is_empty() {
+        return Ok(Vec::new());
+    }
+    let before = part.lines_before()?;
+    let note = |(place, reason): &(BadPlace, _)| format!("{}: {reason}", moved(*place, before));
+    Ok(skipped.examples.iter().map(note).collect())
 }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::ops::Range;
+use std::path::Path;
 
 use flashscope_block::Bytes;
 use flashscope_document::collection::{CollectionPlan, PlannedFile};
@@ -108,6 +109,15 @@ impl Part {
         file.seek(SeekFrom::Start(start)).map_err(failed)?;
         let content = std::io::Read::take(file, end - start);
         Ok((Source::of(&self.path, content, Some(end - start))?, spec))
+    }
+
+    /// Returns the text before the names of its volumes: the name of the file without its folders if `separate_files`.
+    pub(super) fn prefix(&self, separate_files: bool) -> String {
+        let path = Path::new(&self.path);
+        match path.file_name() {
+            Some(name) if separate_files => format!("{}:", name.to_string_lossy()),
+            _ => String::new(),
+        }
     }
 
     /// Returns the number of lines before the part.

@@ -2,11 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flashscope_block::Bytes;
-
-use super::part::prefix_of;
+use super::part::each_batch;
 use super::plan::Part;
-use crate::transform::compact;
 use crate::{Error, Reader, Request, Spec};
 
 /// The requests of volumes, by the name of the volume and the number of the file; within a file, by part.
@@ -24,32 +21,24 @@ pub fn read_volumes(
     names: &BTreeSet<&str>,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<VolumeRequests>, Error> {
-    let (source, spec) = part.open(spec)?;
-    let mut reader = spec.open_sources(vec![source])?;
-    let prefix = if separate_files { prefix_of(&part.path) } else { String::new() };
+    let prefix = part.prefix(separate_files);
     // The requests of each volume of the part; `None` for a volume that is not among the names.
     let mut volumes: Vec<Option<Vec<Request>>> = Vec::new();
-    let mut batch = Vec::new();
-    loop {
-        reader.read(&mut batch)?;
-        if batch.is_empty() {
-            break;
-        }
+    let read = each_batch(part, spec, |batch, reader| {
         let new = reader.volumes().names().skip(volumes.len());
         let new: Vec<_> = new
             .map(|name| names.contains(format!("{prefix}{name}").as_str()).then(Vec::new))
             .collect();
         volumes.extend(new);
-        for request in &batch {
+        for request in batch {
             if let Some(requests) = &mut volumes[request.volume as usize] {
                 // A volume has another number in each part.
                 requests.push(Request { volume: 0, ..*request });
             }
         }
-        if !go_on() {
-            return Ok(None);
-        }
-    }
+        Ok::<_, Error>(go_on())
+    });
+    let Some(reader) = read? else { return Ok(None) };
     let mut found = VolumeRequests::default();
     for (name, requests) in reader.volumes().names().zip(volumes) {
         if let Some(requests) = requests.filter(|requests| !requests.is_empty()) {
@@ -76,11 +65,4 @@ impl VolumeRequests {
         files.sort_by_key(|parts| parts[0].1[0].at);
         files.into_iter().flatten().flat_map(|(_, requests)| requests).copied().collect()
     }
-}
-
-/// Maps the requests of a volume to a drive of `capacity` bytes: regions of 1 MiB get numbers in the order of their first
-/// access, as with the field `remap=compact` of a trace. Returns the share of the drive that they cover, above 1 if they
-/// do not fit.
-pub fn fit(requests: &mut [Request], capacity: Bytes) -> f64 {
-    compact(requests, capacity)
 }

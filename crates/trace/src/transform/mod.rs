@@ -51,10 +51,11 @@ impl Default for Settings {
     }
 }
 
-/// Maps the requests of a volume to a drive of `capacity` bytes by [`Rule::Compact`], with regions of 1 MiB. Returns the
-/// bytes of the regions over the capacity.
+/// Maps the requests of a volume to a drive of `capacity` bytes: regions of 1 MiB get numbers in the order of their first
+/// access, as with the field `remap=compact` of a trace. Returns the bytes of the regions over the capacity, above 1 if
+/// they do not fit.
 #[cfg(feature = "files")]
-pub(super) fn compact(requests: &mut [Request], capacity: Bytes) -> f64 {
+pub fn compact(requests: &mut [Request], capacity: Bytes) -> f64 {
     let mut remap = Remap::new(Rule::Compact, capacity, Bytes::mib(1));
     remap.place(requests);
     remap.touched_bytes() as f64 / capacity.0 as f64

@@ -5,11 +5,15 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use flashscope_block::Bytes;
 
-use crate::options::{JsonArgs, json_schema};
+use crate::options::{JobsArgs, JsonArgs, json_schema};
 
 /// The fields of a trace that apply to each file by itself, which a collection accepts.
 pub const FIELDS: [&str; 8] =
     ["format", "on_bad_line", "sector", "time", "offset", "size", "op", "ops"];
+
+/// The help of `--jobs`.
+const JOBS: &str =
+    "Read this many parts at once [default: all processors]; the result does not depend on it";
 
 /// Summarise a collection of many traces by volume, on all cores, in bounded memory.
 ///
@@ -18,6 +22,7 @@ pub const FIELDS: [&str; 8] =
 /// docs/collections.md.
 #[derive(Debug, Clone, clap::Args)]
 #[command(mut_arg("json", json_schema("collection")))]
+#[command(mut_arg("jobs", |arg| arg.help(JOBS)))]
 #[command(after_help = "Examples:
   flashscope trace collection traces/ --output cloud.flashscope
   flashscope trace collection 'tencent/*.csv.zst' --format tencent --output tencent.flashscope --on-bad-file skip
@@ -58,10 +63,9 @@ pub struct CollectionArgs {
     #[arg(long, default_value = "256MiB", value_name = "SIZE", value_parser = part_size)]
     pub part_size: Bytes,
 
-    /// Read this many parts at once [default: all processors]; the result does not depend on it
-    #[arg(long, value_name = "COUNT", help_heading = "Limits",
-          value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: Option<u16>,
+    /// The number of parts that are read at once.
+    #[command(flatten)]
+    pub jobs: JobsArgs,
 
     /// The memory of partial statistics of all jobs; beyond it they are moved to the folder. The result does not depend on it
     #[arg(long, default_value = "1GiB", value_name = "SIZE", help_heading = "Limits")]
@@ -79,14 +83,6 @@ pub enum OnBadFile {
     Stop,
     /// Leave the whole file out
     Skip,
-}
-
-impl CollectionArgs {
-    /// Returns the number of parts to read at once.
-    pub(super) fn jobs(&self) -> usize {
-        let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        self.jobs.map_or_else(all, usize::from)
-    }
 }
 
 /// Parses the size of a part.

@@ -124,7 +124,7 @@ impl PreparedCollection {
             return Ok(CollectionResult { collection, path });
         }
         let parts = parts(&collection.plan);
-        let jobs = args.jobs().min(parts.len()).max(1);
+        let jobs = args.jobs.count().min(parts.len()).max(1);
         let limits = PartLimits {
             sample_pages: collection.plan.sample_pages as usize,
             most_held: most_held(args, jobs),
@@ -165,7 +165,7 @@ fn kept(failed: Failure, path: &Path) -> Failure {
     }
 }
 
-fn spec(fields: &BTreeMap<String, String>) -> Result<Spec, Failure> {
+pub(crate) fn spec(fields: &BTreeMap<String, String>) -> Result<Spec, Failure> {
     let mut spec = Spec::default();
     for (name, value) in fields {
         spec.set(name, value).map_err(|error| {
