@@ -58,17 +58,7 @@ pub fn manifest(runs: Vec<Run>) -> Manifest {
             clock_cost_ns: Nanos(1),
             harness_cost_ns: None,
         },
-        DeviceInfo {
-            name: "null:".into(),
-            kind: DeviceKind::Null,
-            capacity: Bytes::GIB,
-            logical_block: Bytes(512),
-            queue_depth: 1,
-            model: None,
-            serial: None,
-            firmware: None,
-            engine: None,
-        },
+        DeviceInfo::new(("null:", DeviceKind::Null), (Bytes::GIB, Bytes(512)), 1),
         Options {
             setup: Setup::paper(Bytes::GIB, 0),
             state: State::Keep,

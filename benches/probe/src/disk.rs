@@ -62,17 +62,7 @@ pub struct Disk {
 impl Disk {
     /// Creates a disk whose arm is at the first track.
     pub fn new(mechanics: Mechanics) -> Disk {
-        let info = DeviceInfo {
-            name: "disk".into(),
-            kind: DeviceKind::Sim,
-            capacity: mechanics.capacity,
-            logical_block: Bytes(512),
-            queue_depth: 8,
-            model: None,
-            serial: None,
-            firmware: None,
-            engine: None,
-        };
+        let info = DeviceInfo::new(("disk", DeviceKind::Sim), (mechanics.capacity, Bytes(512)), 8);
         let (waiting, in_flight) = (VecDeque::new(), VecDeque::new());
         let (now, free) = (Nanos(0), Nanos(0));
         Disk { info, mechanics, now, free, track: 0, cached: None, waiting, in_flight }

@@ -138,17 +138,7 @@ pub(crate) fn manifest(micro_benchmarks: Vec<MicroBenchmark>) -> Manifest {
             clock_cost_ns: Nanos(1),
             harness_cost_ns: None,
         },
-        DeviceInfo {
-            name: "sim:scripted".into(),
-            kind: DeviceKind::Sim,
-            capacity: Bytes::gib(4),
-            logical_block: Bytes(512),
-            queue_depth: 1,
-            model: None,
-            serial: None,
-            firmware: None,
-            engine: None,
-        },
+        DeviceInfo::new(("sim:scripted", DeviceKind::Sim), (Bytes::gib(4), Bytes(512)), 1),
         Options {
             setup: Setup::paper(Bytes::gib(4), 0),
             state: State::Keep,

@@ -12,17 +12,7 @@ pub(crate) struct FixedLatencyDrive {
 
 impl FixedLatencyDrive {
     pub(crate) fn new(capacity: Bytes, takes: Nanos) -> FixedLatencyDrive {
-        let info = DeviceInfo {
-            name: "fixed".into(),
-            kind: DeviceKind::Sim,
-            capacity,
-            logical_block: Bytes(512),
-            queue_depth: 64,
-            model: None,
-            serial: None,
-            firmware: None,
-            engine: None,
-        };
+        let info = DeviceInfo::new(("fixed", DeviceKind::Sim), (capacity, Bytes(512)), 64);
         FixedLatencyDrive { info, takes, now: Nanos(0), in_flight: VecDeque::new() }
     }
 }

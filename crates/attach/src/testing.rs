@@ -43,15 +43,8 @@ pub(crate) fn snapshot() -> Snapshot {
     [1000, 2000, 40_000].into_iter().for_each(|late| lateness_ns.saturating_record(late));
     Snapshot {
         info: DeviceInfo {
-            name: "sim:test".into(),
-            kind: DeviceKind::Sim,
-            capacity: Bytes::mib(12),
-            logical_block: Bytes(512),
-            queue_depth: 32,
             model: Some("a \"test\" drive".into()),
-            serial: None,
-            firmware: None,
-            engine: None,
+            ..DeviceInfo::new(("sim:test", DeviceKind::Sim), (Bytes::mib(12), Bytes(512)), 32)
         },
         now: Nanos::secs(2 * 3600 + 30),
         machine: Nanos::secs(10),

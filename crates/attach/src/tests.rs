@@ -30,17 +30,8 @@ type IoLog = Arc<Mutex<Vec<(Op, u64, u64, Data)>>>;
 
 impl Fake {
     fn new(queue_depth: u32) -> Fake {
-        let info = DeviceInfo {
-            name: "fake".into(),
-            kind: DeviceKind::Sim,
-            capacity: CAPACITY,
-            logical_block: Bytes(BLOCK),
-            queue_depth,
-            model: None,
-            serial: None,
-            firmware: None,
-            engine: None,
-        };
+        let info =
+            DeviceInfo::new(("fake", DeviceKind::Sim), (CAPACITY, Bytes(BLOCK)), queue_depth);
         let (in_flight, buffered) = (Vec::new(), BTreeSet::new());
         Fake { info, now: Nanos(0), in_flight, buffered, ios: Arc::default() }
     }

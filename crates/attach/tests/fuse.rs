@@ -43,17 +43,8 @@ struct Gate {
 
 impl Gate {
     fn new(together: usize) -> Gate {
-        let info = DeviceInfo {
-            name: "gate: a drive, of tests".into(),
-            kind: DeviceKind::Sim,
-            capacity: SIZE,
-            logical_block: Bytes(BLOCK),
-            queue_depth: 64,
-            model: None,
-            serial: None,
-            firmware: None,
-            engine: None,
-        };
+        let info =
+            DeviceInfo::new(("gate: a drive, of tests", DeviceKind::Sim), (SIZE, Bytes(BLOCK)), 64);
         let (waiting, ios) = (Vec::new(), Arc::default());
         let together = Arc::new(AtomicUsize::new(together));
         Gate { info, now: Nanos(0), together, waiting, open: 0, ios }

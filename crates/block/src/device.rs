@@ -54,6 +54,28 @@ pub struct DeviceInfo {
     pub engine: Option<String>,
 }
 
+impl DeviceInfo {
+    /// Describes a drive whose model, serial number, firmware and engine are not known.
+    #[must_use]
+    pub fn new(
+        (name, kind): (impl Into<String>, DeviceKind),
+        (capacity, logical_block): (Bytes, Bytes),
+        queue_depth: u32,
+    ) -> DeviceInfo {
+        DeviceInfo {
+            name: name.into(),
+            kind,
+            capacity,
+            logical_block,
+            queue_depth,
+            model: None,
+            serial: None,
+            firmware: None,
+            engine: None,
+        }
+    }
+}
+
 /// State and wear of a drive's flash, as the drive reports them.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,

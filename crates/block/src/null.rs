@@ -20,17 +20,7 @@ impl<C: Fn() -> Nanos> NullDevice<C> {
     /// Creates a null drive of `capacity` bytes that accepts `queue_depth` IOs at once.
     pub fn new(capacity: Bytes, queue_depth: u32, clock: C) -> Self {
         NullDevice {
-            info: DeviceInfo {
-                name: "null:".into(),
-                kind: DeviceKind::Null,
-                capacity,
-                logical_block: Bytes(512),
-                queue_depth,
-                model: None,
-                serial: None,
-                firmware: None,
-                engine: None,
-            },
+            info: DeviceInfo::new(("null:", DeviceKind::Null), (capacity, Bytes(512)), queue_depth),
             clock,
             queued: Vec::with_capacity(queue_depth as usize),
             answered: Vec::with_capacity(queue_depth as usize),

@@ -306,17 +306,7 @@ mod tests {
     const SECOND: Nanos = Nanos::secs(1);
 
     fn drive(busy: Nanos) -> Virtual {
-        let info = DeviceInfo {
-            name: "virtual".into(),
-            kind: DeviceKind::Sim,
-            capacity: Bytes::MIB,
-            logical_block: Bytes(512),
-            queue_depth: 4,
-            model: None,
-            serial: None,
-            firmware: None,
-            engine: None,
-        };
+        let info = DeviceInfo::new(("virtual", DeviceKind::Sim), (Bytes::MIB, Bytes(512)), 4);
         let (now, answered) = (Nanos(0), VecDeque::new());
         Virtual { info, now, answered, busy, busy_until: Nanos(0), waits: 0 }
     }

@@ -250,17 +250,7 @@ mod tests {
     use super::*;
 
     fn device(capacity: Bytes, logical_block: Bytes) -> DeviceInfo {
-        DeviceInfo {
-            name: "null:".into(),
-            kind: DeviceKind::Null,
-            capacity,
-            logical_block,
-            queue_depth: 16,
-            model: None,
-            serial: None,
-            firmware: None,
-            engine: None,
-        }
+        DeviceInfo::new(("null:", DeviceKind::Null), (capacity, logical_block), 16)
     }
 
     fn options(setup: Setup) -> Options {

@@ -27,17 +27,7 @@ fn manifest() -> Manifest {
         clock_cost_ns: Nanos(10),
         harness_cost_ns: None,
     };
-    let device = DeviceInfo {
-        name: "null:".into(),
-        kind: DeviceKind::Null,
-        capacity: Bytes::gib(1),
-        logical_block: Bytes(512),
-        queue_depth: 1,
-        model: None,
-        serial: None,
-        firmware: None,
-        engine: None,
-    };
+    let device = DeviceInfo::new(("null:", DeviceKind::Null), (Bytes::gib(1), Bytes(512)), 1);
     let options = Options {
         setup: Setup::paper(Bytes::gib(1), 1),
         state: State::Keep,

@@ -148,15 +148,12 @@ impl SimDevice {
         let has_plain_lane = lane::is_in(interface, &layout, groups.as_ref());
         Ok(SimDevice {
             info: DeviceInfo {
-                name: name.into(),
-                kind: DeviceKind::Sim,
-                capacity: Bytes(capacity),
-                logical_block: interface.logical_block,
-                queue_depth: interface.queue_depth,
                 model: Some(profile.model.clone()),
-                serial: None,
-                firmware: None,
-                engine: None,
+                ..DeviceInfo::new(
+                    (name, DeviceKind::Sim),
+                    (Bytes(capacity), interface.logical_block),
+                    interface.queue_depth,
+                )
             },
             now: Nanos(0),
             submitted: 0,

@@ -322,17 +322,7 @@ mod tests {
     }
 
     fn fake(delay: u64, result: Result<(), Errno>) -> Fake {
-        let info = DeviceInfo {
-            name: "fake".into(),
-            kind: DeviceKind::Sim,
-            capacity: Bytes(4096),
-            logical_block: Bytes(1),
-            queue_depth: 4,
-            model: None,
-            serial: None,
-            firmware: None,
-            engine: None,
-        };
+        let info = DeviceInfo::new(("fake", DeviceKind::Sim), (Bytes(4096), Bytes(1)), 4);
         let (in_flight, asked) = (VecDeque::new(), Vec::new());
         Fake { info, now: Nanos(0), delay, result, in_flight, asked }
     }

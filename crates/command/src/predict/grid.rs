@@ -327,17 +327,7 @@ mod tests {
     use super::*;
 
     fn grid(page: Bytes) -> Grid {
-        let device = DeviceInfo {
-            name: "sim:demo".into(),
-            kind: DeviceKind::Sim,
-            capacity: Bytes::GIB,
-            logical_block: Bytes(512),
-            queue_depth: 1,
-            model: None,
-            serial: None,
-            firmware: None,
-            engine: None,
-        };
+        let device = DeviceInfo::new(("sim:demo", DeviceKind::Sim), (Bytes::GIB, Bytes(512)), 1);
         Grid {
             schema_version: GRID_SCHEMA_VERSION,
             tool: Tool { version: "1".into(), commit: None },

@@ -6,17 +6,7 @@ use super::*;
 use crate::order;
 
 fn device(logical_block: Bytes, queue_depth: u32) -> DeviceInfo {
-    DeviceInfo {
-        name: "null:".into(),
-        kind: DeviceKind::Null,
-        capacity: Bytes::mib(64),
-        logical_block,
-        queue_depth,
-        model: None,
-        serial: None,
-        firmware: None,
-        engine: None,
-    }
+    DeviceInfo::new(("null:", DeviceKind::Null), (Bytes::mib(64), logical_block), queue_depth)
 }
 
 fn setup() -> Setup {

@@ -32,17 +32,11 @@ struct Server {
 impl Server {
     fn new(queue_depth: u32) -> Server {
         Server {
-            info: DeviceInfo {
-                name: "server".into(),
-                kind: DeviceKind::Sim,
-                capacity: Bytes(BLOCKS * BLOCK.0),
-                logical_block: BLOCK,
+            info: DeviceInfo::new(
+                ("server", DeviceKind::Sim),
+                (Bytes(BLOCKS * BLOCK.0), BLOCK),
                 queue_depth,
-                model: None,
-                serial: None,
-                firmware: None,
-                engine: None,
-            },
+            ),
             now: Nanos(0),
             free: Nanos(0),
             served: VecDeque::new(),

@@ -9,15 +9,8 @@ fn opening() -> Opening {
     Opening {
         tool: Tool { version: "1".into(), commit: None },
         device: DeviceInfo {
-            name: "file:x".into(),
-            kind: DeviceKind::File,
-            capacity: Bytes::mib(2),
-            logical_block: Bytes(512),
-            queue_depth: 8,
-            model: None,
             serial: Some("S1".into()),
-            firmware: None,
-            engine: None,
+            ..DeviceInfo::new(("file:x", DeviceKind::File), (Bytes::mib(2), Bytes(512)), 8)
         },
         workload: WORKLOAD,
         atomicity: Atomicity {

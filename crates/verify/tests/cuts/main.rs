@@ -115,17 +115,7 @@ impl Trial {
 
 /// Returns the properties of a drive of 64 KiB.
 fn info() -> DeviceInfo {
-    DeviceInfo {
-        name: "model:".into(),
-        kind: DeviceKind::Sim,
-        capacity: Bytes::kib(64),
-        logical_block: Bytes(512),
-        queue_depth: 8,
-        model: None,
-        serial: None,
-        firmware: None,
-        engine: None,
-    }
+    DeviceInfo::new(("model:", DeviceKind::Sim), (Bytes::kib(64), Bytes(512)), 8)
 }
 
 /// Adds up what the cuts of a test exercised, so that a test that exercises nothing fails.

@@ -34,17 +34,7 @@ impl ScriptedDrive {
     /// A drive whose latencies come from the script.
     pub(super) fn new(latency: impl FnMut(&Io, Nanos) -> Nanos + 'static) -> ScriptedDrive {
         ScriptedDrive {
-            info: DeviceInfo {
-                name: "scripted".into(),
-                kind: DeviceKind::Sim,
-                capacity: Bytes::gib(1),
-                logical_block: Bytes(512),
-                queue_depth: 16,
-                model: None,
-                serial: None,
-                firmware: None,
-                engine: None,
-            },
+            info: DeviceInfo::new(("scripted", DeviceKind::Sim), (Bytes::gib(1), Bytes(512)), 16),
             now: Nanos(0),
             latency: Box::new(latency),
             in_flight: VecDeque::new(),
