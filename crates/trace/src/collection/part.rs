@@ -96,7 +96,7 @@ pub fn read_part<E: From<Error>>(
     let place = Place { file: part.file, part: part.part, segment: 0 };
     let mut segment = Segment { limits, place, prefix, volumes: Vec::new(), held: 0 };
     let mut requests = 0;
-    let read = each_batch(part, spec, |batch, reader| {
+    let read = each_batch::<E>(part, spec, |batch, reader| {
         requests += batch.len() as u64;
         segment.push(batch, reader);
         if segment.is_full() {
