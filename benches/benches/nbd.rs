@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use flashscope_attach::{AttachedDrive, Export, Lateness, Speed, Store, nbd};
+use flashscope_attach::{AttachedDrive, Export, Hooks, Lateness, Speed, Store, nbd};
 use flashscope_benches::{Cost, main as bench_main, median, output, verdict};
 use flashscope_block::{Bytes, Device, Nanos};
 use flashscope_sim::SimDevice;
@@ -135,8 +135,14 @@ impl Server {
         let (name, logical_block) = (info.name.clone(), info.logical_block);
         let export = Export { name, size: SIZE, logical_block, trims: true, writable: true };
         let store = Store::memory(SIZE).expect("there is memory");
-        let drive =
-            AttachedDrive::simulated(device, export, store, speed.into(), None, &mut |_, _| {});
+        let drive = AttachedDrive::simulated(
+            device,
+            export,
+            store,
+            speed.into(),
+            Hooks::default(),
+            &mut |_, _| {},
+        );
         let drive = Arc::new(drive.expect("an empty store can be read"));
         let address = nbd::Address::Unix(path.into());
         let listener = nbd::Listener::bind(&address).expect("no other program uses the folder");

@@ -17,7 +17,7 @@ type Simulation = flashscope_document::Simulation<flashscope_sim::observe::Findi
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 28] {
+fn all() -> [(&'static str, Schema); 29] {
     [
         ("manifest", schema_of::<flashscope_document::Manifest>()),
         ("facts", schema_of::<flashscope_document::facts::Facts>()),
@@ -28,6 +28,7 @@ fn all() -> [(&'static str, Schema); 28] {
         ("grid", schemars::schema_for!(flashscope_document::grid::Grid)),
         ("devices", schemars::schema_for!(flashscope_attach::DeviceList)),
         ("live", schemars::schema_for!(flashscope_attach::DriveStatus)),
+        ("faults", schemars::schema_for!(flashscope_attach::FaultPlan)),
         ("trace", schemars::schema_for!(flashscope_report::Trace)),
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schema_of::<Simulation>()),

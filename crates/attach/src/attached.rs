@@ -6,6 +6,7 @@ use flashscope_block::{Bytes, Completion, Data, Device, DeviceInfo, Io, Nanos, O
 use flashscope_drive::Contents;
 
 use crate::cpu_latency::CpuLatencyRequest;
+use crate::faults::{FaultHook, FaultInjector, FaultPlan, Presence};
 use crate::pace::Timing;
 use crate::paced::PacedDrive;
 use crate::pass_through::PassThroughDrive;
@@ -17,6 +18,27 @@ use crate::store::Store;
 /// A hook that is called for each completed request, in the order of the replies. The completion's
 /// `submitted` is the arrival time of the request.
 pub type CompletionHook = Box<dyn FnMut(&Completion) + Send>;
+
+/// Hooks into the requests of an attached drive.
+#[derive(Default)]
+pub struct Hooks {
+    /// Receives the completed requests.
+    pub completion: Option<CompletionHook>,
+    /// The faults to inject, and the recipient of each.
+    pub faults: Option<(FaultPlan, Option<FaultHook>)>,
+}
+
+impl Hooks {
+    /// Creates the injector of the faults, for a drive whose clock shows `origin`.
+    fn injecting(
+        self,
+        origin: Nanos,
+    ) -> io::Result<(Option<CompletionHook>, Option<Arc<FaultInjector>>)> {
+        let injector = |(plan, hook): (FaultPlan, _)| FaultInjector::new(&plan, origin, hook);
+        let faults = self.faults.map(injector).transpose().map_err(io::Error::other)?;
+        Ok((self.completion, faults.map(Arc::new)))
+    }
+}
 
 /// The properties of a drive that a transport shows to its clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,11 +93,12 @@ impl<A: Answer> AttachedDrive<A> {
         export: Export,
         store: Store,
         timing: Timing,
-        hook: Option<CompletionHook>,
+        hooks: Hooks,
         progress: &mut dyn FnMut(Bytes, Bytes),
     ) -> io::Result<AttachedDrive<A>> {
         write_what_is_there(&mut *device, &store.extents()?, progress);
-        let drive = PacedDrive::new(device, export.size, store, timing, hook);
+        let (hook, faults) = hooks.injecting(device.now())?;
+        let drive = PacedDrive::new((device, export.size), store, timing, hook, faults);
         let workers = usize::from(drive.holds_back());
         AttachedDrive::start(export, Backend::Paced(drive), workers)
     }
@@ -88,14 +111,12 @@ impl<A: Answer> AttachedDrive<A> {
         info: DeviceInfo,
         contents: Contents,
         export: Export,
-        hook: Option<CompletionHook>,
+        hooks: Hooks,
     ) -> io::Result<AttachedDrive<A>> {
         let workers = info.queue_depth as usize;
-        AttachedDrive::start(
-            export,
-            Backend::PassThrough(PassThroughDrive::new(info, contents, hook)),
-            workers,
-        )
+        let (hook, faults) = hooks.injecting(Nanos(0))?;
+        let drive = PassThroughDrive::new(info, contents, hook, faults);
+        AttachedDrive::start(export, Backend::PassThrough(drive), workers)
     }
 
     fn start(export: Export, backend: Backend<A>, workers: usize) -> io::Result<AttachedDrive<A>> {
@@ -151,6 +172,14 @@ impl<A: Answer> AttachedDrive<A> {
         match &*self.backend {
             Backend::Paced(drive) => drive.submit(batch),
             Backend::PassThrough(drive) => drive.submit(batch),
+        }
+    }
+
+    /// Returns the state of the connections to the drive, which faults may cut.
+    pub(crate) fn presence(&self) -> Presence {
+        match &*self.backend {
+            Backend::Paced(drive) => drive.presence(),
+            Backend::PassThrough(drive) => drive.presence(),
         }
     }
 

@@ -10,6 +10,7 @@
 
 mod attached;
 mod cpu_latency;
+mod faults;
 mod fixed;
 pub mod fuse;
 mod health;
@@ -36,7 +37,10 @@ pub mod ublk;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use attached::{AttachedDrive, CompletionHook, Export};
+pub use attached::{AttachedDrive, CompletionHook, Export, Hooks};
+pub use faults::{
+    FaultEffect, FaultHook, FaultPlan, FaultPlanError, FaultRule, InjectedError, InjectedFault,
+};
 pub use health::health;
 pub use listed::DeviceList;
 pub use live::{DriveStatus, Monitor, OpTotals, attached_drives};

@@ -53,6 +53,9 @@ impl Collector for Metrics {
         page.info(snapshot)?;
         page.requests(snapshot)?;
         page.times(snapshot)?;
+        if !snapshot.faults.is_empty() {
+            page.faults(&snapshot.faults)?;
+        }
         if let Some(flash) = &snapshot.flash {
             page.flash(flash, snapshot)?;
         }
@@ -94,6 +97,17 @@ impl Page<'_, '_> {
         for op in ops {
             let label = label(op.op);
             ConstCounter::new(of(op)).encode(metric.encode_family(&label)?)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a counter for each rule of a fault plan.
+    fn faults(&mut self, faults: &[(String, u64)]) -> Result<(), Error> {
+        let (name, help) = ("injected_faults", "Requests affected by an injected fault");
+        let mut metric = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (rule, affected) in faults {
+            let label = [("rule", rule.as_str())];
+            ConstCounter::new(*affected).encode(metric.encode_family(&label)?)?;
         }
         Ok(())
     }
@@ -220,6 +234,7 @@ mod tests {
         flashscope_latency_seconds histogram
         flashscope_lateness_seconds histogram
         flashscope_busy_seconds counter
+        flashscope_injected_faults counter
         flashscope_host_written_bytes counter
         flashscope_flash_programmed_bytes counter
         flashscope_flash_read_bytes counter

@@ -1,14 +1,15 @@
 //! A drive on virtual time that sends each reply when it is due on the machine's clock.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op};
 use flashscope_drive::Clock;
 
 use crate::attached::CompletionHook;
+use crate::faults::{Fate, FaultInjector, Presence};
 use crate::in_flight::InFlight;
 use crate::lock;
 use crate::pace::{Pace, Speed, Timing};
@@ -35,6 +36,7 @@ pub(crate) struct PacedDrive<A> {
     /// `None` if replies are not delayed.
     pace: Option<Pace>,
     round_trip: RoundTrip,
+    faults: Option<Arc<FaultInjector>>,
     /// The time at which the next reply is due, on the machine's clock.
     due: AtomicU64,
     /// The time until which the replying thread sleeps; 0 while it is awake.
@@ -47,8 +49,10 @@ pub(crate) struct PacedDrive<A> {
 struct Work<A> {
     pending: PendingRequest<A>,
     arrived: Nanos,
-    /// True for a durable write or trim that lacks only its flush.
-    written: bool,
+    /// The time by which a fault makes the reply later.
+    delay: Nanos,
+    /// The time at which a durable write or trim was complete except for its flush.
+    written: Option<Nanos>,
 }
 
 /// A completed request and its due time on the clock of the drive.
@@ -60,6 +64,12 @@ struct Core<A> {
     in_flight: InFlight<Work<A>>,
     /// Requests in excess of the drive's queue depth, in order of arrival.
     waiting: VecDeque<Work<A>>,
+    faults: Option<Arc<FaultInjector>>,
+    /// The requests that the drive has completed and whose replies faults may hold back, by the
+    /// time at which the reply is due and a number.
+    held: BTreeMap<(Nanos, u64), (Work<A>, Result<(), Errno>)>,
+    /// The number of requests that were ever held.
+    ever_held: u64,
     statistics: Statistics,
     hook: Option<CompletionHook>,
 }
@@ -68,11 +78,11 @@ impl<A: Answer> PacedDrive<A> {
     /// Attaches the first `capacity` bytes of `device`. `hook` is called for each completed
     /// request.
     pub(crate) fn new(
-        device: Box<dyn Device + Send>,
-        capacity: Bytes,
+        (device, capacity): (Box<dyn Device + Send>, Bytes),
         store: Store,
         timing: Timing,
         hook: Option<CompletionHook>,
+        faults: Option<Arc<FaultInjector>>,
     ) -> PacedDrive<A> {
         let pace = match timing.speed {
             Speed::Times(times) => Some(Pace::new(device.now(), times)),
@@ -81,11 +91,15 @@ impl<A: Answer> PacedDrive<A> {
         PacedDrive {
             pace,
             round_trip: timing.round_trip,
+            faults: faults.clone(),
             core: Mutex::new(Core {
                 device,
                 capacity,
                 in_flight: InFlight::new(),
                 waiting: VecDeque::new(),
+                faults,
+                held: BTreeMap::new(),
+                ever_held: 0,
                 statistics: Statistics::new(),
                 hook,
             }),
@@ -109,26 +123,45 @@ impl<A: Answer> PacedDrive<A> {
         // Data are moved before the lock is taken. A read that overlaps a write in flight may
         // return the old or the new data; a completed write is visible.
         for mut pending in batch.drain(..) {
-            match self.move_data(&mut pending.request) {
-                Ok(()) => ready.push(pending),
-                Err(errno) => refused.push((pending, errno)),
+            let Fate { error, delay } = self.fate(&pending.request, arrived);
+            let moved = error.map_or_else(|| self.move_data(&mut pending.request), Err);
+            match moved {
+                Ok(()) => ready.push((pending, delay)),
+                Err(errno) => refused.push((pending, delay, errno)),
             }
         }
         let mut core = lock(&self.core);
-        for pending in ready {
+        for (pending, delay) in ready {
             let submitted = self.submission_time(&pending.request, arrived, &core);
             core.take_done(submitted, &self.store, &mut done);
             let submitted = submitted.max(core.device.now());
-            let work = core.arrival(pending, submitted);
+            let work = core.arrival(pending, submitted, delay);
             core.take(work, submitted, &self.store, &mut done);
         }
         let now = self.drive_now(&core);
-        for (pending, errno) in refused {
-            let work = core.arrival(pending, now);
-            core.answer(work, Err(errno), now, &mut done);
+        for (pending, delay, errno) in refused {
+            let work = core.arrival(pending, now, delay);
+            core.finish(work, Err(errno), now, &mut done);
         }
         core.take_done(self.horizon(now), &self.store, &mut done);
         self.leave(core, done);
+    }
+
+    /// Decides which fault affects a request that arrives at `arrived` on the machine's clock.
+    fn fate(&self, request: &Request, arrived: Nanos) -> Fate {
+        let Some(faults) = &self.faults else { return Fate::default() };
+        let now = match &self.pace {
+            Some(pace) => pace.of_drive(arrived),
+            None => lock(&self.core).device.now(),
+        };
+        faults.at_arrival(request, now)
+    }
+
+    /// Returns the state of the connections to the drive.
+    pub(crate) fn presence(&self) -> Presence {
+        let Some(faults) = &self.faults else { return Presence::default() };
+        let now = self.drive_now(&lock(&self.core));
+        faults.presence(now)
     }
 
     /// Moves the data of a read, and of a write unless the store models power cuts.
@@ -182,7 +215,7 @@ impl<A: Answer> PacedDrive<A> {
     /// Publishes when the next reply is due, sends the replies in `done`, and records their
     /// lateness.
     fn leave(&self, core: MutexGuard<'_, Core<A>>, done: Vec<Due<A>>) {
-        let next = core.device.next_due();
+        let next = core.next_due();
         if let (Some(pace), Some(due)) = (&self.pace, next) {
             let due = pace.of_machine(due);
             self.due.store(due.0, Ordering::SeqCst);
@@ -274,15 +307,46 @@ impl<A: Answer> PacedDrive<A> {
         self.leave(core, done);
         let lateness_ns = lock(&self.lateness_ns).clone();
         let machine = self.clock.now();
-        Snapshot { info, now, machine, busy, ops, in_flight, lateness_ns, flash }
+        let faults = self.faults.as_ref().map(|faults| faults.counts()).unwrap_or_default();
+        Snapshot { info, now, machine, busy, ops, in_flight, lateness_ns, flash, faults }
     }
 }
 
 impl<A> Core<A> {
     /// Counts a request that arrived at `now`.
-    fn arrival(&mut self, pending: PendingRequest<A>, now: Nanos) -> Work<A> {
+    fn arrival(&mut self, pending: PendingRequest<A>, now: Nanos, delay: Nanos) -> Work<A> {
         self.statistics.arrived(now);
-        Work { pending, arrived: now, written: false }
+        Work { pending, arrived: now, delay, written: None }
+    }
+
+    /// Returns the time at which the next reply may be due.
+    fn next_due(&self) -> Option<Nanos> {
+        let held = self.held.first_key_value().map(|((due, _), _)| *due);
+        self.device.next_due().into_iter().chain(held).min()
+    }
+
+    /// Completes a request at `now`, or later if a fault delays its reply.
+    fn finish(
+        &mut self,
+        work: Work<A>,
+        result: Result<(), Errno>,
+        now: Nanos,
+        done: &mut Vec<Due<A>>,
+    ) {
+        let Some(faults) = &self.faults else { return self.answer(work, result, now, done) };
+        let request = &work.pending.request;
+        let (due, result) = faults.at_completion(request, work.arrived, now + work.delay, result);
+        // The number keeps requests that are due at the same time in their order.
+        self.held.insert((due, self.ever_held), (work, result));
+        self.ever_held += 1;
+    }
+
+    /// Completes the held requests whose replies are due at `until`.
+    fn release(&mut self, until: Nanos, done: &mut Vec<Due<A>>) {
+        while let Some(entry) = self.held.first_entry().filter(|entry| entry.key().0 <= until) {
+            let ((due, _), (work, result)) = entry.remove_entry();
+            self.answer(work, result, due, done);
+        }
     }
 
     /// Completes a request at `now` on the clock of the drive.
@@ -293,6 +357,7 @@ impl<A> Core<A> {
         now: Nanos,
         done: &mut Vec<Due<A>>,
     ) {
+        self.call_hook(&work, result, now);
         let Request { op, len, .. } = work.pending.request;
         self.statistics.completed((op, len), result, work.arrived, now);
         done.push((work.pending.complete(result), now));
@@ -310,16 +375,16 @@ impl<A> Core<A> {
     fn start(&mut self, work: Work<A>, now: Nanos, store: &Store, done: &mut Vec<Due<A>>) {
         let request = &work.pending.request;
         let (op, offset, len) = (request.op, request.offset, request.len);
-        let holds = op == Op::Write && store.models_power_cuts() && !work.written;
+        let holds = op == Op::Write && store.models_power_cuts() && work.written.is_none();
         let kept = match op {
             Op::Write if holds => store.hold(offset, len, &request.data),
-            Op::Trim if !work.written => store.trim(offset, len),
+            Op::Trim if work.written.is_none() => store.trim(offset, len),
             _ => Ok(()),
         };
         if let Err(errno) = kept {
-            return self.answer(work, Err(errno), now, done);
+            return self.finish(work, Err(errno), now, done);
         }
-        let io = if work.written { self.flush(request) } else { self.io(request) };
+        let io = self.next_io(&work);
         let at = self.in_flight.insert(now.max(self.device.now()), work);
         self.device.submit(&Io { at, ..io });
         if holds {
@@ -346,9 +411,14 @@ impl<A> Core<A> {
         Io { op: request.op, stream: 0, offset: start, len: end - start, data, at: Nanos(0) }
     }
 
-    fn flush(&self, request: &Request) -> Io {
+    /// Returns the IO that a request needs next: its own, or the flush of a durable one.
+    fn next_io(&self, work: &Work<A>) -> Io {
+        let io = self.io(&work.pending.request);
         let none = Bytes(0);
-        Io { op: Op::Flush, offset: none, len: none, ..self.io(request) }
+        match work.written {
+            Some(_) => Io { op: Op::Flush, offset: none, len: none, ..io },
+            None => io,
+        }
     }
 
     /// Takes the completions until `until` and starts waiting requests. The drive's clock does not
@@ -363,25 +433,30 @@ impl<A> Core<A> {
             if completion.io.op == Op::Flush && completion.result.is_ok() {
                 completion.result = store.settle_all(self.capacity, self.lost());
             }
-            let flush_next = request.durable && !work.written && completion.result.is_ok();
-            self.call_hook(&completion, &work);
-            if flush_next {
-                work.written = true;
+            let is_ok = completion.result.is_ok();
+            if request.durable && work.written.is_none() && is_ok {
+                self.call_hook(&work, Ok(()), now);
+                work.written = Some(now);
                 self.start(work, now, store, done);
                 continue;
             }
-            self.answer(work, completion.result, now, done);
+            self.finish(work, completion.result, now, done);
             if let Some(next) = self.waiting.pop_front() {
                 self.start(next, now, store, done);
             }
         }
+        self.release(until, done);
     }
 
-    /// Calls the hook for a completed request.
-    fn call_hook(&mut self, completion: &Completion, work: &Work<A>) {
+    /// Calls the hook for an IO of a request that is complete at `completed`.
+    fn call_hook(&mut self, work: &Work<A>, result: Result<(), Errno>, completed: Nanos) {
+        if self.hook.is_none() {
+            return;
+        }
+        let submitted = work.written.unwrap_or(work.arrived);
+        let io = Io { at: submitted, ..self.next_io(work) };
         if let Some(hook) = &mut self.hook {
-            let submitted = if work.written { completion.submitted } else { work.arrived };
-            hook(&Completion { submitted, ..*completion });
+            hook(&Completion { io, submitted, completed, result });
         }
     }
 }

@@ -1,12 +1,14 @@
 //! A real drive, which keeps its own data and takes its own time: requests are passed through.
 
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use flashscope_block::{Completion, Data, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
 use flashscope_drive::{Clock, Contents};
 
 use crate::attached::CompletionHook;
+use crate::faults::{Fate, FaultInjector, Presence};
 use crate::lock;
 use crate::request::{Answer, PendingRequest, Request};
 use crate::statistics::{Snapshot, Statistics, histogram};
@@ -20,11 +22,15 @@ pub(crate) struct PassThroughDrive<A> {
     queue: Mutex<Option<SyncSender<QueuedRequest<A>>>>,
     requests: Mutex<Receiver<QueuedRequest<A>>>,
     state: Mutex<State>,
+    faults: Option<Arc<FaultInjector>>,
+    /// True once the drive was stopped; ends the delays of faults.
+    stopped: (Mutex<bool>, Condvar),
 }
 
 struct QueuedRequest<A> {
     pending: PendingRequest<A>,
     at: Nanos,
+    fate: Fate,
 }
 
 struct State {
@@ -37,6 +43,7 @@ impl<A: Answer> PassThroughDrive<A> {
         info: DeviceInfo,
         contents: Contents,
         hook: Option<CompletionHook>,
+        faults: Option<Arc<FaultInjector>>,
     ) -> PassThroughDrive<A> {
         let (queue, requests) = sync_channel(info.queue_depth as usize);
         let state = State { statistics: Statistics::new(), hook };
@@ -47,6 +54,8 @@ impl<A: Answer> PassThroughDrive<A> {
             queue: Mutex::new(Some(queue)),
             requests: Mutex::new(requests),
             state: Mutex::new(state),
+            faults,
+            stopped: (Mutex::new(false), Condvar::new()),
         }
     }
 
@@ -59,7 +68,9 @@ impl<A: Answer> PassThroughDrive<A> {
             batch.iter().for_each(|_| state.statistics.arrived(at));
         }
         for pending in batch.drain(..) {
-            let queued = QueuedRequest { pending, at };
+            let decide = |faults: &Arc<FaultInjector>| faults.at_arrival(&pending.request, at);
+            let fate = self.faults.as_ref().map(decide).unwrap_or_default();
+            let queued = QueuedRequest { pending, at, fate };
             match &queue {
                 Some(queue) => queue.send(queued).unwrap_or_else(|lost| self.refuse(lost.0)),
                 None => self.refuse(queued),
@@ -77,9 +88,31 @@ impl<A: Answer> PassThroughDrive<A> {
         loop {
             let next = lock(&self.requests).recv();
             let Ok(mut queued) = next else { return };
-            let result = self.execute(&mut queued.pending.request);
+            let result = match queued.fate.error {
+                Some(errno) => Err(errno),
+                None => self.execute(&mut queued.pending.request),
+            };
+            let result = self.delayed(&queued, result);
             self.answer(queued, result);
         }
+    }
+
+    /// Waits until the reply to a request is due, and returns its result.
+    fn delayed(&self, queued: &QueuedRequest<A>, result: Result<(), Errno>) -> Result<(), Errno> {
+        let Some(faults) = &self.faults else { return result };
+        let completed = self.clock.now() + queued.fate.delay;
+        let request = &queued.pending.request;
+        let (due, result) = faults.at_completion(request, queued.at, completed, result);
+        let left = Duration::from_nanos(due.0.saturating_sub(self.clock.now().0));
+        let (stopped, changed) = &self.stopped;
+        let waited = changed.wait_timeout_while(lock(stopped), left, |stopped| !*stopped);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        result
+    }
+
+    /// Returns the state of the connections to the drive.
+    pub(crate) fn presence(&self) -> Presence {
+        self.faults.as_ref().map(|faults| faults.presence(self.clock.now())).unwrap_or_default()
     }
 
     fn execute(&self, request: &mut Request) -> Result<(), Errno> {
@@ -102,7 +135,7 @@ impl<A: Answer> PassThroughDrive<A> {
     }
 
     fn answer(&self, queued: QueuedRequest<A>, result: Result<(), Errno>) {
-        let QueuedRequest { pending, at } = queued;
+        let QueuedRequest { pending, at, .. } = queued;
         let Request { op, offset, len, .. } = pending.request;
         let completed = self.clock.now();
         {
@@ -124,6 +157,8 @@ impl<A: Answer> PassThroughDrive<A> {
     /// Stops accepting requests.
     pub(crate) fn stop(&self) {
         lock(&self.queue).take();
+        *lock(&self.stopped.0) = true;
+        self.stopped.1.notify_all();
     }
 
     /// Returns the counters and the present state of the drive.
@@ -139,6 +174,7 @@ impl<A: Answer> PassThroughDrive<A> {
             in_flight: state.statistics.in_flight(),
             lateness_ns: histogram(),
             flash: None,
+            faults: self.faults.as_ref().map(|faults| faults.counts()).unwrap_or_default(),
         }
     }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_drive::Clock;
 
-use crate::attached::{AttachedDrive, Export};
+use crate::attached::{AttachedDrive, Export, Hooks};
 use crate::fixed::FixedLatencyDrive;
 use crate::pace::Speed;
 use crate::request::Answer;
@@ -153,7 +153,8 @@ pub(crate) fn trial_drive<A: Answer>() -> io::Result<Arc<AttachedDrive<A>>> {
     }
     let device = Box::new(FixedLatencyDrive::new(SIZE, LATENCY));
     let timing = Speed::Times(1.0).into();
-    AttachedDrive::simulated(device, export, store, timing, None, &mut |_, _| {}).map(Arc::new)
+    AttachedDrive::simulated(device, export, store, timing, Hooks::default(), &mut |_, _| {})
+        .map(Arc::new)
 }
 
 #[cfg(test)]

@@ -47,6 +47,8 @@ pub struct Snapshot {
     pub lateness_ns: Lateness,
     /// The state of the drive's flash, if the drive reports it.
     pub flash: Option<Flash>,
+    /// The number of requests that each rule of a fault plan affected, by the name of the rule.
+    pub faults: Vec<(String, u64)>,
 }
 
 impl Snapshot {

@@ -53,5 +53,6 @@ pub(crate) fn snapshot() -> Snapshot {
         in_flight: 1,
         lateness_ns,
         flash: Some(flash()),
+        faults: vec![("stall".into(), 3)],
     }
 }

@@ -110,8 +110,15 @@ fn done(attached: &AttachedDrive<From>, request: Request) -> Request {
 
 fn attach(fake: Fake, store: Store, speed: Speed) -> AttachedDrive<From> {
     let export = fake.export();
-    AttachedDrive::simulated(Box::new(fake), export, store, speed.into(), None, &mut |_, _| {})
-        .unwrap()
+    AttachedDrive::simulated(
+        Box::new(fake),
+        export,
+        store,
+        speed.into(),
+        Hooks::default(),
+        &mut |_, _| {},
+    )
+    .unwrap()
 }
 
 // Each request is answered once, at any speed and with more requests than the queue depth, and
@@ -158,11 +165,12 @@ fn the_round_trip_is_a_part_of_the_latency() {
         let export = fake.export();
         let hook: CompletionHook =
             Box::new(move |completion| sender.send(completion.submitted).unwrap());
+        let hooks = Hooks { completion: Some(hook), faults: None };
         let timing = Timing { speed: Speed::Times(1.0), round_trip };
         let store = Store::memory(CAPACITY).unwrap();
         let device = Box::new(fake);
         let attached =
-            AttachedDrive::simulated(device, export, store, timing, Some(hook), &mut |_, _| {});
+            AttachedDrive::simulated(device, export, store, timing, hooks, &mut |_, _| {});
         let attached = attached.unwrap();
         done(&attached, request(Op::Read, 0, BLOCK, 0));
         done(&attached, request(Op::Read, 0, BLOCK, 0));
@@ -273,8 +281,8 @@ fn a_real_drive_keeps_its_own_data() {
     };
     let (sender, completions) = channel();
     let hook: CompletionHook = Box::new(move |completion| sender.send(*completion).unwrap());
-    let attached: AttachedDrive<From> =
-        AttachedDrive::real(info, contents, export, Some(hook)).unwrap();
+    let hooks = Hooks { completion: Some(hook), faults: None };
+    let attached: AttachedDrive<From> = AttachedDrive::real(info, contents, export, hooks).unwrap();
     let writes = (0..8).map(|i: u8| request(Op::Write, u64::from(i) * BLOCK, BLOCK, i + 1));
     assert_eq!(ask(&attached, writes.collect()).iter().count(), 8);
     let zeros = Request { data: Vec::new(), ..request(Op::Write, 0, BLOCK, 0) };

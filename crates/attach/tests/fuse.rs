@@ -17,7 +17,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use flashscope_attach::fuse::{Error, Recipient, serve};
-use flashscope_attach::{AttachedDrive, Export, Speed, Store};
+use flashscope_attach::{AttachedDrive, Export, Hooks, Speed, Store};
 use flashscope_block::{Bytes, Completion, Data, Device, DeviceInfo, DeviceKind, Io, Nanos, Op};
 use rustix::fs::FallocateFlags;
 use rustix::mount::{MountFlags, mount};
@@ -86,8 +86,15 @@ fn attached_as(gate: Gate, writable: bool) -> Arc<AttachedDrive<Recipient>> {
     let export = Export { name, size: SIZE, logical_block, trims: true, writable };
     let (gate, store) = (Box::new(gate), Store::memory(SIZE).unwrap());
     Arc::new(
-        AttachedDrive::simulated(gate, export, store, Speed::Max.into(), None, &mut |_, _| {})
-            .unwrap(),
+        AttachedDrive::simulated(
+            gate,
+            export,
+            store,
+            Speed::Max.into(),
+            Hooks::default(),
+            &mut |_, _| {},
+        )
+        .unwrap(),
     )
 }
 

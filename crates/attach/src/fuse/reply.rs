@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use flashscope_block::Errno;
 use fuser::{ReplyData, ReplyEmpty, ReplyWrite};
 
+use crate::faults::CONNECTION_LOST;
 use crate::lock;
 use crate::request::{Answer, CompletedRequest};
 
@@ -67,5 +68,6 @@ impl Answer for Recipient {
 }
 
 pub(super) fn code(errno: Errno) -> fuser::Errno {
+    let errno = if errno == CONNECTION_LOST { Errno::EIO } else { errno };
     fuser::Errno::from_i32(errno.0)
 }

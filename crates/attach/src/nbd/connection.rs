@@ -13,6 +13,7 @@ use super::handshake::Offer;
 use super::reply::{Handle, Reply};
 use super::session::{Event, Session};
 use crate::attached::AttachedDrive;
+use crate::faults::CONNECTION_LOST;
 use crate::net::{Client, Input, Outbox};
 use crate::request::{Answer, CompletedRequest, PendingRequest, Request};
 
@@ -63,6 +64,9 @@ impl Answer for Recipient {
 impl Recipient {
     fn reply(answered: CompletedRequest<Recipient>) -> Option<(Reply, u64)> {
         let CompletedRequest { request, result, to } = answered;
+        if result == Err(CONNECTION_LOST) {
+            return None;
+        }
         Reply::to(&to.handle, request, result).map(|reply| (reply, to.cost))
     }
 }

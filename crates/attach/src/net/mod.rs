@@ -18,6 +18,8 @@ pub(crate) use input::Input;
 pub use listener::{Error, Listener};
 pub(crate) use outbox::{Message, Outbox};
 
+use crate::faults::Presence;
+
 /// The maximum number of connected clients; further clients wait to be accepted.
 pub(crate) const CLIENTS: usize = 128;
 
@@ -58,25 +60,30 @@ pub(crate) type ClientThread<C> = (Arc<C>, JoinHandle<()>);
 
 /// Accepts clients until `stop` is set. Then requests in flight are answered and the connections
 /// are closed. `start` starts to serve a client, or disconnects it. `tick` is called several times
-/// a second.
+/// a second, and returns whether the connections must be cut.
 pub(crate) fn serve<C: Client>(
     listener: Listener,
     stop: &AtomicBool,
     mut start: impl FnMut(Socket) -> Option<ClientThread<C>>,
-    mut tick: impl FnMut(),
+    mut tick: impl FnMut() -> Presence,
 ) -> Result<(), Error> {
     let mut clients: Vec<ClientThread<C>> = Vec::new();
     let mut result = Ok(());
+    let mut cuts = 0;
     while !stop.load(Ordering::Relaxed) && result.is_ok() {
-        tick();
+        let presence = tick();
+        if presence.cuts != cuts || !presence.is_present {
+            cuts = presence.cuts;
+            clients.iter().for_each(|(client, _)| client.close());
+        }
         clients.retain(|(_, thread)| !thread.is_finished());
         if clients.len() == CLIENTS {
             thread::sleep(Duration::from_millis(10));
             continue;
         }
         match listener.accept() {
-            Ok(Some(socket)) => clients.extend(start(socket)),
-            Ok(None) => {}
+            Ok(Some(socket)) if presence.is_present => clients.extend(start(socket)),
+            Ok(_) => {}
             Err(error) => result = Err(error),
         }
     }

@@ -17,6 +17,7 @@ use super::session::{Event, Session};
 use super::status::Status;
 use super::subsystem::Subsystem;
 use crate::attached::AttachedDrive;
+use crate::faults::CONNECTION_LOST;
 use crate::net::{Client, Input, Outbox};
 use crate::request::{Answer, CompletedRequest, PendingRequest};
 
@@ -65,6 +66,8 @@ impl Answer for Recipient {
                 To::Part { job, place } => {
                     job.answered(place, CompletedRequest { request, result, to: () });
                 }
+                // The connection is about to be cut.
+                To::Whole { .. } if result == Err(CONNECTION_LOST) => {}
                 To::Whole { connection, id, finish, cost } => {
                     let status = result.err().map(|errno| Status::of(request.op, errno));
                     let (status, data) = match (status, finish) {

@@ -141,7 +141,10 @@ pub fn serve(
         let its = Arc::clone(&subsystem);
         let follows = follows.spawn_scoped(scope, move || job::run(&receiver, &its, drive));
         let result = match follows {
-            Ok(_) => net::serve(listener, stop, start, || subsystem.end_silent()),
+            Ok(_) => net::serve(listener, stop, start, || {
+                subsystem.end_silent();
+                drive.presence()
+            }),
             Err(source) => Err(net::Error::Listen { address: listener.address().clone(), source }),
         };
         // All jobs have ended with their connections, or are given up.

@@ -21,6 +21,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::uapi::{self, Description, MAX_IO, QUEUE_DEPTH};
 use super::{Error, failed};
+use crate::faults::CONNECTION_LOST;
 use crate::{Answer, AttachedDrive, CompletedRequest, PendingRequest, Request, lock};
 
 /// The request of the kernel to which a reply goes.
@@ -248,6 +249,7 @@ impl Queue {
             }
             let result = match result {
                 Ok(()) => i32::try_from(request.len.0).unwrap_or(0),
+                Err(CONNECTION_LOST) => -libc::EIO,
                 Err(Errno(number)) => -number,
             };
             self.fetch(ring, uapi::COMMIT_AND_FETCH_REQ, to.tag, result);

@@ -382,3 +382,43 @@ fn requests_in_flight_are_answered_at_the_end() {
             .is_err_and(|error| { error.kind() == io::ErrorKind::NotFound })
     );
 }
+
+// The drive disappears with the second write, and returns with the data of the first.
+#[test]
+fn a_drive_that_disappeared_returns_with_its_data() {
+    let server = TestServer::new(&ServerOptions {
+        speed: Speed::Times(1.0),
+        faults: Some(
+            "[[fault]]\neffect = 'disappear'\nops = ['write']\nskip = 1\ncount = 1\nfor = '300ms'",
+        ),
+        ..ServerOptions::default()
+    });
+    let mut client = Client::new(&server, false);
+    client.write(0, 4096, &[7; 4096]);
+    client.send(&[&talk::request(0, WRITE, 2, 0, 512)[..], &[8; 512]].concat());
+    assert!(client.was_disconnected(), "without a reply");
+    let mut client = loop {
+        let mut socket = UnixStream::connect(server.socket()).unwrap();
+        // A drive that is absent closes the connection before its greeting.
+        if socket.read_exact(&mut [0; 18]).is_ok() {
+            break Client::new(&server, false);
+        }
+    };
+    assert_eq!(client.read(0, 512), [0; 512], "a lost write");
+    assert_eq!(client.read(4096, 4096), [7; 4096]);
+}
+
+#[test]
+fn injected_errors_have_their_number() {
+    let server = TestServer::new(&ServerOptions {
+        faults: Some(
+            "[[fault]]\neffect = 'error'\nerror = 'no-space'\nops = ['write']\n[[fault]]\neffect = 'error'",
+        ),
+        ..ServerOptions::default()
+    });
+    let mut client = Client::new(&server, false);
+    client.send(&[&talk::request(0, WRITE, 1, 0, 512)[..], &[8; 512]].concat());
+    assert_eq!(client.simple(), (1, 28));
+    assert_eq!(client.error_of(0, READ, 0, 512), 5);
+    assert_eq!(client.error_of(0, FLUSH, 0, 0), 5);
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use flashscope_attach::{AttachedDrive, Export, Speed, Store, nbd};
+use flashscope_attach::{AttachedDrive, Export, Hooks, Speed, Store, nbd};
 use flashscope_block::{Bytes, Nanos};
 use flashscope_drive::StoreHeader;
 
@@ -29,12 +29,21 @@ pub(crate) struct ServerOptions {
     /// True to keep the data in a file instead of memory.
     pub kept: bool,
     pub tcp: bool,
+    /// The faults to inject, as TOML.
+    pub faults: Option<&'static str>,
 }
 
 impl Default for ServerOptions {
     fn default() -> ServerOptions {
         let takes = Nanos::micros(100);
-        ServerOptions { speed: Speed::Max, takes, exclusive: false, kept: false, tcp: false }
+        ServerOptions {
+            speed: Speed::Max,
+            takes,
+            exclusive: false,
+            kept: false,
+            tcp: false,
+            faults: None,
+        }
     }
 }
 
@@ -56,12 +65,14 @@ impl TestServer {
             trims: true,
             writable: true,
         };
+        let faults = options.faults.map(|plan| (plan.parse().unwrap(), None));
+        let hooks = Hooks { completion: None, faults };
         let drive = AttachedDrive::simulated(
             device,
             export,
             store,
             options.speed.into(),
-            None,
+            hooks,
             &mut |_, _| {},
         );
         let drive = Arc::new(drive.unwrap());

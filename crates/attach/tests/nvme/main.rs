@@ -4,6 +4,7 @@ mod admin;
 mod commands;
 mod digest;
 mod fabrics;
+mod faults;
 #[path = "../../src/fixed.rs"]
 mod fixed;
 mod initiator;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use flashscope_attach::nvme::{Listener, SubsystemOptions, serve};
-use flashscope_attach::{AttachedDrive, Export, Speed, Store};
+use flashscope_attach::{AttachedDrive, Export, Hooks, Speed, Store};
 use flashscope_block::{Bytes, Nanos};
 
 use crate::fixed::FixedLatencyDrive;
@@ -19,6 +20,8 @@ pub(crate) const SIZE: Bytes = Bytes::mib(16);
 pub(crate) struct Target {
     pub address: SocketAddr,
     pub nqn: String,
+    /// A time before the drive was attached.
+    pub started: Instant,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -29,13 +32,25 @@ impl Target {
     }
 
     pub(crate) fn with(writable: bool, options: &SubsystemOptions) -> Target {
+        Target::serving(writable, options, Hooks::default())
+    }
+
+    /// Serves a drive with injected faults, in the time of the machine.
+    pub(crate) fn faulty(plan: &str) -> Target {
+        let faults = Some((plan.parse().unwrap(), None));
+        Target::serving(true, &SubsystemOptions::default(), Hooks { completion: None, faults })
+    }
+
+    fn serving(writable: bool, options: &SubsystemOptions, hooks: Hooks) -> Target {
+        let started = Instant::now();
         let device = Box::new(FixedLatencyDrive::new(SIZE, Nanos::micros(100)));
         let logical_block = Bytes(512);
         let export =
             Export { name: "fixed".into(), size: SIZE, logical_block, trims: true, writable };
         let store = Store::memory(SIZE).unwrap();
-        let timing = Speed::Max.into();
-        let drive = AttachedDrive::simulated(device, export, store, timing, None, &mut |_, _| {});
+        let speed = if hooks.faults.is_some() { Speed::Times(1.0) } else { Speed::Max };
+        let drive =
+            AttachedDrive::simulated(device, export, store, speed.into(), hooks, &mut |_, _| {});
         let drive = Arc::new(drive.unwrap());
         let listener = Listener::bind("127.0.0.1:0").unwrap();
         let address = listener.address();
@@ -46,7 +61,8 @@ impl Target {
             let ready = |nqn: &str| sender.send(nqn.to_owned()).unwrap();
             serve(listener, &drive, &options, &its_stop, ready).unwrap();
         });
-        Target { address, nqn: receiver.recv().unwrap(), stop, thread: Some(thread) }
+        let nqn = receiver.recv().unwrap();
+        Target { address, nqn, started, stop, thread: Some(thread) }
     }
 
     /// Connects an admin queue and enables its controller. Returns the controller's identifier.

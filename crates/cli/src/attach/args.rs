@@ -40,6 +40,7 @@ use crate::serve::ListenArgs;
   flashscope attach sim:demo --ublk
   flashscope attach sim:demo --nvme-tcp 127.0.0.1:4420
   flashscope attach sim:demo --listen 127.0.0.1:7470
+  flashscope attach sim:demo --nvme-tcp 127.0.0.1:4420 --faults stall.toml --fault-log injected.csv
   flashscope attach file:scratch.img --nbd scratch.sock --record asked.parquet")]
 pub(crate) struct AttachArgs {
     /// The drive: sim:PROFILE, /dev/NAME, file:PATH or null:
@@ -93,6 +94,15 @@ pub(crate) struct AttachArgs {
     /// Speed of the simulated time: a factor, or `max` for as fast as possible [default: 1]
     #[arg(long, value_name = "TIMES")]
     pub speed: Option<Speed>,
+
+    /// Inject the faults of this TOML file: delays, stalls, errors, media errors, resets, and a drive that disappears
+    /// and returns (docs/faults.md)
+    #[arg(long, value_name = "FILE")]
+    pub faults: Option<PathBuf>,
+
+    /// Write each injected fault to this CSV file, which must not exist yet
+    #[arg(long, value_name = "FILE", requires = "faults")]
+    pub fault_log: Option<PathBuf>,
 
     /// Record the requests of clients to this trace, as .parquet, .csv or another format of
     /// `flashscope trace convert`

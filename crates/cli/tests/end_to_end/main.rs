@@ -13,6 +13,7 @@ mod compare;
 mod devices;
 mod documentation;
 mod failing;
+mod faults;
 mod grid;
 mod help;
 mod hostile;

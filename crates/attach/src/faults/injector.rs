@@ -1,0 +1,301 @@
+//! Decides which requests are affected, and how.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Mutex;
+
+use flashscope_block::{Bytes, Errno, Nanos, Op};
+
+use super::plan::{Effect, FaultPlan, FaultPlanError, Rule};
+use super::{CONNECTION_LOST, FaultEffect, Presence};
+use crate::lock;
+use crate::request::Request;
+
+/// A request that a fault affected, or a cut of all connections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InjectedFault {
+    /// The time since the drive was attached, on the clock of the drive: of the arrival of the
+    /// request, of the moment at which the drive would have answered (stalls), or of the cut.
+    pub at: Nanos,
+    /// The name of the rule.
+    pub rule: String,
+    /// The effect of the rule.
+    pub effect: FaultEffect,
+    /// The operation, first byte and length of the request; `None` for a cut of all connections.
+    pub request: Option<(Op, Bytes, Bytes)>,
+}
+
+/// A hook that is called for each injected fault.
+pub type FaultHook = Box<dyn FnMut(&InjectedFault) + Send>;
+
+/// The decision about a request that arrives.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Fate {
+    /// The error with which the request fails; it is then not executed.
+    pub(crate) error: Option<Errno>,
+    /// The time that the reply is late.
+    pub(crate) delay: Nanos,
+}
+
+/// The faults of an attached drive.
+pub(crate) struct FaultInjector {
+    rules: Vec<Rule>,
+    seed: u64,
+    /// The time on the clock of the drive at which it was attached.
+    origin: Nanos,
+    state: Mutex<State>,
+}
+
+struct State {
+    rules: Vec<RuleState>,
+    /// The cuts for which connections were closed.
+    cuts: u64,
+    /// The cuts at requests: the number of the rule, and the time of the absence.
+    at_requests: Vec<(usize, Range<Nanos>)>,
+    hook: Option<FaultHook>,
+}
+
+struct RuleState {
+    random: fastrand::Rng,
+    /// The requests to which the rule applied, and those that it affected.
+    matched: u64,
+    affected: u64,
+    /// The units that were written since their media error.
+    healed: BTreeSet<u64>,
+}
+
+impl FaultInjector {
+    /// Creates the injector for a drive whose clock shows `origin`. `hook` is called for each
+    /// fault.
+    ///
+    /// # Errors
+    /// The plan has no rule, or a wrong one.
+    pub(crate) fn new(
+        plan: &FaultPlan,
+        origin: Nanos,
+        hook: Option<FaultHook>,
+    ) -> Result<FaultInjector, FaultPlanError> {
+        let rules = plan.rules()?;
+        let mut seeds = fastrand::Rng::with_seed(plan.seed);
+        let state = |_: &Rule| RuleState {
+            random: seeds.fork(),
+            matched: 0,
+            affected: 0,
+            healed: BTreeSet::new(),
+        };
+        let states = rules.iter().map(state).collect();
+        let state = Mutex::new(State { rules: states, cuts: 0, at_requests: Vec::new(), hook });
+        Ok(FaultInjector { rules, seed: plan.seed, origin, state })
+    }
+
+    /// Decides about a request that arrives at `now`, on the clock of the drive.
+    pub(crate) fn at_arrival(&self, request: &Request, now: Nanos) -> Fate {
+        let at = self.since(now);
+        let mut state = lock(&self.state);
+        let lost = Fate { error: Some(CONNECTION_LOST), delay: Nanos(0) };
+        if let Some(number) = self.absence(at, &state) {
+            state.rules[number].affected += 1;
+            state.tell(&self.rules[number], at, Some(request));
+            return lost;
+        }
+        for (number, rule) in self.rules.iter().enumerate() {
+            let fate = match rule.effect {
+                Effect::Delay(delay) => Fate { error: None, delay },
+                Effect::Error(errno) => Fate { error: Some(errno), delay: Nanos(0) },
+                Effect::MediaError(_) => Fate { error: Some(Errno::EIO), delay: Nanos(0) },
+                Effect::CutAtRequest(_) => lost,
+                Effect::Stall | Effect::Cut => continue,
+            };
+            if !rule.applies(request, at) {
+                continue;
+            }
+            let is_affected = match rule.effect {
+                Effect::MediaError(unit) => {
+                    self.hits_a_bad_unit(number, unit, request, &state.rules[number].healed)
+                }
+                _ => state.rules[number].chooses(rule),
+            };
+            if let (Effect::CutAtRequest(absence), true) = (rule.effect, is_affected) {
+                let end = Nanos(at.0.saturating_add(absence.0));
+                state.at_requests.push((number, at..end));
+            }
+            if is_affected {
+                state.rules[number].affected += 1;
+                state.tell(rule, at, Some(request));
+                return fate;
+            }
+        }
+        Fate::default()
+    }
+
+    /// Returns the time at which the reply to a request is due, and its result. Without further
+    /// faults, the request that arrived at `arrived` would be answered at `completed`.
+    pub(crate) fn at_completion(
+        &self,
+        request: &Request,
+        arrived: Nanos,
+        completed: Nanos,
+        result: Result<(), Errno>,
+    ) -> (Nanos, Result<(), Errno>) {
+        if result == Err(CONNECTION_LOST) {
+            return (completed, result);
+        }
+        let (arrived, mut due) = (self.since(arrived), self.since(completed));
+        let mut state = lock(&self.state);
+        if result.is_ok() {
+            self.heal(request, due, &mut state);
+        }
+        for (number, rule) in self.rules.iter().enumerate() {
+            let end = rule.window.end(due).filter(|_| rule.effect == Effect::Stall);
+            if let Some(end) = end.filter(|_| rule.concerns(request)) {
+                state.rules[number].affected += 1;
+                state.tell(rule, due, Some(request));
+                due = end;
+            }
+        }
+        let begins = self.cuts().filter_map(|(number, rule)| {
+            rule.window.next_begin(arrived).map(|begin| (begin, number))
+        });
+        let at_requests =
+            state.at_requests.iter().map(|(number, absence)| (absence.start, *number));
+        // A request that arrived at the time of a cut at another request came after it.
+        let in_flight = |(begin, _): &(Nanos, usize)| *begin > arrived && *begin <= due;
+        let Some((at, number)) = begins.chain(at_requests).filter(in_flight).min() else {
+            return (self.origin + due, result);
+        };
+        state.rules[number].affected += 1;
+        state.tell(&self.rules[number], at, Some(request));
+        (self.origin + at, Err(CONNECTION_LOST))
+    }
+
+    /// Returns the state of the connections at `now`, on the clock of the drive.
+    pub(crate) fn presence(&self, now: Nanos) -> Presence {
+        let at = self.since(now);
+        let mut state = lock(&self.state);
+        let by_time: u64 = self.cuts().map(|(_, rule)| rule.window.begun(at)).sum();
+        let cuts = by_time + state.at_requests.len() as u64;
+        let is_present = self.absence(at, &state).is_none();
+        if cuts > state.cuts {
+            state.cuts = cuts;
+            let begins = self.cuts().map(|(number, rule)| (rule.window.last_begin(at), number));
+            let at_requests = state.at_requests.iter().map(|(n, time)| (Some(time.start), *n));
+            let (begin, number) = begins.chain(at_requests).max().unwrap_or_default();
+            state.tell(&self.rules[number], begin.unwrap_or(at), None);
+        }
+        Presence { is_present, cuts }
+    }
+
+    /// Returns the rules that cut the connections at certain times, with their numbers.
+    fn cuts(&self) -> impl Iterator<Item = (usize, &Rule)> {
+        self.rules.iter().enumerate().filter(|(_, rule)| rule.effect == Effect::Cut)
+    }
+
+    /// Returns the number of the rule by which the drive is absent at `at`.
+    fn absence(&self, at: Nanos, state: &State) -> Option<usize> {
+        let by_time = self.cuts().filter(|(_, rule)| rule.window.contains(at));
+        let by_request = state.at_requests.iter().filter(|(_, absence)| absence.contains(&at));
+        by_time.map(|(number, _)| number).chain(by_request.map(|(number, _)| *number)).next()
+    }
+
+    /// Returns the number of requests that each rule affected, by the name of the rule.
+    pub(crate) fn counts(&self) -> Vec<(String, u64)> {
+        let state = lock(&self.state);
+        let affected = state.rules.iter().map(|rule| rule.affected);
+        self.rules.iter().map(|rule| rule.name.clone()).zip(affected).collect()
+    }
+
+    /// Returns the time since the drive was attached.
+    fn since(&self, now: Nanos) -> Nanos {
+        Nanos(now.0.saturating_sub(self.origin.0))
+    }
+
+    fn hits_a_bad_unit(
+        &self,
+        rule: usize,
+        unit: u64,
+        request: &Request,
+        healed: &BTreeSet<u64>,
+    ) -> bool {
+        let all = units(request, unit, &self.rules[rule].range);
+        let written = whole_units(request, unit);
+        let is_bad = |number: &u64| self.was_bad(rule, *number) && !healed.contains(number);
+        match request.op {
+            Op::Read => all.into_iter().any(|number| is_bad(&number)),
+            Op::Write => {
+                all.into_iter().any(|number| !written.contains(&number) && is_bad(&number))
+            }
+            Op::Trim | Op::Flush => false,
+        }
+    }
+
+    /// Returns true for a unit that had a media error when the rule began.
+    fn was_bad(&self, rule: usize, unit: u64) -> bool {
+        let seed = self.seed ^ unit.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (rule as u64) << 56;
+        fastrand::Rng::with_seed(seed).f64() < self.rules[rule].probability
+    }
+
+    /// Heals the units that a request writes or trims, which is complete at `at`.
+    fn heal(&self, request: &Request, at: Nanos, state: &mut State) {
+        if !matches!(request.op, Op::Write | Op::Trim) {
+            return;
+        }
+        for (number, (rule, state)) in self.rules.iter().zip(&mut state.rules).enumerate() {
+            let Effect::MediaError(unit) = rule.effect else { continue };
+            if rule.applies(request, at) {
+                let whole = whole_units(request, unit);
+                state.healed.extend(whole.filter(|unit| self.was_bad(number, *unit)));
+            }
+        }
+    }
+}
+
+impl Rule {
+    /// Returns true if the rule applies to a request that arrives at `at`.
+    fn applies(&self, request: &Request, at: Nanos) -> bool {
+        self.window.contains(at) && self.concerns(request)
+    }
+
+    /// Returns true for a request of the rule's operations that touches its range. A flush touches
+    /// the whole drive only.
+    fn concerns(&self, request: &Request) -> bool {
+        let (start, end) = (request.offset.0, (request.offset + request.len).0);
+        let touches = match request.op {
+            Op::Flush => self.range == (0..u64::MAX),
+            _ => start < self.range.end && end > self.range.start,
+        };
+        touches && self.ops[usize::from(request.op.code())]
+    }
+}
+
+impl RuleState {
+    /// Counts a request to which the rule applies, and decides whether it is affected.
+    fn chooses(&mut self, rule: &Rule) -> bool {
+        self.matched += 1;
+        if self.matched <= rule.skip || self.affected >= rule.count {
+            return false;
+        }
+        rule.probability >= 1.0 || self.random.f64() < rule.probability
+    }
+}
+
+impl State {
+    fn tell(&mut self, rule: &Rule, at: Nanos, request: Option<&Request>) {
+        if let Some(hook) = &mut self.hook {
+            let request = request.map(|request| (request.op, request.offset, request.len));
+            hook(&InjectedFault { at, rule: rule.name.clone(), effect: rule.kind, request });
+        }
+    }
+}
+
+/// Returns the units that a request touches within a range.
+fn units(request: &Request, unit: u64, range: &Range<u64>) -> Range<u64> {
+    let start = request.offset.0.max(range.start);
+    let end = (request.offset + request.len).0.min(range.end);
+    start / unit..end.div_ceil(unit).max(start / unit)
+}
+
+/// Returns the units that a request covers as a whole.
+fn whole_units(request: &Request, unit: u64) -> Range<u64> {
+    let start = request.offset.0.div_ceil(unit);
+    start..((request.offset + request.len).0 / unit).max(start)
+}

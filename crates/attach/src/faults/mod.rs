@@ -1,0 +1,36 @@
+//! Faults for the clients of an attached drive: delays, stalls, errors, media errors that a write
+//! heals, resets, and a drive that disappears and returns.
+//!
+//! A [`FaultPlan`] is a file of rules. The injector decides when a request arrives whether the
+//! drive executes it, and when it is complete whether its reply is late or lost.
+
+mod injector;
+mod plan;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub(crate) use injector::{Fate, FaultInjector};
+pub use injector::{FaultHook, InjectedFault};
+pub use plan::{FaultEffect, FaultPlan, FaultPlanError, FaultRule, InjectedError};
+
+use flashscope_block::Errno;
+
+/// The result of a request whose reply is lost with its connection. A transport without
+/// connections answers [`Errno::EIO`] instead.
+pub(crate) const CONNECTION_LOST: Errno = Errno(libc::ECONNRESET);
+
+/// The state of the connections to a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Presence {
+    /// False while the drive has disappeared: nobody can connect.
+    pub(crate) is_present: bool,
+    /// The number of times at which all connections were cut.
+    pub(crate) cuts: u64,
+}
+
+impl Default for Presence {
+    fn default() -> Presence {
+        Presence { is_present: true, cuts: 0 }
+    }
+}

@@ -1,0 +1,341 @@
+//! The file of faults.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use flashscope_block::{Bytes, Errno, Nanos, Op};
+use serde::{Deserialize, Deserializer};
+
+use super::window::Window;
+
+/// A plan of faults, as a TOML file states it.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FaultPlan {
+    /// The seed of the random choices. The same requests in the same order get the same faults.
+    #[serde(default)]
+    pub seed: u64,
+    /// The rules, each a table `[[fault]]`. Of the rules with the effects `delay`, `error` and
+    /// `media-error`, the first that affects a request decides; the others always apply.
+    #[serde(default, rename = "fault")]
+    pub rules: Vec<FaultRule>,
+}
+
+/// A rule: an effect, and the requests and times to which it applies.
+///
+/// Times count from the moment at which the drive was attached, on the clock of the drive.
+#[derive(Debug, Clone, PartialEq, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FaultRule {
+    /// The name in metrics and in the log: lower-case letters, digits and hyphens [default:
+    /// `fault-1` for the first rule].
+    pub name: Option<String>,
+    /// The effect.
+    pub effect: FaultEffect,
+    /// The operations: `read`, `write`, `trim`, `flush` [default: all].
+    pub ops: Option<Vec<Op>>,
+    /// The first byte of the range, such as `"1GiB"` [default: the start of the drive].
+    #[serde(default, deserialize_with = "parsed")]
+    #[schemars(with = "Option<String>")]
+    pub offset: Option<Bytes>,
+    /// The length of the range; a request that touches the range is affected [default: up to the
+    /// end of the drive].
+    #[serde(default, deserialize_with = "parsed")]
+    #[schemars(with = "Option<String>")]
+    pub len: Option<Bytes>,
+    /// The share of the matching requests that are affected, or of the units of a media error; more
+    /// than 0, at most 1 [default: 1].
+    pub probability: Option<f64>,
+    /// The number of matching requests that are spared first [default: 0].
+    pub skip: Option<u64>,
+    /// The most requests that are affected [default: any number].
+    pub count: Option<u64>,
+    /// The begin, such as `"30s"` [default: at once].
+    #[serde(default, deserialize_with = "parsed")]
+    #[schemars(with = "Option<String>")]
+    pub from: Option<Nanos>,
+    /// The duration from the begin [default: without an end].
+    #[serde(default, rename = "for", deserialize_with = "parsed")]
+    #[schemars(with = "Option<String>")]
+    pub duration: Option<Nanos>,
+    /// The time between two begins [default: it happens once].
+    #[serde(default, deserialize_with = "parsed")]
+    #[schemars(with = "Option<String>")]
+    pub every: Option<Nanos>,
+    /// Of `delay`: the time that a reply is late.
+    #[serde(default, deserialize_with = "parsed")]
+    #[schemars(with = "Option<String>")]
+    pub delay: Option<Nanos>,
+    /// Of `error`: the error [default: `io`].
+    pub error: Option<InjectedError>,
+    /// Of `media-error`: the size of the units that are bad or good as a whole [default: 4 KiB].
+    #[serde(default, deserialize_with = "parsed")]
+    #[schemars(with = "Option<String>")]
+    pub unit: Option<Bytes>,
+}
+
+/// The effect of a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultEffect {
+    /// The reply comes later by the time `delay`.
+    Delay,
+    /// Replies that would come between the begin and the end come at the end.
+    Stall,
+    /// The request is not executed, and fails with `error`.
+    Error,
+    /// Reads of bad units fail, and so do writes of a part of a unit. A write of a whole unit, or a
+    /// trim, heals it.
+    MediaError,
+    /// All connections are cut without replies to requests in flight; clients may connect again at
+    /// once. Without connections (FUSE, ublk), requests in flight fail. It happens at the begin, or
+    /// with `ops`, a range, `probability`, `skip` or `count` at each request that is affected.
+    Reset,
+    /// As `reset`, and nobody can connect until the end. Without connections, all requests fail.
+    Disappear,
+}
+
+impl Display for FaultEffect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            FaultEffect::Delay => "delay",
+            FaultEffect::Stall => "stall",
+            FaultEffect::Error => "error",
+            FaultEffect::MediaError => "media-error",
+            FaultEffect::Reset => "reset",
+            FaultEffect::Disappear => "disappear",
+        })
+    }
+}
+
+/// An error of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InjectedError {
+    /// `EIO`; over NVMe Unrecovered Read Error, Write Fault or, for a flush, Internal Error.
+    Io,
+    /// `ENOSPC`; over NVMe Capacity Exceeded.
+    NoSpace,
+    /// `EROFS`; over NVMe Namespace is Write Protected.
+    ReadOnly,
+}
+
+impl InjectedError {
+    fn errno(self) -> Errno {
+        match self {
+            InjectedError::Io => Errno::EIO,
+            InjectedError::NoSpace => Errno::ENOSPC,
+            InjectedError::ReadOnly => Errno(libc::EROFS),
+        }
+    }
+}
+
+/// The reason why a plan of faults cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FaultPlanError {
+    /// The text is no TOML, or has a wrong field.
+    #[error("{0}")]
+    Text(String),
+    /// There are no rules.
+    #[error("it has no rule: add a table [[fault]] with an effect")]
+    Empty,
+    /// A rule is wrong.
+    #[error("rule {number} ({name}): {problem}")]
+    Rule {
+        /// The number of the rule, from 1.
+        number: usize,
+        /// Its name.
+        name: String,
+        /// The problem and its remedy.
+        problem: String,
+    },
+}
+
+/// A rule whose fields agree with its effect.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rule {
+    pub(super) name: String,
+    pub(super) kind: FaultEffect,
+    pub(super) effect: Effect,
+    /// By [`Op::code`].
+    pub(super) ops: [bool; 4],
+    pub(super) range: std::ops::Range<u64>,
+    pub(super) probability: f64,
+    pub(super) skip: u64,
+    pub(super) count: u64,
+    pub(super) window: Window,
+}
+
+/// An effect with its parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    Delay(Nanos),
+    Stall,
+    Error(Errno),
+    /// The size of a unit in bytes.
+    MediaError(u64),
+    /// The connections are cut at each begin, and the drive is absent in the window.
+    Cut,
+    /// The connections are cut at each affected request, and the drive is absent for this time.
+    CutAtRequest(Nanos),
+}
+
+impl FromStr for FaultPlan {
+    type Err = FaultPlanError;
+
+    fn from_str(text: &str) -> Result<FaultPlan, FaultPlanError> {
+        let plan: FaultPlan = toml::from_str(text)
+            .map_err(|error| FaultPlanError::Text(error.to_string().trim_end().into()))?;
+        plan.rules().map(|_| plan)
+    }
+}
+
+impl FaultPlan {
+    /// Returns the checked rules.
+    pub(super) fn rules(&self) -> Result<Vec<Rule>, FaultPlanError> {
+        if self.rules.is_empty() {
+            return Err(FaultPlanError::Empty);
+        }
+        let mut rules: Vec<Rule> = Vec::new();
+        for (rule, number) in self.rules.iter().zip(1..) {
+            let name = rule.name.clone().unwrap_or_else(|| format!("fault-{number}"));
+            let checked = rule.check(&name).and_then(|rule| {
+                let is_new = rules.iter().all(|other| other.name != rule.name);
+                is_new.then_some(rule).ok_or("another rule has this name: choose one".into())
+            });
+            rules.push(checked.map_err(|problem| FaultPlanError::Rule {
+                number,
+                name,
+                problem,
+            })?);
+        }
+        Ok(rules)
+    }
+}
+
+impl FaultRule {
+    fn check(&self, name: &str) -> Result<Rule, String> {
+        self.check_fields()?;
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || !name.chars().all(is_plain) {
+            return Err("a name has lower-case letters, digits and hyphens only".into());
+        }
+        let probability = self.probability.unwrap_or(1.0);
+        if !(probability > 0.0 && probability <= 1.0) {
+            return Err(format!("probability {probability}: give a number above 0, and at most 1"));
+        }
+        let offset = self.offset.unwrap_or(Bytes(0)).0;
+        let end = self.len.map_or(u64::MAX, |len| offset.saturating_add(len.0));
+        if end <= offset {
+            return Err("the range is empty: give `len` more than 0 bytes".into());
+        }
+        let mut ops = [self.ops.is_none(); 4];
+        for op in self.ops.iter().flatten() {
+            ops[usize::from(op.code())] = true;
+        }
+        if !ops.contains(&true) {
+            return Err("`ops` is empty: leave it out for all operations".into());
+        }
+        Ok(Rule {
+            name: name.into(),
+            kind: self.effect,
+            effect: self.effect()?,
+            ops,
+            range: offset..end,
+            probability,
+            skip: self.skip.unwrap_or(0),
+            count: self.count.unwrap_or(u64::MAX),
+            window: self.window()?,
+        })
+    }
+
+    /// Checks that each given field belongs to the effect.
+    fn check_fields(&self) -> Result<(), String> {
+        use FaultEffect::{Delay, Disappear, Error, MediaError, Reset, Stall};
+        let all = [Delay, Stall, Error, MediaError, Reset, Disappear];
+        let fields: [(&str, bool, &[FaultEffect]); 11] = [
+            ("ops", self.ops.is_some(), &[Delay, Stall, Error, Reset, Disappear]),
+            ("offset", self.offset.is_some(), &all),
+            ("len", self.len.is_some(), &all),
+            (
+                "probability",
+                self.probability.is_some(),
+                &[Delay, Error, MediaError, Reset, Disappear],
+            ),
+            ("skip", self.skip.is_some(), &[Delay, Error, Reset, Disappear]),
+            ("count", self.count.is_some(), &[Delay, Error, Reset, Disappear]),
+            ("for", self.duration.is_some(), &[Delay, Stall, Error, Disappear]),
+            ("every", self.every.is_some(), &[Delay, Stall, Error, Reset, Disappear]),
+            ("delay", self.delay.is_some(), &[Delay]),
+            ("error", self.error.is_some(), &[Error]),
+            ("unit", self.unit.is_some(), &[MediaError]),
+        ];
+        match fields.iter().find(|(_, given, of)| *given && !of.contains(&self.effect)) {
+            Some((field, ..)) => Err(format!("`{field}` is not for this effect: remove it")),
+            None if self.every.is_some() && self.cuts_at_requests() => {
+                Err("a cut at requests has no `every`: remove it, or the choice of requests".into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns true for a reset or a disappearance that requests cause, not the time.
+    fn cuts_at_requests(&self) -> bool {
+        let is_cut = matches!(self.effect, FaultEffect::Reset | FaultEffect::Disappear);
+        let places = self.ops.is_some() || self.offset.is_some() || self.len.is_some();
+        let choice = self.probability.is_some() || self.skip.is_some() || self.count.is_some();
+        is_cut && (places || choice)
+    }
+
+    fn effect(&self) -> Result<Effect, String> {
+        Ok(match self.effect {
+            FaultEffect::Delay => match self.delay.filter(|delay| delay.0 > 0) {
+                Some(delay) => Effect::Delay(delay),
+                None => return Err("add `delay`, such as delay = \"10ms\"".into()),
+            },
+            FaultEffect::Stall if self.duration.is_none() => {
+                return Err("add the duration of the stall, such as for = \"10s\"".into());
+            }
+            FaultEffect::Stall => Effect::Stall,
+            FaultEffect::Error => Effect::Error(self.error.unwrap_or(InjectedError::Io).errno()),
+            FaultEffect::MediaError => match self.unit.unwrap_or(Bytes::kib(4)).0 {
+                0 => return Err("`unit` is 0: use the page size, such as \"4KiB\"".into()),
+                unit => Effect::MediaError(unit),
+            },
+            FaultEffect::Reset if self.cuts_at_requests() => Effect::CutAtRequest(Nanos(0)),
+            FaultEffect::Disappear if self.cuts_at_requests() => {
+                Effect::CutAtRequest(self.duration.unwrap_or(Nanos::MAX))
+            }
+            FaultEffect::Reset | FaultEffect::Disappear => Effect::Cut,
+        })
+    }
+
+    fn window(&self) -> Result<Window, String> {
+        let is_reset = self.effect == FaultEffect::Reset;
+        let len = match self.cuts_at_requests() {
+            true => None,
+            false if is_reset => Some(Nanos(0)),
+            false => self.duration,
+        };
+        if !is_reset && self.duration == Some(Nanos(0)) {
+            return Err("`for` is 0: give a duration, such as \"10s\"".into());
+        }
+        match (self.every, len) {
+            (Some(every), _) if every.0 == 0 => return Err("`every` is 0".into()),
+            (Some(_), None) => return Err("`every` needs `for`, the duration of each".into()),
+            (Some(every), Some(len)) if len > every => {
+                return Err("`for` is longer than `every`: it would never end".into());
+            }
+            _ => {}
+        }
+        Ok(Window { from: self.from.unwrap_or(Nanos(0)), len, every: self.every })
+    }
+}
+
+/// Deserializes a quantity from its text.
+fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
+}

@@ -1,0 +1,87 @@
+//! Faults that are injected into an attached drive, as a host of NVMe/TCP sees them.
+
+use std::time::Duration;
+
+use crate::initiator::{Entry, Initiator};
+use crate::served::Target;
+
+const WRITE_FAULT: u16 = 0x280;
+const UNRECOVERED_READ_ERROR: u16 = 0x281;
+const INTERNAL_ERROR: u16 = 0x006;
+const CAPACITY_EXCEEDED: u16 = 0x081;
+const NAMESPACE_WRITE_PROTECTED: u16 = 0x020;
+
+fn write(queue: &mut Initiator, start: u64, blocks: u32) -> u16 {
+    let data = vec![0xA5; blocks as usize * 512];
+    queue.with_data(Entry::new(0x01, 1).range(start, blocks), &data).status
+}
+
+fn read(queue: &mut Initiator, start: u64, blocks: u32) -> u16 {
+    let entry = Entry::new(0x02, 1).range(start, blocks).by_transport(blocks as usize * 512);
+    queue.execute(entry).status
+}
+
+#[test]
+fn injected_errors_have_the_status_of_their_operation() {
+    let rule = |error: &str, offset: u32| {
+        format!(
+            "[[fault]]\nname = 'at-{offset}'\neffect = 'error'\nerror = '{error}'\noffset = '{offset}KiB'\nlen = '4KiB'\n"
+        )
+    };
+    let plan = rule("io", 4)
+        + &rule("no-space", 8)
+        + &rule("read-only", 12)
+        + "[[fault]]\neffect = 'error'\nops = ['flush']";
+    let target = Target::faulty(&plan);
+    let (_admin, mut queue) = target.queues();
+    assert_eq!(write(&mut queue, 0, 8), 0);
+    assert_eq!(write(&mut queue, 8, 8), WRITE_FAULT);
+    assert_eq!(write(&mut queue, 16, 8), CAPACITY_EXCEEDED);
+    assert_eq!(write(&mut queue, 24, 8), NAMESPACE_WRITE_PROTECTED);
+    assert_eq!(read(&mut queue, 8, 1), UNRECOVERED_READ_ERROR);
+    assert_eq!(queue.execute(Entry::new(0x00, 1)).status, INTERNAL_ERROR);
+    assert_eq!(read(&mut queue, 0, 8), 0, "the connection goes on");
+}
+
+// A write that fails changes nothing, and a write of a whole unit heals it.
+#[test]
+fn a_media_error_heals_on_rewrite() {
+    let plan = "[[fault]]\neffect = 'media-error'\noffset = '1MiB'\nlen = '64KiB'";
+    let target = Target::faulty(plan);
+    let (_admin, mut queue) = target.queues();
+    let start = (1 << 20) / 512;
+    assert_eq!(read(&mut queue, start - 1, 1), 0);
+    assert_eq!(read(&mut queue, start - 1, 2), UNRECOVERED_READ_ERROR);
+    assert_eq!(write(&mut queue, start, 1), WRITE_FAULT);
+    assert_eq!(write(&mut queue, start, 8), 0);
+    assert_eq!(read(&mut queue, start, 8), 0);
+    assert_eq!(read(&mut queue, start, 9), UNRECOVERED_READ_ERROR);
+}
+
+// The stalled drive answers at the end of the stall, and loses nothing.
+#[test]
+fn a_stalled_drive_answers_at_the_end() {
+    let target = Target::faulty("[[fault]]\neffect = 'stall'\nfor = '500ms'");
+    let (_admin, mut queue) = target.queues();
+    assert_eq!(write(&mut queue, 0, 1), 0);
+    let passed = target.started.elapsed();
+    assert!(passed >= Duration::from_millis(500), "{passed:?}");
+}
+
+// A reset closes the queues without a reply; the host connects again, and finds its data.
+#[test]
+fn a_reset_ends_the_connections_without_replies() {
+    let plan = "[[fault]]\neffect = 'delay'\nops = ['read']\ndelay = '1h'\ncount = 1
+        [[fault]]\neffect = 'reset'\nops = ['flush']\ncount = 1";
+    let target = Target::faulty(plan);
+    let (mut admin, mut queue) = target.queues();
+    assert_eq!(write(&mut queue, 5, 1), 0);
+    queue.submit(Entry::new(0x02, 1).range(5, 1).by_transport(512), &[]);
+    queue.submit(Entry::new(0x00, 1), &[]);
+    assert!(queue.is_closed(), "neither the read nor the flush has a reply");
+    assert!(admin.is_closed());
+    let (_admin, mut queue) = target.queues();
+    let entry = Entry::new(0x02, 1).range(5, 1).by_transport(512);
+    let done = queue.execute(entry);
+    assert_eq!((done.status, done.data), (0, vec![0xA5; 512]));
+}
