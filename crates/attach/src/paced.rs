@@ -55,6 +55,9 @@ struct Work<A> {
     written: Option<Nanos>,
 }
 
+/// A request that the drive has completed, and its result.
+type Outcome<A> = (Work<A>, Result<(), Errno>);
+
 /// A completed request and its due time on the clock of the drive.
 type Due<A> = (CompletedRequest<A>, Nanos);
 
@@ -67,7 +70,7 @@ struct Core<A> {
     faults: Option<Arc<FaultInjector>>,
     /// The requests that the drive has completed and whose replies faults may hold back, by the
     /// time at which the reply is due and a number.
-    held: BTreeMap<(Nanos, u64), (Work<A>, Result<(), Errno>)>,
+    held: BTreeMap<(Nanos, u64), Outcome<A>>,
     /// The number of requests that were ever held.
     ever_held: u64,
     statistics: Statistics,

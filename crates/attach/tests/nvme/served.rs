@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
-use std::time::Instant;
 
 use flashscope_attach::nvme::{Listener, SubsystemOptions, serve};
 use flashscope_attach::{AttachedDrive, Export, Hooks, Speed, Store};
 use flashscope_block::{Bytes, Nanos};
+use flashscope_drive::Clock;
 
 use crate::fixed::FixedLatencyDrive;
 use crate::initiator::{ENABLED, HOST_NQN, Initiator, property_set};
@@ -20,8 +20,8 @@ pub(crate) const SIZE: Bytes = Bytes::mib(16);
 pub(crate) struct Target {
     pub address: SocketAddr,
     pub nqn: String,
-    /// A time before the drive was attached.
-    pub started: Instant,
+    /// Started before the drive was attached.
+    pub clock: Clock,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -42,7 +42,7 @@ impl Target {
     }
 
     fn serving(writable: bool, options: &SubsystemOptions, hooks: Hooks) -> Target {
-        let started = Instant::now();
+        let clock = Clock::new();
         let device = Box::new(FixedLatencyDrive::new(SIZE, Nanos::micros(100)));
         let logical_block = Bytes(512);
         let export =
@@ -62,7 +62,7 @@ impl Target {
             serve(listener, &drive, &options, &its_stop, ready).unwrap();
         });
         let nqn = receiver.recv().unwrap();
-        Target { address, nqn, started, stop, thread: Some(thread) }
+        Target { address, nqn, clock, stop, thread: Some(thread) }
     }
 
     /// Connects an admin queue and enables its controller. Returns the controller's identifier.

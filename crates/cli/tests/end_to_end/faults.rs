@@ -33,16 +33,16 @@ fn run(place: &Scratch, program: &str, arguments: &[&str]) -> Option<String> {
 }
 
 /// A file system on an attached drive, until it is dropped.
-struct Mounted<'a> {
+struct MountPoint<'a> {
     place: &'a Scratch,
     device: String,
 }
 
-impl<'a> Mounted<'a> {
-    fn new(place: &'a Scratch) -> Option<Mounted<'a>> {
+impl<'a> MountPoint<'a> {
+    fn new(place: &'a Scratch) -> Option<MountPoint<'a>> {
         let loop_options = ["--find", "--show", "--direct-io=on", "drive/drive"];
         let device = run(place, "losetup", &loop_options)?.trim().to_owned();
-        let mounted = Mounted { place, device };
+        let mounted = MountPoint { place, device };
         run(place, "mkfs.ext4", &["-q", &mounted.device])?;
         fs::create_dir(place.at("mnt")).unwrap();
         run(place, "mount", &[&mounted.device, "mnt"])?;
@@ -50,7 +50,7 @@ impl<'a> Mounted<'a> {
     }
 }
 
-impl Drop for Mounted<'_> {
+impl Drop for MountPoint<'_> {
     fn drop(&mut self) {
         let _ = run(self.place, "umount", &["mnt"]);
         let _ = run(self.place, "losetup", &["--detach", &self.device]);
@@ -65,7 +65,7 @@ fn a_database_waits_for_a_late_flush() {
     let Some(running) = attach(&place, plan) else {
         return println!("skipped: no drive can be attached by FUSE here");
     };
-    let Some(mounted) = Mounted::new(&place) else {
+    let Some(mounted) = MountPoint::new(&place) else {
         return println!("skipped: no file system can be mounted here");
     };
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/commit-latency.py");
