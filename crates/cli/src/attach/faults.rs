@@ -1,5 +1,13 @@
 //! Reads the faults to inject, and writes a log of those that were.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "the log of faults: guard::create_output, and only if no file has its name"
+    )
+)]
+
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -9,6 +17,7 @@ use std::thread::{self, JoinHandle};
 use anyhow::anyhow;
 use flashscope_attach::{FaultHook, FaultPlan, InjectedFault};
 use flashscope_block::Bytes;
+use flashscope_drive::guard;
 
 use super::AttachArgs;
 use crate::print::notice;
@@ -38,9 +47,13 @@ pub(super) struct FaultLog {
 
 impl FaultLog {
     fn start(path: &Path) -> Result<FaultLog, Failure> {
-        let file = File::create_new(path).map_err(|error| {
-            usage(anyhow!("cannot create --fault-log {}: {error}", path.display()))
-        })?;
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(usage(anyhow!(
+                "--fault-log {} exists: remove it, or choose another name",
+                path.display()
+            )));
+        }
+        let file = guard::create_output(path).map_err(usage)?;
         let (sender, faults) = channel();
         let thread = thread::Builder::new().name("fault-log".into());
         Ok(FaultLog { sender, thread: thread.spawn(move || write(&file, &faults))? })

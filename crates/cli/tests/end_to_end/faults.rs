@@ -100,7 +100,7 @@ fn wrong_options_of_faults_are_refused() {
         ),
         (
             &["--faults", "good.toml", "--fault-log", "injected.csv"],
-            "cannot create --fault-log injected.csv: File exists",
+            "--fault-log injected.csv exists: remove it",
         ),
         (&["--fault-log", "new.csv"], "--faults <FILE>"),
     ] {
