@@ -16,7 +16,7 @@ use super::log_block::tied_logs::{Placement, TiedLogs, Ties};
 use super::log_block::{LogBlock, Role, Room, Scheme};
 use super::{AnyFtl, Family, Kind, LogSharing, LogUse};
 use crate::footprint::{Size, fixed, grown};
-use crate::nand::{Array, BlockId, Event};
+use crate::nand::{Array, BlockId, Event, Lpn};
 use crate::setup::{Layout, Profile, ProfileError, require};
 
 /// The LAST FTL; see [`KIND`].
@@ -123,22 +123,24 @@ struct AssociatedBlocks {
 }
 
 impl AssociatedBlocks {
-    /// Returns the logical blocks of which `block` holds newest pages.
-    fn find(&mut self, core: &Core, nand: &Array, block: BlockId) -> Result<&[u32], Errno> {
+    /// Returns the logical blocks of which `block` holds newest pages, or the first `most` of them.
+    fn find(&mut self, core: &Core, nand: &Array, block: BlockId, most: usize) -> &[u32] {
         self.found_by.resize(core.data.len(), 0);
         self.search += 1;
         self.found.clear();
-        let mut next = nand.next_valid(block, 0);
-        while let Some(slot) = next {
-            // A valid page is readable, so this error cannot occur.
-            let logical = core.page(nand.entry(slot).ok_or(Errno::EIO)?.lpn).logical;
+        let first = nand.geometry().slot(block, 0).0;
+        let lpns = nand.metadata(first..first + core.places());
+        for slot in nand.valid_slots(block) {
+            let logical = core.page(Lpn(lpns[(slot.0 - first) as usize])).logical;
             let found_by = &mut self.found_by[logical as usize];
             if std::mem::replace(found_by, self.search) != self.search {
                 self.found.push(logical);
+                if self.found.len() == most {
+                    break;
+                }
             }
-            next = nand.next_valid(block, nand.geometry().index(slot) + 1);
         }
-        Ok(&self.found)
+        &self.found
     }
 }
 
@@ -245,7 +247,7 @@ impl Localities {
         let (role, nth) = self.cheapest(core, nand, pool, roles)?;
         let victim = self.random(pool).partition(role)[nth].block;
         let mut at = at;
-        for logical in self.associated.find(core, nand, victim)?.to_vec() {
+        for logical in self.associated.find(core, nand, victim, usize::MAX).to_vec() {
             at = self.sequential.merge_all_of(core, nand, logical, at)?;
         }
         let logs = self.random(pool).partition(role);
@@ -269,8 +271,13 @@ impl Localities {
         let mut cheapest: Option<((bool, usize), Role, usize)> = None;
         for role in roles {
             for (nth, log) in pools[pool as usize].partition(*role).iter().enumerate() {
-                let data_blocks = associated.find(core, nand, log.block)?.len();
-                let cost = (log.has_room(core.places()), data_blocks);
+                let has_room = log.has_room(core.places());
+                let most = match cheapest {
+                    Some(((known, _), ..)) if has_room > known => continue,
+                    Some(((known, data_blocks), ..)) if has_room == known => data_blocks,
+                    _ => usize::MAX,
+                };
+                let cost = (has_room, associated.find(core, nand, log.block, most).len());
                 if cheapest.is_none_or(|known| cost < known.0) {
                     cheapest = Some((cost, *role, nth));
                 }

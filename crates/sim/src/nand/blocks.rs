@@ -478,6 +478,20 @@ impl Blocks {
         None
     }
 
+    /// Returns the valid slots of a block, in ascending order.
+    pub(super) fn valid_slots(&self, block: BlockId) -> impl Iterator<Item = Slot> + '_ {
+        let first = self.geometry.slot(block, 0).0;
+        let words = self.live[self.words(block)].iter().zip((first..).step_by(64));
+        words.flat_map(|(word, first)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let bit = rest.trailing_zeros();
+                rest &= rest.wrapping_sub(1);
+                (bit < u64::BITS).then_some(Slot(first + bit))
+            })
+        })
+    }
+
     /// Returns the metadata of a slot, or `None` if the slot holds no readable data.
     pub(super) fn entry(&self, slot: Slot) -> Option<Entry> {
         let first = self.geometry.page(slot);

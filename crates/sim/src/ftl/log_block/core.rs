@@ -42,6 +42,14 @@ pub struct Core {
     pub(in crate::ftl) pool: Vec<Pool>,
     pub(in crate::ftl) stamp: Stamp,
     pub(in crate::ftl) health: Health,
+    /// The sources of the pages that move together; kept to allocate its memory once.
+    sources: Vec<u32>,
+}
+
+/// Converts a number that is below the number of pages.
+#[inline]
+fn small(number: u64) -> u32 {
+    u32::try_from(number).expect("below the number of pages")
 }
 
 impl Core {
@@ -81,6 +89,7 @@ impl Core {
             pool: (0..layout.pools).map(pool).collect(),
             stamp: 0,
             health: Health { factory_bad_blocks: bad.count() as u64, ..Health::default() },
+            sources: Vec::new(),
             layout: layout.clone(),
         }
     }
@@ -96,21 +105,33 @@ impl Core {
         logical / self.logical_blocks
     }
 
+    /// Returns the pool of a logical page, and the number of the page in this pool.
+    #[inline]
+    fn in_pool(&self, lpn: Lpn) -> (u32, u64) {
+        let number = u64::from(lpn.0);
+        let stripe = self.stripe.quotient(number);
+        let within =
+            self.pools.quotient(stripe) * self.stripe.value() + self.stripe.remainder(number);
+        (small(self.pools.remainder(stripe)), within)
+    }
+
     /// Returns the position of a logical page.
     #[inline]
     pub(in crate::ftl) fn page(&self, lpn: Lpn) -> HostPage {
-        let number = u64::from(lpn.0);
-        let stripe = self.stripe.quotient(number);
-        let pool = self.pools.remainder(stripe);
-        let within =
-            self.pools.quotient(stripe) * self.stripe.value() + self.stripe.remainder(number);
-        let small = |number: u64| u32::try_from(number).expect("below the number of pages");
+        let (pool, within) = self.in_pool(lpn);
         HostPage {
             lpn,
-            pool: small(pool),
-            logical: small(pool) * self.logical_blocks + small(self.places.quotient(within)),
+            pool,
+            logical: pool * self.logical_blocks + small(self.places.quotient(within)),
             index: small(self.places.remainder(within)),
         }
+    }
+
+    /// Returns the map entry of a logical page: [`Core::index_of`] its [`Core::page`].
+    #[inline]
+    fn map_index(&self, lpn: Lpn) -> usize {
+        let (pool, within) = self.in_pool(lpn);
+        (u64::from(pool * self.logical_blocks) * u64::from(self.places()) + within) as usize
     }
 
     /// Returns the range of map entries of a logical block.
@@ -341,20 +362,22 @@ impl Core {
         at: Nanos,
         cause: Cause,
     ) -> Result<Nanos, Errno> {
-        let geometry = *nand.geometry();
-        let after = |slot: &Slot| nand.next_valid(from, geometry.index(*slot) + 1);
-        let valid = std::iter::successors(nand.next_valid(from, 0), after);
         let room = (self.places() - to.next) as usize;
-        let places: Vec<u32> = valid.map(|slot| slot.0 + 1).take(room).collect();
-        match nand.gather(&places, geometry.slot(to.block, to.next), at, cause) {
+        let mut sources = std::mem::take(&mut self.sources);
+        sources.clear();
+        sources.extend(nand.valid_slots(from).map(|slot| slot.0 + 1).take(room));
+        let first = nand.geometry().slot(to.block, to.next);
+        let gathered = nand.gather(&sources, first, at, cause);
+        let count = u32::try_from(sources.len()).expect("at most the slots of a block");
+        self.sources = sources;
+        match gathered {
             Ok(done) => {
-                for _ in places {
-                    let slot = geometry.slot(to.block, to.next);
-                    let entry = nand.entry(slot).ok_or(Errno::EIO)?;
-                    let index = self.index_of(self.page(entry.lpn));
-                    self.map[index] = slot.0 + 1;
-                    to.next += 1;
+                let slots = first.0..first.0 + count;
+                for (slot, lpn) in slots.clone().zip(nand.metadata(slots)) {
+                    let index = self.map_index(Lpn(*lpn));
+                    self.map[index] = slot + 1;
                 }
+                to.next += count;
                 Ok(done)
             }
             Err(Fault::Failed(done)) => {

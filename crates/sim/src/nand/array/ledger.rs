@@ -146,6 +146,11 @@ impl Array {
         self.blocks.next_valid(block, from)
     }
 
+    /// Returns the valid slots of a block, in ascending order.
+    pub fn valid_slots(&self, block: BlockId) -> impl Iterator<Item = Slot> + '_ {
+        self.blocks.valid_slots(block)
+    }
+
     /// Counts an event of the FTL.
     #[inline]
     pub fn count(&mut self, event: Event) {
