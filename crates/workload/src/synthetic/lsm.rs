@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use flashscope_block::{Bytes, Op};
+use flashscope_block::{Bytes, Op, StreamId};
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -24,13 +24,17 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 /// and Idreos's equation 12. The model leaves out RocksDB's first level, whose tables hold all keys; compaction
 /// concurrent with changes; indexes and filters, a few percent of each table; and caches: each lookup reads a block of
 /// the table that holds its key.
+///
+/// `hints` marks writes by their expected lifetime. `rocksdb` has the policy of `RocksDB`, as stated in its pull request
+/// 13994: short for the log, medium for levels 0 and 1, long for level 2, extreme for all others. The tables of a memtable
+/// are level 0.
 pub(super) const KIND: Kind = Kind {
     name: "lsm",
     argument: None,
     summary: "a log-structured merge tree with leveled compaction: large writes of whole tables, and \
               reads of the tables that they replace",
     source: "O'Neil et al., Acta Informatica 1996; Dayan and Idreos, Dostoevsky, SIGMOD 2018, equation \
-             12; Callaghan, LSM math, 2018; sizes: LevelDB's",
+             12; Callaghan, LSM math, 2018; sizes: LevelDB's; hints: RocksDB's pull request 13994",
     leaves_out: Some(
         "the first level of RocksDB with all keys in each table, compaction concurrent with \
          changes, indexes and filters, and caches",
@@ -43,6 +47,12 @@ pub(super) const KIND: Kind = Kind {
         field("lookup", Some("4KiB"), "bytes that a lookup reads"),
         field("log", Some("true"), "`false` leaves out the log of the memtable"),
         field("trims", Some("false"), "`true` trims tables that are deleted"),
+        field(
+            "hints",
+            Some("none"),
+            "streams of the writes: `rocksdb` for its lifetime hints (log 1; levels 0 and 1: 2; level 2: 3; below: 4), \
+             `levels` for one of the log and one of each level, or `none`",
+        ),
         REQUEST,
     ],
     common: APPLICATION,
@@ -82,6 +92,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         lookup: values.bytes("lookup", block, block.0..=table)?.unwrap_or_default(),
         lookups: threshold(lookups.unwrap_or_default()),
         trims: values.flag("trims")?,
+        hints: Hints::read(values)?,
         part: 0,
         full: None,
         due: Due::default(),
@@ -165,12 +176,44 @@ pub(super) struct Lsm {
     /// A random number below this is a lookup.
     lookups: u64,
     trims: bool,
+    hints: Hints,
     /// The part of the memtable that is written next.
     part: u64,
     /// A full table: the index of the level below it, its own index in its level, and its place.
     full: Option<(usize, u64, u32)>,
     /// The reads, writes and trims that are due.
     due: Due,
+}
+
+/// The streams by which a tree marks the lifetime of its writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hints {
+    None,
+    Rocksdb,
+    Levels,
+}
+
+impl Hints {
+    fn read(values: &Values) -> Result<Hints, WorkloadError> {
+        match values.text("hints") {
+            None | Some("none") => Ok(Hints::None),
+            Some("rocksdb") => Ok(Hints::Rocksdb),
+            Some("levels") => Ok(Hints::Levels),
+            Some(_) => Err(values.invalid("hints", "it must be `none`, `rocksdb` or `levels`")),
+        }
+    }
+
+    fn of_log(self) -> StreamId {
+        StreamId::from(self != Hints::None)
+    }
+
+    fn of_level(self, level: usize) -> StreamId {
+        match self {
+            Hints::None => 0,
+            Hints::Rocksdb => [2, 2, 3].get(level).copied().unwrap_or(4),
+            Hints::Levels => StreamId::try_from(level + 2).expect("a tree has few levels"),
+        }
+    }
 }
 
 impl Lsm {
@@ -214,9 +257,10 @@ impl Lsm {
     /// Writes a part of the memtable. Before the first part, writes the log.
     fn flush(&mut self) {
         if self.part == 0 && self.log > 0 {
-            self.due.push(Access::new(Op::Write, 0, self.log));
+            let stream = self.hints.of_log();
+            self.due.push(Access { stream, ..Access::new(Op::Write, 0, self.log) });
         }
-        let place = self.write(self.table);
+        let place = self.write(self.table, 0);
         self.full = Some((0, self.part, place));
         self.part = (self.part + 1) % self.parts;
     }
@@ -237,7 +281,7 @@ impl Lsm {
                 deleted.push((old.place, old_bytes));
             }
             let filled = if last { ratio } else { old.filled + 1 };
-            let place = self.write(self.bytes(filled, ratio));
+            let place = self.write(self.bytes(filled, ratio), below + 1);
             let full = filled == ratio && !last;
             if full {
                 self.full = Some((below + 1, index * ratio + part, place));
@@ -253,10 +297,11 @@ impl Lsm {
         }
     }
 
-    /// Writes a new table.
-    fn write(&mut self, bytes: u64) -> u32 {
+    /// Writes a new table of a level, where the tables of a memtable are level 0.
+    fn write(&mut self, bytes: u64, level: usize) -> u32 {
         let place = self.free.pop_front().expect("levels leave room for a merge");
-        self.request(Op::Write, self.offset(place), bytes);
+        let stream = self.hints.of_level(level);
+        self.due.push(Access { stream, ..Access::new(Op::Write, self.offset(place), bytes) });
         place
     }
 
@@ -353,6 +398,31 @@ mod tests {
         assert!(found.clone().all(|io| io.op == Op::Read && io.offset >= Bytes::mib(4)));
         let share = num(found.count() as u64) / 5e4;
         assert!((share - 0.7).abs() < 0.01, "{share}");
+    }
+
+    // Each write has the stream of its level; reads and trims have none.
+    #[test]
+    fn hints_mark_writes_by_level() {
+        let tree = "lsm?table=80KiB&memtable=160KiB&ratio=4&length=20MiB&trims=true";
+        let written = |hints: &str| {
+            let ios = ios_on(&LARGE, &format!("{tree}&hints={hints}"), 50_000);
+            let mut bytes = [0.0; 6];
+            for io in ios {
+                assert!(io.op == Op::Write || io.stream == 0, "{io:?}");
+                if io.op == Op::Write {
+                    bytes[usize::from(io.stream)] += num(io.len.0);
+                }
+            }
+            bytes.map(|of_stream| of_stream / bytes.iter().sum::<f64>())
+        };
+        // The log and the memtable are written once, two levels (4 + 1) / 2 times, the last 4 times.
+        let total = 1.0 + 1.0 + 2.5 + 2.5 + 4.0;
+        let is = |shares: [f64; 6], of_streams: [f64; 6]| {
+            shares.iter().zip(of_streams).all(|(share, of)| (share - of / total).abs() < 0.01)
+        };
+        assert!(is(written("none"), [total, 0.0, 0.0, 0.0, 0.0, 0.0]));
+        assert!(is(written("rocksdb"), [0.0, 1.0, 1.0 + 2.5, 2.5, 4.0, 0.0]));
+        assert!(is(written("levels"), [0.0, 1.0, 1.0, 2.5, 2.5, 4.0]));
     }
 
     proptest! {

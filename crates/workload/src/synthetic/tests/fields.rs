@@ -75,7 +75,7 @@ fn every_field_of_an_application_matters() {
             "lsm",
             "lookups=0.1",
             "length=80MiB memtable=8MiB table=1MiB ratio=4 lookups=0 lookup=8KiB log=false trims=true \
-             request=128KiB",
+             hints=rocksdb request=128KiB",
         ),
         (
             "kv-cache",
