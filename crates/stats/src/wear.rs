@@ -33,6 +33,9 @@ const QUANTILE: f64 = 0.95;
 /// not support more.
 const MOST_CORRELATION: f64 = 0.8;
 
+/// The standard errors from which on a trend of the bytes per percent widens the interval.
+const SIGNIFICANT: f64 = 2.0;
+
 /// A reading of the wear of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WearReading {
@@ -93,8 +96,9 @@ pub enum UnknownWear {
 /// Each step of the percentage happened between two readings. The bytes from one step to the next
 /// give the bytes per percent and its scatter, and blocks of the last four weeks give the load. The
 /// forecast assumes that both continue as they were: that their means stay, and that their
-/// fluctuations have the size and the correlation of those seen. Readings before a reset of a
-/// counter do not count.
+/// fluctuations have the size and the correlation of those seen. A significant trend of the bytes per
+/// percent is not continued, but widens the interval. Readings before a reset of a counter do not
+/// count.
 ///
 /// # Errors
 /// The reason why the readings do not support a forecast.
@@ -185,6 +189,8 @@ struct Wear {
     per_percent: f64,
     /// The variance of the bytes of one percent.
     variance: f64,
+    /// The change of the bytes of a percent from one percent to the next, if it is significant.
+    trend: f64,
     /// The variance of the mean because steps are known to within two readings.
     censoring: f64,
     /// The percents that the mean covers.
@@ -220,6 +226,7 @@ impl Wear {
         Wear {
             per_percent,
             variance: variance(&residuals, freedom),
+            trend: trend(&gaps),
             censoring: (first.width.powi(2) + last.width.powi(2)) / 12.0 / percents.powi(2),
             percents,
             freedom,
@@ -239,13 +246,32 @@ impl Wear {
         let percents = f64::from(RATED - used);
         let fluctuation = self.variance * (percents + percents.powi(2) / self.percents);
         let position = self.last.width.powi(2) / 12.0;
-        let value = fluctuation + percents.powi(2) * self.censoring + position;
+        let drift = percents * self.trend * f64::midpoint(self.percents, percents);
+        let value = fluctuation + percents.powi(2) * self.censoring + position + drift.powi(2);
         Variance { value: value / self.left(used).powi(2), freedom: self.freedom }
     }
 }
 
 fn sums(gaps: &[(f64, f64)]) -> [f64; 2] {
     gaps.iter().fold([0.0, 0.0], |[percents, bytes], gap| [percents + gap.0, bytes + gap.1])
+}
+
+/// Returns the slope of the bytes of a percent over the percents if it is significant, else 0.
+fn trend(gaps: &[(f64, f64)]) -> f64 {
+    let mut level = 0.0;
+    let point = |(percents, bytes): &(f64, f64)| {
+        level += percents;
+        (level - percents / 2.0, bytes / percents)
+    };
+    let points: Vec<(f64, f64)> = gaps.iter().map(point).collect();
+    let count = number(points.len() as u64);
+    let [x, y] = sums(&points).map(|sum| sum / count);
+    let spread: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+    let product: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    let slope = product / spread;
+    let rest = |point: &(f64, f64)| (point.1 - y - slope * (point.0 - x)).powi(2);
+    let error = (points.iter().map(rest).sum::<f64>() / (count - 2.0) / spread).sqrt();
+    if count > 3.0 && slope.abs() > SIGNIFICANT * error { slope } else { 0.0 }
 }
 
 /// The present load in bytes per second.

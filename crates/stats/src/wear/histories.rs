@@ -49,18 +49,23 @@ pub(super) enum Kind {
 
 impl Kind {
     /// The kinds that the estimator was developed on.
-    pub(super) const DEVELOPED: [Kind; 5] =
-        [Kind::Constant, Kind::Noise, Kind::Weekly, Kind::Correlated, Kind::EarlierChange];
+    pub(super) const DEVELOPED: [Kind; 6] = [
+        Kind::Constant,
+        Kind::Noise,
+        Kind::Weekly,
+        Kind::Correlated,
+        Kind::EarlierChange,
+        Kind::Ageing,
+    ];
 
     /// The kinds that the estimator was not developed on.
-    pub(super) const OTHERS: [Kind; 7] = [
+    pub(super) const OTHERS: [Kind; 6] = [
         Kind::Bursts,
         Kind::Campaigns,
         Kind::Absent,
         Kind::Amplification,
         Kind::RecentChange,
         Kind::Seasons,
-        Kind::Ageing,
     ];
 
     /// Returns the description in the documentation.
