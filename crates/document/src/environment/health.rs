@@ -2,12 +2,14 @@
 
 mod change;
 mod encode;
+mod latency;
 
 use flashscope_block::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use change::{HealthChange, ThermalSign, WriteAmplification};
+pub use latency::{LatencyBucket, LatencyMonitor};
 
 /// A raw log page.
 pub type LogPage = [u8; 512];
