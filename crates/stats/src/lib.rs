@@ -36,4 +36,6 @@ pub use repeats::{Repeats, RunMean, mean_of_repeats, repeats};
 pub use slow::least_length;
 pub use steady::Steadiness;
 pub use summary::Summary;
-pub use wear::{FEWEST_STEPS, LOAD_WINDOW_S, UnknownWear, WearForecast, WearReading, wear_forecast};
+pub use wear::{
+    FEWEST_STEPS, LOAD_WINDOW_S, UnknownWear, WearForecast, WearReading, wear_forecast,
+};

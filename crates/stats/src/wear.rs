@@ -205,7 +205,8 @@ impl Wear {
     /// Estimates the wear from at least two steps, after `written` bytes in all.
     fn of(steps: &[Step], written: f64) -> Wear {
         let (first, last) = (steps[0], steps[steps.len() - 1]);
-        let gap = |pair: &[Step]| (f64::from(pair[1].level - pair[0].level), pair[1].at - pair[0].at);
+        let gap =
+            |pair: &[Step]| (f64::from(pair[1].level - pair[0].level), pair[1].at - pair[0].at);
         let mut gaps: Vec<(f64, f64)> = steps.windows(2).map(gap).collect();
         let since = (written - last.at).max(0.0);
         let mean = |gaps: &[(f64, f64)]| {
@@ -350,7 +351,8 @@ fn variance(residuals: &[f64], freedom: f64) -> f64 {
     let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
     let count = number(residuals.len() as u64);
     let correlation = if squares > 0.0 { products / squares } else { 0.0 };
-    let unbiased = if count > 3.0 { (correlation + 1.0 / count) / (1.0 - 3.0 / count) } else { 0.0 };
+    let unbiased =
+        if count > 3.0 { (correlation + 1.0 / count) / (1.0 - 3.0 / count) } else { 0.0 };
     let correlation = unbiased.clamp(0.0, MOST_CORRELATION);
     squares / freedom * (1.0 + correlation) / (1.0 - correlation)
 }

@@ -2,7 +2,7 @@
 
 use flashscope_block::Bytes;
 use flashscope_document::watch::{DriveWatch, EnduranceForecast, WatchReport};
-use flashscope_report::table::{Align, Table};
+use flashscope_report::table::Table;
 
 use crate::print::escape_untrusted;
 
@@ -77,13 +77,13 @@ fn notes(watch: &DriveWatch) -> String {
     notes.extend(warnings.map(|warning| format!("warning of the drive: {}", warning.text())));
     match &watch.endurance {
         EnduranceForecast::Known(known) => notes.push(format!(
-            "{} a day at present, {} a percent of the rated life, from {} steps",
+            "{} a day at present; {} use a percent of the rated life, from {} steps",
             rounded(known.bytes_per_day),
             rounded(known.bytes_per_percent),
             known.steps
         )),
         EnduranceForecast::Unknown { reason } if watch.health.is_some() => {
-            notes.push(format!("days left: not known yet: {reason}"));
+            notes.push(format!("days left not known yet: {reason}"));
         }
         EnduranceForecast::Unknown { .. } => {}
         EnduranceForecast::Reached => notes.push("its rated life is used up".into()),
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn the_table_shows_intervals_and_the_notes_their_reasons() {
         let mut smart = [0; 512];
-        (smart[0], smart[2], smart[3], smart[5], smart[49]) = (1, 1, 90, 7, 8);
+        (smart[0], smart[1], smart[2], smart[3], smart[5], smart[49]) = (1, 0x2C, 1, 90, 7, 8);
         let health = Health::decode(&smart, None);
         let known = KnownEndurance {
             days_left: 512.4,
@@ -151,7 +151,20 @@ mod tests {
             drive("/dev/nvme1n1", health, EnduranceForecast::Unknown { reason }),
             failed,
         ];
-        insta::assert_snapshot!(table(&report(drives)), @"");
+        insta::assert_snapshot!(table(&report(drives)), @r"
+        DRIVE         USED  SPARE   TEMP   WRITTEN  AMPLIFIED  ERRORS  DAYS LEFT (90 %)
+        /dev/nvme0n1   7 %   90 %  27 °C  1000 MiB          –       0  512 (400 to 656)
+        /dev/nvme1n1   7 %   90 %  27 °C  1000 MiB          –       0     not known yet
+        /dev/nvme2n1     –      –      –         –          –       –                 –
+        /dev/nvme0n1
+            warning of the drive: few spare blocks are left
+            954 MiB a day at present; 9.31 GiB use a percent of the rated life, from 5 steps
+        /dev/nvme1n1
+            warning of the drive: few spare blocks are left
+            days left not known yet: percentage used has not moved since 2026-01-01T00:00:00Z
+        /dev/nvme2n1
+            cannot be read: no\u{1b}permission
+        ");
         assert_eq!(table(&report(vec![])), "");
     }
 }

@@ -179,20 +179,19 @@ fn a_killed_watch_leaves_a_folder_that_the_next_one_continues() {
     assert!(damaged.contains("readings.jsonl is damaged: line 1: missing field"), "{damaged}");
 }
 
-/// Adds readings of a drive that wears by a percent in ten days, a reading a day before today.
-fn wear(place: &Scratch, name: &str) {
+/// Replaces the readings of a folder by one a day in January 2026, of a drive that used a percent in `days` days.
+fn replace_readings(place: &Scratch, name: &str, days: u64) {
     let file = place.at(name).join("readings.jsonl");
-    let now: Value = serde_json::from_str(fs::read_to_string(&file).unwrap().trim()).unwrap();
-    let written = now["health"]["host_bytes_written"].as_u64().unwrap();
-    let used = now["health"]["percentage_used"].as_u64().unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    let now: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    let [written, used] = ["host_bytes_written", "percentage_used"]
+        .map(|counter| now["health"][counter].as_u64().unwrap());
     let mut text = String::new();
-    for day in (1..28u64).rev() {
+    for before in (0..30).rev() {
         let mut reading = now.clone();
-        // From one to five weeks before the reading, whose month may be any.
-        reading["at"] = format!("2026-01-{:02}T00:00:00Z", 28 - day).into();
-        let health = &mut reading["health"];
-        health["host_bytes_written"] = (written - 1_000_000_000 * day).into();
-        health["percentage_used"] = (used.saturating_sub(day / 10)).into();
+        reading["at"] = format!("2026-01-{:02}T00:00:00Z", 30 - before).into();
+        reading["health"]["host_bytes_written"] = (written - 1_000_000_000 * before).into();
+        reading["health"]["percentage_used"] = (used - before / days).into();
         writeln!(text, "{reading}").unwrap();
     }
     fs::write(&file, text).unwrap();
@@ -202,30 +201,20 @@ fn wear(place: &Scratch, name: &str) {
 fn readings_of_a_folder_give_a_forecast() {
     let place = with_a_log();
     let log = fs::read_to_string(place.at("smart.json")).unwrap();
-    fs::write(place.at("smart.json"), log.replace("\"percent_used\":2", "\"percent_used\":6"))
+    fs::write(place.at("smart.json"), log.replace("\"percent_used\":2", "\"percent_used\":9"))
         .unwrap();
     let output = ["smart.json", "--output", "w.flashscope"];
     once(&place, &output);
-    wear(&place, "w.flashscope");
-    let report = once(&place, &output);
-    let endurance = &report["drives"][0]["endurance"];
-    assert_eq!(endurance["status"], "unknown", "two steps are too few: {endurance}");
+    replace_readings(&place, "w.flashscope", 10);
     let text = run(&place, &[&["watch", "--once"], &output[..]].concat()).ok().stdout;
-    assert!(text.contains("percentage used has moved only twice since 2026-01-01"), "{text}");
+    let few = "percentage used has moved only twice since 2026-01-01";
+    assert!(text.contains(few), "{text}");
 
-    let file = place.at("w.flashscope").join("readings.jsonl");
-    let text = fs::read_to_string(&file).unwrap();
-    // A step every three days instead of ten.
-    let faster = text.lines().take(27).enumerate().map(|(day, line)| {
-        let mut reading: Value = serde_json::from_str(line).unwrap();
-        reading["health"]["percentage_used"] = (day / 9 * 3 / 3).into();
-        reading["health"]["percentage_used"] = (day as u64 / 5 + 1).into();
-        format!("{reading}\n")
-    });
-    fs::write(&file, faster.collect::<String>()).unwrap();
+    replace_readings(&place, "w.flashscope", 5);
     let report = once(&place, &output);
     let endurance = &report["drives"][0]["endurance"];
     assert_eq!((&endurance["status"], &endurance["counter"]), (&"known".into(), &"host".into()));
+    assert_eq!(endurance["steps"], 5);
     let [low, left, high] = ["days_left_low", "days_left", "days_left_high"]
         .map(|name| endurance[name].as_f64().unwrap());
     assert!(0.0 < low && low <= left && left <= high, "{endurance}");

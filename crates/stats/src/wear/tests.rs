@@ -36,8 +36,7 @@ fn documentation_reports_the_coverage_of_each_kind_of_history() {
     let mut missing = String::new();
     for kind in Kind::DEVELOPED.into_iter().chain(Kind::OTHERS) {
         let (coverage, factor) = score(kind, 6);
-        let row =
-            format!("| {} | {:.0} % | {factor:.2} |\n", kind.name(), 100.0 * coverage);
+        let row = format!("| {} | {:.0} % | {factor:.2} |\n", kind.name(), 100.0 * coverage);
         if !PAGE.contains(&row) {
             missing += &row;
         }
