@@ -57,7 +57,7 @@ pub fn endurance(points: &[EndurancePoint], time: &dyn Fn(u64) -> String) -> End
     let reading = |point: &EndurancePoint| Some(point.reading(written(point)?));
     let readings: Vec<WearReading> = points.iter().filter_map(reading).collect();
     match wear_forecast(&readings) {
-        Ok(forecast) => EnduranceForecast::Known(known(&forecast, counter)),
+        Ok(forecast) => EnduranceForecast::Known { forecast: known(&forecast, counter) },
         Err(UnknownWear::Reached) => EnduranceForecast::Reached,
         Err(unknown) => EnduranceForecast::Unknown { reason: reason(unknown, time) },
     }
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_forecast_rests_on_the_bytes_written_to_the_flash_if_they_are_counted() {
         let of = |points: &[EndurancePoint]| match endurance(points, &time) {
-            EnduranceForecast::Known(known) => known,
+            EnduranceForecast::Known { forecast } => forecast,
             other => panic!("{other:?}"),
         };
         let media = of(&points(41));

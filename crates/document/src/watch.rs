@@ -59,7 +59,10 @@ pub struct WatchedAmplification {
 #[serde(rename_all = "snake_case", tag = "status")]
 pub enum EnduranceForecast {
     /// The time is known to within an interval.
-    Known(KnownEndurance),
+    Known {
+        /// The forecast.
+        forecast: KnownEndurance,
+    },
     /// The time is not known.
     Unknown {
         /// The reason, in a sentence.

@@ -49,7 +49,7 @@ fn row(watch: &DriveWatch) -> [String; HEAD.len()] {
 /// Returns the days left with their interval.
 fn left(endurance: &EnduranceForecast) -> String {
     match endurance {
-        EnduranceForecast::Known(known) => format!(
+        EnduranceForecast::Known { forecast: known } => format!(
             "{} ({} to {})",
             days(known.days_left),
             days(known.days_left_low),
@@ -76,7 +76,7 @@ fn notes(watch: &DriveWatch) -> String {
     let warnings = watch.health.iter().flat_map(|health| &health.critical_warnings);
     notes.extend(warnings.map(|warning| format!("warning of the drive: {}", warning.text())));
     match &watch.endurance {
-        EnduranceForecast::Known(known) => notes.push(format!(
+        EnduranceForecast::Known { forecast: known } => notes.push(format!(
             "{} a day at present; {} use a percent of the rated life, from {} steps",
             rounded(known.bytes_per_day),
             rounded(known.bytes_per_percent),
@@ -147,7 +147,7 @@ mod tests {
             drive("/dev/nvme2n1", None, EnduranceForecast::Unknown { reason: String::new() });
         failed.error = Some("no\u{1b}permission".into());
         let drives = vec![
-            drive("/dev/nvme0n1", health.clone(), EnduranceForecast::Known(known)),
+            drive("/dev/nvme0n1", health.clone(), EnduranceForecast::Known { forecast: known }),
             drive("/dev/nvme1n1", health, EnduranceForecast::Unknown { reason }),
             failed,
         ];

@@ -153,7 +153,7 @@ mod tests {
             history.restore(reading(86_400 * day, u8::try_from(day / 10).unwrap()));
         }
         let watch = history.watch(&drive(), None);
-        assert!(matches!(watch.endurance, EnduranceForecast::Known(_)), "{watch:?}");
+        assert!(matches!(watch.endurance, EnduranceForecast::Known { .. }), "{watch:?}");
         assert_eq!(watch.read_at.as_deref(), Some("1970-02-09T00:00:00Z"));
         let error = "gone".to_owned();
         assert_eq!(history.watch(&drive(), Some(&error)).error.as_deref(), Some("gone"));

@@ -234,7 +234,7 @@ fn of_ocp(drive: &DriveWatch, value: fn(&OcpHealth) -> f64) -> Vec<Sample> {
 /// Returns a time of the forecast in seconds; 0 once the rated life is used up.
 fn endurance(drive: &DriveWatch, days: fn(&KnownEndurance) -> f64) -> Vec<Sample> {
     match &drive.endurance {
-        EnduranceForecast::Known(known) => one(DAY_S * days(known)),
+        EnduranceForecast::Known { forecast } => one(DAY_S * days(forecast)),
         EnduranceForecast::Reached => one(0.0),
         EnduranceForecast::Unknown { .. } => Vec::new(),
     }

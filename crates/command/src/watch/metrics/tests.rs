@@ -42,7 +42,7 @@ pub(in crate::watch) fn report() -> WatchReport {
         health: Health::decode(&smart, Some(&extended)),
         latency_monitor: LatencyMonitor::decode(&monitor),
         write_amplification: Some(WatchedAmplification { since: None, value }),
-        endurance: EnduranceForecast::Known(known),
+        endurance: EnduranceForecast::Known { forecast: known },
     };
     let tool = Tool { version: "1".into(), commit: None };
     let at = "2026-01-01T00:00:30Z".into();
