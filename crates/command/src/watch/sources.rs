@@ -112,7 +112,7 @@ impl NvmeSource {
         };
         let health = Health::decode(&smart, extended.as_ref())
             .ok_or_else(|| anyhow!("`{}` reports no health: its page is empty", path.display()))?;
-        // Only drives with the one page of the specification are asked for the other.
+        // A drive without the one page of OCP's specification does not receive a query for the other.
         self.has_extended = Some(health.ocp.is_some());
         if health.ocp.is_none() || self.has_latency_monitor == Some(false) {
             return Ok((health, None));
