@@ -168,7 +168,7 @@ metrics! {
         "Upper end of the 90 % interval of the time until the rated life is used up",
         |drive| endurance(drive, |known| known.days_left_high);
     AMPLIFICATION: Gauge "write_amplification" None,
-        "Bytes written to the flash per byte that hosts wrote, over the last four weeks",
+        "Bytes written to the flash per byte that hosts wrote, over four weeks or over the life",
         |drive| option(drive.write_amplification.as_ref().map(|it| it.value.ratio));
     HOST_READ: Counter "host_read" Some(Unit::Bytes), "Bytes that hosts read",
         |drive| of_health(drive, |health| number(health.host_bytes_read.0));

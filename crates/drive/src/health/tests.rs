@@ -174,9 +174,9 @@ fn nvme_drives_are_listed_once_for_each_serial_number() {
         model: Some("Test Model".into()),
         serial: Some("S1".into()),
     };
-    assert_eq!(drives(&machine.system()).unwrap(), [expected.clone()]);
     let of_file = drive(&machine.system(), &machine.file()).unwrap();
-    assert_eq!(of_file.path, expected.path);
+    assert_eq!(of_file, expected);
+    assert_eq!(drives(&machine.system()).unwrap(), [expected]);
 }
 
 // Is the latency monitor read by its own identifier?
