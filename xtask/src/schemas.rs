@@ -17,7 +17,7 @@ type Simulation = flashscope_document::Simulation<flashscope_sim::observe::Findi
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 29] {
+fn all() -> [(&'static str, Schema); 32] {
     [
         ("manifest", schema_of::<flashscope_document::Manifest>()),
         ("facts", schema_of::<flashscope_document::facts::Facts>()),
@@ -51,6 +51,9 @@ fn all() -> [(&'static str, Schema); 29] {
         ("reproduction", schemars::schema_for!(flashscope_papers::Reproductions)),
         ("attached", schemars::schema_for!(flashscope_report::AttachedDrive)),
         ("verification", schemars::schema_for!(flashscope_document::verification::Verification)),
+        ("watch", schemars::schema_for!(flashscope_document::watch::WatchReport)),
+        ("watch-folder", schemars::schema_for!(flashscope_document::watch::WatchHeader)),
+        ("watch-reading", schemars::schema_for!(flashscope_document::watch::WatchReading)),
     ]
 }
 

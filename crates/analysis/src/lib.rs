@@ -8,6 +8,7 @@ pub mod conclusions;
 mod costs;
 mod depths;
 mod deviation;
+pub mod endurance;
 pub mod grid;
 pub mod hints;
 mod means;

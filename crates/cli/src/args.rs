@@ -15,6 +15,8 @@ use flashscope_command::sweep::SweepArgs;
 use flashscope_command::twin::TwinArgs;
 #[cfg(target_os = "linux")]
 use flashscope_command::verify::VerifyArgs;
+#[cfg(feature = "attach")]
+use flashscope_command::watch::WatchArgs;
 use flashscope_command::what_if::WhatIfArgs;
 
 #[cfg(feature = "attach")]
@@ -62,6 +64,8 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     #[cfg(target_os = "linux")]
     Verify(VerifyArgs),
+    #[cfg(feature = "attach")]
+    Watch(WatchArgs),
     Report(ReportArgs),
     Compare(CompareArgs),
     Query(QueryArgs),

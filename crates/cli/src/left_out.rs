@@ -6,17 +6,18 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::print::notice;
 
 /// The commands behind features, and whether this build has them.
-const OPTIONAL: [(&str, bool); 6] = [
+const OPTIONAL: [(&str, bool); 7] = [
     ("attach", cfg!(feature = "attach")),
     ("devices", cfg!(feature = "attach")),
     ("registry", cfg!(feature = "serve")),
     ("reproduce", cfg!(feature = "papers")),
     ("serve", cfg!(feature = "serve")),
     ("submit", cfg!(feature = "serve")),
+    ("watch", cfg!(feature = "attach")),
 ];
 
 /// The commands that need interfaces of the Linux kernel.
-const LINUX_ONLY: [&str; 3] = ["attach", "devices", "record"];
+const LINUX_ONLY: [&str; 4] = ["attach", "devices", "record", "watch"];
 
 /// Explains an unknown command that another build has.
 pub(crate) fn notice(error: &clap::Error) {

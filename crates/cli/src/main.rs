@@ -35,6 +35,8 @@ mod trace;
 mod twin;
 #[cfg(target_os = "linux")]
 mod verify;
+#[cfg(feature = "attach")]
+mod watch;
 mod what_if;
 
 use std::io;
@@ -96,6 +98,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Twin(args) => twin::twin(&args),
         #[cfg(target_os = "linux")]
         Command::Verify(args) => verify::verify(&args),
+        #[cfg(feature = "attach")]
+        Command::Watch(args) => watch::watch(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),
         Command::Compare(args) => compare::compare(&args),

@@ -22,6 +22,8 @@ pub mod trace;
 pub mod twin;
 #[cfg(target_os = "linux")]
 pub mod verify;
+#[cfg(target_os = "linux")]
+pub mod watch;
 pub mod what_if;
 
 pub(crate) use failure::not_made;

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use health::{
-    CriticalWarning, DATA_UNIT, Health, HealthChange, LogPage, OcpHealth, ThermalSign,
-    WriteAmplification,
+    CriticalWarning, DATA_UNIT, Health, HealthChange, LatencyBucket, LatencyMonitor, LogPage,
+    OcpHealth, ThermalSign, WriteAmplification,
 };
 
 /// The machine settings during the measurement of a real drive. Values that the kernel does not

@@ -1,8 +1,8 @@
 //! The published documents as data. Each has a version and a schema; this crate opens no files.
 //!
 //! [`Manifest`] and [`facts::Facts`] describe a benchmark, [`Simulation`] a simulated workload, [`sweep::Sweep`] a design space,
-//! [`what_if::WhatIf`] variants of a drive, [`trace::TraceFacts`] a trace, [`verification::Verification`] a drive after a power cut. `flashscope-result` reads and writes the folders that
-//! hold them. [`ranges`] adds the limits of numbers and texts to their schemas.
+//! [`what_if::WhatIf`] variants of a drive, [`trace::TraceFacts`] a trace, [`verification::Verification`] a drive after a power cut, [`watch::WatchReport`] the
+//! health of drives. `flashscope-result` reads and writes the folders that hold them. [`ranges`] adds the limits of numbers and texts to their schemas.
 
 pub mod collection;
 pub mod comparison;
@@ -24,6 +24,7 @@ pub mod sweep;
 pub mod trace;
 pub mod twin;
 pub mod verification;
+pub mod watch;
 pub mod what_if;
 
 pub use manifest::Manifest;

@@ -9,8 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::guard::{DeviceNumber, Identity, System, parse_number};
-use crate::hardware::text;
-use crate::inventory::{Bus, bus_of, path_of};
+use crate::hardware::{Hardware, text};
+use crate::inventory::{Bus, bus_of, natural, path_of};
 use crate::nvme::{Admin, CommandError, Controller};
 
 /// The length of each of the two pages in bytes.
@@ -87,11 +87,70 @@ pub fn smart(system: &System, path: &Path) -> Result<LogPage, HealthError> {
     query(system, path, open, |drive| page(&drive, LogId::Smart))
 }
 
+/// Reads the log page C3h of the drive that is, or holds, the device or file at `path`. For drives
+/// that follow the OCP Datacenter NVMe SSD Specification, it is the latency monitor.
+///
+/// A drive without the page counts the query as a rejected command in its error log.
+///
+/// # Errors
+/// The errors of [`log_pages`].
+pub fn latency_monitor(system: &System, path: &Path) -> Result<LogPage, HealthError> {
+    query(system, path, open, |drive| page(&drive, LogId::LatencyMonitor))
+}
+
+/// An NVMe drive of this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NvmeDrive {
+    /// Its path, such as `/dev/nvme0n1`.
+    pub path: PathBuf,
+    /// The vendor's model name.
+    pub model: Option<String>,
+    /// The serial number.
+    pub serial: Option<String>,
+}
+
+/// Returns the NVMe drive that is, or holds, the device or file at `path`. Opens nothing.
+///
+/// # Errors
+/// An error if there is no such drive, or if it is not an NVMe drive.
+pub fn drive(system: &System, path: &Path) -> Result<NvmeDrive, HealthError> {
+    Ok(NvmeDrive::of(system, find(system, path)?))
+}
+
+/// Returns the NVMe drives of this machine in the order of their names, one for each serial number:
+/// the namespaces of a drive share its health. Opens nothing.
+///
+/// # Errors
+/// An error if sysfs does not list the devices.
+pub fn drives(system: &System) -> io::Result<Vec<NvmeDrive>> {
+    let mut disks = system.disks()?;
+    disks.retain(|disk| bus_of(disk) == Bus::Nvme);
+    disks.sort_by_key(|disk| natural(&path_of(disk)));
+    let of_disk = |disk: &PathBuf| Some(NvmeDrive::of(system, Drive::of(system, disk)?));
+    let mut drives: Vec<NvmeDrive> = Vec::new();
+    for drive in disks.iter().filter_map(of_disk) {
+        let is_known =
+            drive.serial.is_some() && drives.iter().any(|one| one.serial == drive.serial);
+        if !is_known {
+            drives.push(drive);
+        }
+    }
+    Ok(drives)
+}
+
+impl NvmeDrive {
+    fn of(system: &System, drive: Drive) -> NvmeDrive {
+        let Hardware { model, serial, .. } = Hardware::of_device(system, drive.number);
+        NvmeDrive { path: drive.path.into(), model, serial }
+    }
+}
+
 /// Log identifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LogId {
     Smart = 0x02,
     Extended = 0xC0,
+    LatencyMonitor = 0xC3,
 }
 
 /// A whole drive.
@@ -101,6 +160,15 @@ pub(crate) struct Drive {
     path: String,
     node: PathBuf,
     number: DeviceNumber,
+}
+
+impl Drive {
+    /// Returns the drive with the sysfs directory `disk`, or `None` if it has disappeared.
+    fn of(system: &System, disk: &Path) -> Option<Drive> {
+        let path = path_of(disk);
+        let number = parse_number(&text(&disk.join("dev"))?)?;
+        Some(Drive { node: system.path(path.trim_start_matches('/')), path, number })
+    }
 }
 
 fn page(drive: &impl Controller, log: LogId) -> Result<LogPage, CommandError> {
@@ -144,13 +212,10 @@ fn find(system: &System, path: &Path) -> Result<Drive, HealthError> {
     let none = || HealthError::NoDrive(path.into());
     let number = Identity::from(&fs::metadata(path).map_err(|_| none())?).device();
     let disk = system.whole_disk(number).ok_or_else(none)?;
-    let path = path_of(&disk);
     if bus_of(&disk) != Bus::Nvme {
-        return Err(HealthError::NotNvme(path));
+        return Err(HealthError::NotNvme(path_of(&disk)));
     }
-    let number = text(&disk.join("dev")).and_then(|number| parse_number(&number));
-    let node = system.path(path.trim_start_matches('/'));
-    Ok(Drive { path, node, number: number.ok_or_else(none)? })
+    Drive::of(system, &disk).ok_or_else(none)
 }
 
 #[cfg(test)]

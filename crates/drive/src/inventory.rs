@@ -292,7 +292,7 @@ pub(crate) fn bus_of(disk: &Path) -> Bus {
 }
 
 /// Splits a name into digits and other text, which sorts `sd10` after `sd9`.
-fn natural(name: &str) -> Vec<(u64, String)> {
+pub(crate) fn natural(name: &str) -> Vec<(u64, String)> {
     let pieces = name.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
     let piece = |piece: &[u8]| {
         let piece = String::from_utf8_lossy(piece).into_owned();

@@ -70,3 +70,9 @@ pub fn timestamp() -> String {
 pub fn timestamp_of(seconds: i64) -> String {
     jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
 }
+
+/// Returns a time in RFC 3339 in seconds since 1970; `None` if it is no such time, or before 1970.
+pub fn seconds_of(timestamp: &str) -> Option<u64> {
+    let time: jiff::Timestamp = timestamp.parse().ok()?;
+    u64::try_from(time.as_second()).ok()
+}

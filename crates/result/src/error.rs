@@ -54,6 +54,9 @@ pub enum Error {
     /// The folder contains no prediction.
     #[error("{} is not a prediction: its folder contains a prediction.json, as `flashscope predict --output` writes it", .0.display())]
     NoPrediction(PathBuf),
+    /// The folder contains no readings of a watch.
+    #[error("{} is not a watch: its folder contains a watch.json, as `flashscope watch --output` writes it", .0.display())]
+    NoWatch(PathBuf),
     /// There is no document of a twin beside a profile.
     #[error("{}: there is no such file, so {} is not a twin: `flashscope twin fit` writes both files", document.display(), path.display())]
     NoTwin {

@@ -2,7 +2,7 @@
 //! `manifest.json`, `records/*.parquet` (one row per IO), `activities/*.parquet` (internal
 //! operations of a simulated drive) and `facts.json`. A simulation contains `simulation.json`; a
 //! sweep `sweep.json` and `points.parquet`; a collection of traces `collection.json`; a what-if `what-if.json`; a prediction `prediction.json`; a probe
-//! `probe.json` and `records/*.parquet`. A twin is a file, `NAME.twin.json`. This format is the only link between the crates that measure and those that
+//! `probe.json` and `records/*.parquet`; a watch `watch.json` and `readings.jsonl`. A twin is a file, `NAME.twin.json`. This format is the only link between the crates that measure and those that
 //! analyse.
 //!
 //! Every file appears only when it is complete and on stable storage. A result is therefore
@@ -28,6 +28,7 @@ mod staging;
 pub mod sweep;
 mod system;
 pub mod twin;
+pub mod watch;
 pub mod what_if;
 mod writer;
 

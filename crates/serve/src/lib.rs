@@ -34,7 +34,7 @@ pub use commands::Commands;
 pub use endpoint::{Bearer, Body, Endpoints, Gate, JsonOf, Nothing, Parameters};
 pub use guard::{Access, guarded};
 pub use library::{Library, OpenMeasurement};
-pub use live::{Attachment, attached};
+pub use live::{Attachment, attached, metrics_page};
 pub use problem::Problem;
 pub use running::{StateSource, running, serve_beside};
 pub use shelf::{Folders, LARGEST, ShelfQuery, Sort};

@@ -58,6 +58,18 @@ where
     )
 }
 
+/// Builds an application that serves only metrics, at `/metrics`. `text` returns them in the Prometheus text format `kind`,
+/// and may block.
+pub fn metrics_page(
+    text: Box<dyn Fn() -> String + Send + Sync>,
+    kind: &'static str,
+    access: Access,
+) -> Router {
+    let attachment = Attachment { live: Box::new(|_| ()), metrics: text, metrics_type: kind };
+    let app = Arc::new(App { attachment, work: Work::default() });
+    guarded(Router::new().route("/metrics", get(metrics::<()>)).with_state(app), access)
+}
+
 async fn live<L: Serialize + 'static>(
     app: Arc<App<L>>,
     _: Nothing,

@@ -19,6 +19,7 @@ mod scripted;
 mod slow;
 mod steady;
 mod summary;
+mod wear;
 
 pub use batch::BatchMeans;
 pub use estimate::Estimate;
@@ -35,3 +36,6 @@ pub use repeats::{Repeats, RunMean, mean_of_repeats, repeats};
 pub use slow::least_length;
 pub use steady::Steadiness;
 pub use summary::Summary;
+pub use wear::{
+    FEWEST_STEPS, LOAD_WINDOW_S, UnknownWear, WearForecast, WearReading, wear_forecast,
+};

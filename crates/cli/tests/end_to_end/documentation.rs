@@ -8,7 +8,8 @@ use std::process::Command;
 use crate::Scratch;
 
 /// Commands that run until they are stopped, take minutes, or need a result of the reader. They have their own tests.
-const APART: [&str; 7] = ["attach", "compare", "registry", "reproduce", "serve", "submit", "twin"];
+const APART: [&str; 8] =
+    ["attach", "compare", "registry", "reproduce", "serve", "submit", "twin", "watch"];
 
 /// Options that need a cluster or the result of a grid. They have their own tests.
 const ELSEWHERE: [&str; 2] = ["ray", "--grid"];

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::Scratch;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "devices", "plan", "bench", "probe", "simulate", "what-if", "sweep", "predict", "verify",
-    "report", "compare", "import", "serve", "registry", "submit", "demo",
+    "watch", "report", "compare", "import", "serve", "registry", "submit", "demo",
 ];
 
 const TWIN_COMMANDS: [&str; 3] = ["fit", "check", "predict"];

@@ -45,6 +45,7 @@ mod trust;
 mod twin;
 mod unprivileged;
 mod verify;
+mod watch;
 mod watched;
 mod what_if;
 mod wrong;

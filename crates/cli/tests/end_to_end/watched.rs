@@ -12,13 +12,13 @@ use crate::simulate::{assert_conforms, published};
 
 /// A drive that is attached at a socket in a scratch folder. Programs in that folder find no other attached
 /// drive.
-struct Drive {
+pub(crate) struct Drive {
     process: Child,
     output: Value,
 }
 
 impl Drive {
-    fn attach(place: &Scratch) -> Drive {
+    pub(crate) fn attach(place: &Scratch) -> Drive {
         let arguments = ["attach", "sim:demo", "--speed", "max", "--nbd", "s", "--listen"];
         let mut command = place.command(&[&arguments[..], &["127.0.0.1:0", "--json"]].concat());
         let command = command.env("XDG_RUNTIME_DIR", place.path());
@@ -29,7 +29,7 @@ impl Drive {
     }
 
     /// Ends the process with a signal.
-    fn end(mut self, signal: &str) -> Option<i32> {
+    pub(crate) fn end(mut self, signal: &str) -> Option<i32> {
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
         self.process.wait().unwrap().code()
@@ -38,15 +38,19 @@ impl Drive {
     /// Returns the body of a response of its server.
     fn get(&self, path: &str) -> String {
         let page = self.output["page"].as_str().unwrap();
-        let host = page.strip_prefix("http://").unwrap().trim_end_matches('/');
-        let mut stream = TcpStream::connect(host).unwrap();
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-        answer.split_once("\r\n\r\n").unwrap().1.into()
+        get(page.strip_prefix("http://").unwrap().trim_end_matches('/'), path)
     }
+}
+
+/// Returns the body of a response of a server.
+pub(crate) fn get(host: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(host).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    answer.split_once("\r\n\r\n").unwrap().1.into()
 }
 
 /// Returns the attached drives in `flashscope devices --json`.
@@ -60,7 +64,7 @@ fn attached(place: &Scratch) -> Vec<Value> {
 }
 
 /// Writes 4 KiB at the beginning of the drive behind the socket `s`, over NBD.
-fn write(place: &Scratch) {
+pub(crate) fn write(place: &Scratch) {
     let mut stream = UnixStream::connect(place.at("s")).unwrap();
     let mut greeting = [0; 18];
     stream.read_exact(&mut greeting).unwrap();

@@ -22,6 +22,8 @@ use flashscope_measure::{Progress as Sink, Step, Unit, jobs_benchmark, timestamp
 use flashscope_result::ResultFolder;
 use flashscope_workload::pattern::{Pattern, Reference, Timing};
 use flashscope_workload::uflip::{PerBaseline, Setup};
+#[cfg(target_os = "linux")]
+pub(crate) use smart::read as smart_log;
 
 use crate::{Failure, not_made, usage};
 

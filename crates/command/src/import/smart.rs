@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 ///
 /// # Errors
 /// If the file is no SMART log of nvme-cli, or lacks a field.
-pub(super) fn read(path: &Path) -> Result<Health> {
+pub(crate) fn read(path: &Path) -> Result<Health> {
     let place = || path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(place)?;
     let document: Value = serde_json::from_str(&text)

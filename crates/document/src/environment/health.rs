@@ -2,12 +2,14 @@
 
 mod change;
 mod encode;
+mod latency;
 
 use flashscope_block::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use change::{HealthChange, ThermalSign, WriteAmplification};
+pub use latency::{LatencyBucket, LatencyMonitor};
 
 /// A raw log page.
 pub type LogPage = [u8; 512];
@@ -100,7 +102,7 @@ pub enum CriticalWarning {
 
 impl CriticalWarning {
     /// All warnings in the order of their bits, from bit 0.
-    const ALL: [CriticalWarning; 6] = [
+    pub const ALL: [CriticalWarning; 6] = [
         CriticalWarning::LowSpare,
         CriticalWarning::Temperature,
         CriticalWarning::Degraded,
@@ -113,6 +115,18 @@ impl CriticalWarning {
     pub fn of_bits(bits: u8) -> Vec<CriticalWarning> {
         let warns = |bit: &usize| bits >> bit & 1 == 1;
         (0..Self::ALL.len()).filter(warns).map(|bit| Self::ALL[bit]).collect()
+    }
+
+    /// Returns its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            CriticalWarning::LowSpare => "low_spare",
+            CriticalWarning::Temperature => "temperature",
+            CriticalWarning::Degraded => "degraded",
+            CriticalWarning::ReadOnly => "read_only",
+            CriticalWarning::MemoryBackup => "memory_backup",
+            CriticalWarning::PersistentMemory => "persistent_memory",
+        }
     }
 
     /// Returns a description for the user, to follow "the drive warns that".

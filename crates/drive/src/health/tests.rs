@@ -55,7 +55,7 @@ impl<F: Fn(LogId) -> Result<u8, CommandError>> Controller for &Fake<F> {
     }
 
     fn send(&self, command: Admin, page: &mut [u8]) -> Result<(), CommandError> {
-        let ids = [LogId::Smart, LogId::Extended];
+        let ids = [LogId::Smart, LogId::Extended, LogId::LatencyMonitor];
         let matches = |id: &LogId| command == Admin::GetLogPage { log: *id as u8 };
         let Some(log) = ids.into_iter().find(matches) else { panic!("{command:?} was sent") };
         self.requests.borrow_mut().push(log);
@@ -143,6 +143,50 @@ fn other_drives_are_not_queried() {
     fs::remove_file(number).unwrap();
     let in_memory = reason(&machine.system(), &machine.file());
     assert!(matches!(in_memory, HealthError::NoDrive(_)), "{in_memory:?}");
+}
+
+// Are the NVMe drives of a machine listed once each, with their identity, and other drives not?
+#[test]
+fn nvme_drives_are_listed_once_for_each_serial_number() {
+    let machine = Machine::new("nvme0n1", Some("nvme"), false);
+    let device = machine.root.path().join("sys/devices/pci0000:00/nvme/nvme0");
+    fs::write(device.join("model"), "Test Model\n").unwrap();
+    fs::write(device.join("serial"), "S1\n").unwrap();
+    let list = machine.root.path().join("sys/block");
+    fs::create_dir_all(&list).unwrap();
+    let numbers = machine.root.path().join("sys/dev/block");
+    for (name, number, subsystem) in
+        [("nvme0n1", "259:7", "nvme"), ("nvme0n2", "259:8", "nvme"), ("sda", "8:0", "scsi")]
+    {
+        let disk = if name == "sda" {
+            machine.root.path().join("sys/devices/sda")
+        } else {
+            device.join(name)
+        };
+        fs::create_dir_all(&disk).unwrap();
+        fs::write(disk.join("dev"), number).unwrap();
+        let _ = symlink(if subsystem == "nvme" { &device } else { &list }, disk.join("device"));
+        symlink(&disk, list.join(name)).unwrap();
+        let _ = symlink(&disk, numbers.join(number));
+    }
+    let expected = NvmeDrive {
+        path: "/dev/nvme0n1".into(),
+        model: Some("Test Model".into()),
+        serial: Some("S1".into()),
+    };
+    let of_file = drive(&machine.system(), &machine.file()).unwrap();
+    assert_eq!(of_file, expected);
+    assert_eq!(drives(&machine.system()).unwrap(), [expected]);
+}
+
+// Is the latency monitor read by its own identifier?
+#[test]
+fn the_latency_monitor_is_page_c3h() {
+    let machine = Machine::new("nvme0n1", Some("nvme"), false);
+    let fake = Fake { answer: |log| Ok(log as u8), requests: RefCell::default() };
+    let open = |_: &Drive| Ok(&fake);
+    let read = |drive: &&Fake<_>| page(drive, LogId::LatencyMonitor);
+    assert_eq!(query(&machine.system(), &machine.file(), open, read).unwrap(), [0xC3; 512]);
 }
 
 // Is a node that leads to another device rejected before a command is sent?

@@ -97,7 +97,7 @@ impl HealthChange {
             media_bytes_written,
             write_amplification: host_bytes_written
                 .zip(media_bytes_written)
-                .and_then(|(host, media)| write_amplification(host, media)),
+                .and_then(|(host, media)| WriteAmplification::of(host, media)),
             thermal: thermal(before, after),
             new_critical_warnings: new.copied().collect(),
             media_errors: after.media_errors.checked_sub(before.media_errors),
@@ -126,16 +126,21 @@ impl HealthChange {
     }
 }
 
-/// Returns `None` if the host wrote fewer than [`FEWEST_UNITS`] data units.
-fn write_amplification(host: Bytes, media: Bytes) -> Option<WriteAmplification> {
-    let units = host.0 / DATA_UNIT.0;
-    if units < FEWEST_UNITS {
-        return None;
+impl WriteAmplification {
+    /// Returns the write amplification of `media` bytes written to the flash for `host` bytes, which
+    /// the drive counts in data units. Returns `None` if the host wrote fewer than 101 data units.
+    #[allow(clippy::cast_precision_loss, reason = "a ratio of byte counts")]
+    pub fn of(host: Bytes, media: Bytes) -> Option<WriteAmplification> {
+        let units = host.0 / DATA_UNIT.0;
+        if units < FEWEST_UNITS {
+            return None;
+        }
+        // Both counter readings are rounded up, hence the true number of bytes is within one unit of
+        // the difference.
+        let relative_uncertainty = 1.0 / (units - 1) as f64;
+        let ratio = media.0 as f64 / host.0 as f64;
+        Some(WriteAmplification { ratio, relative_uncertainty })
     }
-    // Both counter readings are rounded up, hence the true number of bytes is within one unit of
-    // the difference.
-    let relative_uncertainty = 1.0 / (units - 1) as f64;
-    Some(WriteAmplification { ratio: media.0 as f64 / host.0 as f64, relative_uncertainty })
 }
 
 fn thermal(before: &Health, after: &Health) -> Vec<ThermalSign> {

@@ -1,0 +1,139 @@
+//! `flashscope watch`.
+
+mod text;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use flashscope_attach::DriveStatus;
+use flashscope_block::Nanos;
+use flashscope_command::watch::{
+    CONTENT_TYPE, SourceReading, Watch, WatchArgs, metrics, outcome, printed,
+};
+use flashscope_document::watch::{WatchReport, WatchSource, WatchedDrive};
+use flashscope_drive::Clock;
+use flashscope_serve::{Access, metrics_page, serve_beside};
+
+use crate::print::notice;
+use crate::{Failure, print, runtime, stop, usage};
+
+/// The interval at which Ctrl-C is looked for.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
+
+pub(crate) fn watch(args: &WatchArgs) -> Result<(), Failure> {
+    if let Some(file) = args.print {
+        let mut out = print::data();
+        return Ok(out.write_all(printed(file).as_bytes()).and_then(|()| out.flush())?);
+    }
+    if !args.once && args.listen.is_none() && args.output.folder.is_none() {
+        return Err(usage(anyhow!(
+            "there is nothing to do with the readings: give --once for a table, --listen for Prometheus or --output for a \
+             folder"
+        )));
+    }
+    let folder = runtime::folder();
+    let mut watch = Watch::start(args, Box::new(move || attached(&folder)))?;
+    if args.once {
+        watch.read()?;
+        let report = watch.report();
+        print::document(args.json, &report, || text::table(&report))?;
+        return outcome(&report);
+    }
+    let stop = stop::clean_end_flag()?;
+    follow(args, &mut watch, stop)?;
+    watch.finish()
+}
+
+/// Reads the drives at intervals until `stop` is set.
+fn follow(args: &WatchArgs, watch: &mut Watch, stop: &AtomicBool) -> Result<(), Failure> {
+    let clock = Clock::new();
+    let mut due = clock.now();
+    watch.read()?;
+    let latest = Arc::new(Mutex::new(watch.report()));
+    if let Some(address) = args.listen {
+        listen(address, &latest)?;
+    }
+    if let Some(folder) = &args.output.folder {
+        print::note(format_args!("flashscope: keeping readings in {}", folder.display()));
+    }
+    let mut failed = Failures::default();
+    loop {
+        failed.notice(&locked(&latest));
+        due = (due + args.interval).max(clock.now());
+        while clock.now() < due {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let left = due.since(clock.now()).max(Nanos(1));
+            sleep(CHECK_EVERY.min(Duration::from_nanos(left.0)));
+        }
+        watch.read()?;
+        *locked(&latest) = watch.report();
+    }
+}
+
+fn locked(report: &Mutex<WatchReport>) -> MutexGuard<'_, WatchReport> {
+    report.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The drives whose last reading failed, with the reasons.
+#[derive(Default)]
+struct Failures(Vec<(String, String)>);
+
+impl Failures {
+    /// Prints the failures that are new in a report, and the first state of an empty one.
+    fn notice(&mut self, report: &WatchReport) {
+        let failed = report
+            .drives
+            .iter()
+            .filter_map(|drive| Some((drive.drive.name.clone(), drive.error.clone()?)));
+        let failed: Vec<(String, String)> = failed.collect();
+        for (name, error) in failed.iter().filter(|one| !self.0.contains(one)) {
+            notice!("flashscope: {name}: {error}");
+        }
+        self.0 = failed;
+    }
+}
+
+/// Serves the metrics of the last report until the process ends.
+fn listen(address: SocketAddr, latest: &Arc<Mutex<WatchReport>>) -> Result<(), Failure> {
+    if Access::of(&address) == Access::Network {
+        notice!(
+            "flashscope: everyone who can reach {address} sees the health of the drives, without a password"
+        );
+    }
+    let latest = Arc::clone(latest);
+    let text = move || metrics(&locked(&latest));
+    let make = move |access| metrics_page(Box::new(text), CONTENT_TYPE, access);
+    let bound = serve_beside(make, address).map_err(|error: io::Error| {
+        usage(anyhow!("cannot listen at {address}: {error}; choose another address with --listen"))
+    })?;
+    // A closed standard output is not an error.
+    let _ = print::line(print::text_lines(), &format_args!("http://{bound}/metrics"));
+    Ok(())
+}
+
+/// Reads the drives that processes of this user have attached.
+fn attached(folder: &Path) -> anyhow::Result<Vec<SourceReading>> {
+    let drives = flashscope_attach::attached_drives(folder)
+        .with_context(|| format!("cannot list attached drives: {}", folder.display()))?;
+    Ok(drives.into_iter().map(reading).collect())
+}
+
+fn reading(status: DriveStatus) -> SourceReading {
+    let DriveStatus { process, drive, places, health, .. } = status;
+    // The place stays the same when the drive is attached again.
+    let name = places.into_iter().next().unwrap_or_else(|| format!("process {process}"));
+    let model = Some(drive.model.unwrap_or(drive.name));
+    let no_health = || anyhow!("it reports no health: it is a real drive, which has a device");
+    SourceReading {
+        drive: WatchedDrive { name, source: WatchSource::Attached, model, serial: None },
+        health: health.map(|health| (health, None)).ok_or_else(no_health),
+    }
+}

@@ -1,0 +1,134 @@
+//! The sources of health data: NVMe drives, files, and the drives that processes have attached.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use flashscope_document::environment::{Health, LatencyMonitor};
+use flashscope_document::watch::{WatchSource, WatchedDrive};
+use flashscope_drive::guard::System;
+use flashscope_drive::health::{self, HealthError, NvmeDrive};
+
+use crate::import::smart_log;
+use crate::{Failure, usage};
+
+/// The name of all drives that `flashscope attach` serves.
+const ATTACHED: &str = "attached";
+
+/// The health of a drive, or the reason why it could not be read.
+#[derive(Debug)]
+pub struct SourceReading {
+    /// The identity of the drive.
+    pub drive: WatchedDrive,
+    /// The health with the latency monitor.
+    pub health: anyhow::Result<(Health, Option<LatencyMonitor>)>,
+}
+
+/// Reads the drives that processes of this user have attached.
+pub type AttachedDrives = Box<dyn Fn() -> anyhow::Result<Vec<SourceReading>>>;
+
+/// A source of health data.
+pub(super) enum Source {
+    Nvme(NvmeSource),
+    File(PathBuf),
+    Attached,
+}
+
+/// An NVMe drive, with the optional log pages that it is known to have.
+pub(super) struct NvmeSource {
+    drive: NvmeDrive,
+    /// `None` until the drive was asked. A drive that lacks a page is not asked again, because it
+    /// counts each such query as a rejected command.
+    has_extended: Option<bool>,
+    has_latency_monitor: Option<bool>,
+}
+
+impl Source {
+    /// Returns the sources that the user named, or all drives.
+    ///
+    /// # Errors
+    /// If a named source does not exist, or is not supported.
+    pub(super) fn named(names: &[String]) -> Result<Vec<Source>, Failure> {
+        let system = System::default();
+        if !names.is_empty() {
+            return names.iter().map(|name| Source::of(&system, name)).collect();
+        }
+        let drives =
+            health::drives(&system).context("cannot list drives: is /sys mounted here?")?;
+        let nvme = drives.into_iter().map(Source::nvme);
+        Ok(nvme.chain([Source::Attached]).collect())
+    }
+
+    fn of(system: &System, name: &str) -> Result<Source, Failure> {
+        if name == ATTACHED {
+            return Ok(Source::Attached);
+        }
+        let path = Path::new(name);
+        let metadata = fs::metadata(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => usage(anyhow!(
+                "device `{name}` does not exist: `flashscope devices` lists the drives"
+            )),
+            _ => Failure::from(anyhow::Error::from(error).context(name.to_owned())),
+        })?;
+        if metadata.is_file() {
+            return Ok(Source::File(path.into()));
+        }
+        health::drive(system, path).map(Source::nvme).map_err(usage)
+    }
+
+    fn nvme(drive: NvmeDrive) -> Source {
+        Source::Nvme(NvmeSource { drive, has_extended: None, has_latency_monitor: None })
+    }
+
+    /// Reads the drives of this source.
+    pub(super) fn read(&mut self, attached: &AttachedDrives) -> anyhow::Result<Vec<SourceReading>> {
+        match self {
+            Source::Nvme(source) => Ok(vec![source.read()]),
+            Source::File(path) => Ok(vec![of_file(path)]),
+            Source::Attached => attached(),
+        }
+    }
+}
+
+impl NvmeSource {
+    fn read(&mut self) -> SourceReading {
+        let NvmeDrive { path, model, serial } = self.drive.clone();
+        let name = path.display().to_string();
+        let drive = WatchedDrive { name, source: WatchSource::Nvme, model, serial };
+        SourceReading { health: self.health(&System::default(), &path), drive }
+    }
+
+    fn health(
+        &mut self,
+        system: &System,
+        path: &Path,
+    ) -> anyhow::Result<(Health, Option<LatencyMonitor>)> {
+        let (smart, extended) = match self.has_extended {
+            Some(false) => (health::smart(system, path)?, None),
+            _ => {
+                let pages = health::log_pages(system, path)?;
+                (pages.smart, pages.extended)
+            }
+        };
+        let health = Health::decode(&smart, extended.as_ref())
+            .ok_or_else(|| anyhow!("`{}` reports no health: its page is empty", path.display()))?;
+        // A drive without the one page of OCP's specification does not receive a query for the other.
+        self.has_extended = Some(health.ocp.is_some());
+        if health.ocp.is_none() || self.has_latency_monitor == Some(false) {
+            return Ok((health, None));
+        }
+        let monitor = match health::latency_monitor(system, path) {
+            Ok(page) => LatencyMonitor::decode(&page),
+            Err(HealthError::Refused { .. }) => None,
+            Err(other) => return Err(other.into()),
+        };
+        self.has_latency_monitor = Some(monitor.is_some());
+        Ok((health, monitor))
+    }
+}
+
+fn of_file(path: &Path) -> SourceReading {
+    let name = path.display().to_string();
+    let drive = WatchedDrive { name, source: WatchSource::File, model: None, serial: None };
+    SourceReading { drive, health: smart_log(path).map(|health| (health, None)) }
+}

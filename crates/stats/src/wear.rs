@@ -1,0 +1,377 @@
+//! The endurance forecast of a drive: the time until its percentage used reaches 100 at the present
+//! load, from readings of a counter that has whole percents only.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+#[cfg(test)]
+mod histories;
+#[cfg(test)]
+mod tests;
+
+/// The percentage used at the rated end of life.
+const RATED: u32 = 100;
+
+/// The fewest steps of the percentage: three give two lengths, whose scatter is then known.
+pub const FEWEST_STEPS: u32 = 3;
+
+/// The most steps that a forecast uses. Older ones say less about the drive as it is.
+const MOST_STEPS: usize = 12;
+
+/// The longest time over which the present load is averaged: four weeks, in seconds.
+pub const LOAD_WINDOW_S: f64 = 28.0 * 86_400.0;
+
+/// The most blocks into which the load is divided, to learn how much it varies.
+const MOST_BLOCKS: usize = 8;
+
+/// The number of load windows from which the variance of the load is estimated.
+const VARIANCE_WINDOWS: usize = 4;
+
+/// The one-sided quantile of an interval that holds the truth with a probability of 90 %.
+const QUANTILE: f64 = 0.95;
+
+/// The largest correlation of neighbouring values that the variance is corrected for. Few values do
+/// not support more.
+const MOST_CORRELATION: f64 = 0.8;
+
+/// The standard errors from which on a trend of the bytes per percent widens the interval.
+const SIGNIFICANT: f64 = 2.0;
+
+/// A reading of the wear of a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WearReading {
+    /// The time in seconds since any fixed moment.
+    pub at_s: u64,
+    /// The used share of the rated life in whole percent. It may exceed 100.
+    pub percentage_used: u32,
+    /// The bytes written over the life of the drive: to the flash if it counts them, else by the
+    /// host.
+    pub written_bytes: u64,
+}
+
+/// The time until the percentage used of a drive reaches 100.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WearForecast {
+    /// The time left in seconds.
+    pub left_s: f64,
+    /// The lower end of the 90 % interval in seconds.
+    pub low_s: f64,
+    /// The upper end of the 90 % interval in seconds.
+    pub high_s: f64,
+    /// The steps of the percentage that the forecast rests on.
+    pub steps: u32,
+    /// The present load in written bytes per second.
+    pub load_bytes_per_s: f64,
+    /// The written bytes that use one percent of the rated life.
+    pub bytes_per_percent: f64,
+}
+
+/// The reason why there is no forecast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnknownWear {
+    /// There is no reading.
+    NoReading,
+    /// The percentage has not moved.
+    NoStep {
+        /// The time of the first reading with this percentage, in seconds.
+        since_s: u64,
+    },
+    /// The percentage has moved less than [`FEWEST_STEPS`] times.
+    FewSteps {
+        /// The number of times.
+        steps: u32,
+        /// The time of the first reading, in seconds.
+        since_s: u64,
+    },
+    /// Nothing was written.
+    Idle {
+        /// The time since when, in seconds.
+        since_s: u64,
+    },
+    /// The rated life is used up.
+    Reached,
+}
+
+/// Forecasts when the percentage used reaches 100. The readings must be in the order of time.
+///
+/// Each step of the percentage happened between two readings. The bytes from one step to the next
+/// give the bytes per percent and its scatter, and blocks of the last four weeks give the load. The
+/// forecast assumes that both continue as they were: that their means stay, and that their
+/// fluctuations have the size and the correlation of those seen. A significant trend of the bytes per
+/// percent is not continued, but widens the interval. Readings before a reset of a counter do not
+/// count.
+///
+/// # Errors
+/// The reason why the readings do not support a forecast.
+pub fn wear_forecast(readings: &[WearReading]) -> Result<WearForecast, UnknownWear> {
+    let readings = since_reset(readings);
+    let (Some(first), Some(last)) = (readings.first(), readings.last()) else {
+        return Err(UnknownWear::NoReading);
+    };
+    if last.percentage_used >= RATED {
+        return Err(UnknownWear::Reached);
+    }
+    let steps = steps(readings);
+    let count = u32::try_from(steps.len()).unwrap_or(u32::MAX);
+    match count {
+        0 => return Err(UnknownWear::NoStep { since_s: first.at_s }),
+        1..FEWEST_STEPS => {
+            return Err(UnknownWear::FewSteps { steps: count, since_s: first.at_s });
+        }
+        _ => {}
+    }
+    let steps = &steps[steps.len().saturating_sub(MOST_STEPS)..];
+    let written = number(last.written_bytes - first.written_bytes);
+    let wear = Wear::of(steps, written);
+    let load = Load::of(readings)?;
+    let left_bytes = wear.left(last.percentage_used);
+    let left_s = left_bytes / load.mean;
+    let parts = [wear.relative(last.percentage_used), load.relative(left_s)];
+    let factor = half_width(parts).exp();
+    if !left_s.is_finite() {
+        return Err(UnknownWear::Idle { since_s: load.since_s });
+    }
+    Ok(WearForecast {
+        left_s,
+        low_s: left_s / factor,
+        high_s: left_s * factor,
+        steps: u32::try_from(steps.len()).unwrap_or(u32::MAX),
+        load_bytes_per_s: load.mean,
+        bytes_per_percent: wear.per_percent,
+    })
+}
+
+/// Returns the readings since the last reset of a counter or of the clock.
+fn since_reset(readings: &[WearReading]) -> &[WearReading] {
+    let is_reset = |pair: &[WearReading]| {
+        let (before, after) = (&pair[0], &pair[1]);
+        after.at_s < before.at_s
+            || after.percentage_used < before.percentage_used
+            || after.written_bytes < before.written_bytes
+    };
+    let start = readings.windows(2).rposition(is_reset).map_or(0, |reset| reset + 1);
+    &readings[start..]
+}
+
+/// The moment at which the percentage reached a level, in bytes written since the first reading.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    level: u32,
+    /// The middle of the range in which it lies.
+    at: f64,
+    /// The width of that range.
+    width: f64,
+}
+
+/// Returns the steps between neighbouring readings. Several steps in one pair count as one.
+fn steps(readings: &[WearReading]) -> Vec<Step> {
+    let first = readings.first().map_or(0, |first| first.written_bytes);
+    let step = |pair: &[WearReading]| {
+        let (before, after) = (&pair[0], &pair[1]);
+        let jump = after.percentage_used - before.percentage_used;
+        let end = number(after.written_bytes - first);
+        // The last of several steps lies at the end of the range.
+        let width = number(after.written_bytes - before.written_bytes) / f64::from(jump.max(1));
+        let level = after.percentage_used;
+        (jump > 0).then_some(Step { level, at: end - width / 2.0, width })
+    };
+    readings.windows(2).filter_map(step).collect()
+}
+
+/// A relative variance and its degrees of freedom.
+#[derive(Debug, Clone, Copy)]
+struct Variance {
+    value: f64,
+    freedom: f64,
+}
+
+/// The bytes per percent of wear.
+struct Wear {
+    per_percent: f64,
+    /// The variance of the bytes of one percent.
+    variance: f64,
+    /// The change of the bytes of a percent from one percent to the next, if it is significant.
+    trend: f64,
+    /// The variance of the mean because steps are known to within two readings.
+    censoring: f64,
+    /// The percents that the mean covers.
+    percents: f64,
+    freedom: f64,
+    /// The bytes written since the last step.
+    since: f64,
+    last: Step,
+}
+
+impl Wear {
+    /// Estimates the wear from at least two steps, after `written` bytes in all.
+    fn of(steps: &[Step], written: f64) -> Wear {
+        let (first, last) = (steps[0], steps[steps.len() - 1]);
+        let gap =
+            |pair: &[Step]| (f64::from(pair[1].level - pair[0].level), pair[1].at - pair[0].at);
+        let mut gaps: Vec<(f64, f64)> = steps.windows(2).map(gap).collect();
+        let since = (written - last.at).max(0.0);
+        let mean = |gaps: &[(f64, f64)]| {
+            let [percents, bytes] = sums(gaps);
+            bytes / percents
+        };
+        // A percent that already took longer than the mean is evidence, though it is not over.
+        if since > mean(&gaps) {
+            gaps.push((1.0, since));
+        }
+        let per_percent = mean(&gaps);
+        let [percents, _] = sums(&gaps);
+        let residuals: Vec<f64> = gaps
+            .iter()
+            .map(|(percents, bytes)| (bytes - per_percent * percents) / percents.sqrt())
+            .collect();
+        let freedom = number(gaps.len() as u64 - 1);
+        Wear {
+            per_percent,
+            variance: variance(&residuals, freedom),
+            trend: trend(&gaps),
+            censoring: (first.width.powi(2) + last.width.powi(2)) / 12.0 / percents.powi(2),
+            percents,
+            freedom,
+            since,
+            last,
+        }
+    }
+
+    /// Returns the bytes left until the rated life is used up.
+    fn left(&self, used: u32) -> f64 {
+        let percents = f64::from(RATED - used);
+        percents * self.per_percent - self.since.min(self.per_percent * 0.999)
+    }
+
+    /// Returns the relative variance of the bytes left.
+    fn relative(&self, used: u32) -> Variance {
+        let percents = f64::from(RATED - used);
+        let fluctuation = self.variance * (percents + percents.powi(2) / self.percents);
+        let position = self.last.width.powi(2) / 12.0;
+        let drift = percents * self.trend * f64::midpoint(self.percents, percents);
+        let value = fluctuation + percents.powi(2) * self.censoring + position + drift.powi(2);
+        Variance { value: value / self.left(used).powi(2), freedom: self.freedom }
+    }
+}
+
+fn sums(gaps: &[(f64, f64)]) -> [f64; 2] {
+    gaps.iter().fold([0.0, 0.0], |[percents, bytes], gap| [percents + gap.0, bytes + gap.1])
+}
+
+/// Returns the slope of the bytes of a percent over the percents if it is significant, else 0.
+fn trend(gaps: &[(f64, f64)]) -> f64 {
+    let mut level = 0.0;
+    let point = |(percents, bytes): &(f64, f64)| {
+        level += percents;
+        (level - percents / 2.0, bytes / percents)
+    };
+    let points: Vec<(f64, f64)> = gaps.iter().map(point).collect();
+    let count = number(points.len() as u64);
+    let [x, y] = sums(&points).map(|sum| sum / count);
+    let spread: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+    let product: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    let slope = product / spread;
+    let rest = |point: &(f64, f64)| (point.1 - y - slope * (point.0 - x)).powi(2);
+    let error = (points.iter().map(rest).sum::<f64>() / (count - 2.0) / spread).sqrt();
+    if count > 3.0 && slope.abs() > SIGNIFICANT * error { slope } else { 0.0 }
+}
+
+/// The present load in bytes per second.
+struct Load {
+    mean: f64,
+    /// The variance of the mean over a block.
+    variance: f64,
+    blocks: f64,
+    block_s: f64,
+    freedom: f64,
+    since_s: u64,
+}
+
+impl Load {
+    fn of(readings: &[WearReading]) -> Result<Load, UnknownWear> {
+        let (first, last) = (readings[0], readings[readings.len() - 1]);
+        let whole_s = number(last.at_s - first.at_s);
+        let window_s = whole_s.min(LOAD_WINDOW_S);
+        let inside = |window_s: f64| {
+            let start = whole_s - window_s;
+            readings.iter().filter(|one| number(one.at_s - first.at_s) > start).count()
+        };
+        let blocks = inside(window_s).clamp(1, MOST_BLOCKS);
+        let block_s = window_s / number(blocks as u64);
+        let rate = |start: f64, end: f64| {
+            (written_at(readings, end) - written_at(readings, start)) / (end - start)
+        };
+        let start = whole_s - window_s;
+        let mean = rate(start, whole_s);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
+        let since_s = first.at_s + start as u64;
+        if mean <= 0.0 || !mean.is_finite() {
+            return Err(UnknownWear::Idle { since_s });
+        }
+        // The variance is that of a longer time: a load with a memory of weeks hardly varies within
+        // the window.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
+        let seen = ((whole_s / block_s + 1e-9) as usize).min(VARIANCE_WINDOWS * MOST_BLOCKS);
+        let seen = seen.min(inside(number(seen as u64) * block_s)).max(blocks);
+        let ends = (0..=seen).map(|block| whole_s - block_s * number(block as u64));
+        let ends: Vec<f64> = ends.collect();
+        let rates: Vec<f64> = ends.windows(2).map(|pair| rate(pair[1], pair[0])).collect();
+        let about = rates.iter().sum::<f64>() / number(seen as u64);
+        let residuals: Vec<f64> = rates.iter().map(|rate| rate - about).collect();
+        let freedom = number(seen.max(2) as u64 - 1);
+        let variance = variance(&residuals, freedom);
+        Ok(Load { mean, variance, blocks: number(blocks as u64), block_s, freedom, since_s })
+    }
+
+    /// Returns the relative variance of the mean load over the next `left_s` seconds.
+    fn relative(&self, left_s: f64) -> Variance {
+        let value = self.variance * (1.0 / self.blocks + (self.block_s / left_s).min(1.0));
+        Variance { value: value / self.mean.powi(2), freedom: self.freedom }
+    }
+}
+
+/// Returns the bytes written since the first reading, `at` seconds after it, by interpolation.
+fn written_at(readings: &[WearReading], at: f64) -> f64 {
+    let first = readings[0];
+    let of = |reading: &WearReading| {
+        (number(reading.at_s - first.at_s), number(reading.written_bytes - first.written_bytes))
+    };
+    let after = readings.partition_point(|reading| of(reading).0 < at);
+    let (Some(after), Some(before)) = (readings.get(after), readings.get(after.wrapping_sub(1)))
+    else {
+        return of(&readings[after.min(readings.len() - 1)]).1;
+    };
+    let ((start, low), (end, high)) = (of(before), of(after));
+    low + (high - low) * (at - start) / (end - start)
+}
+
+/// Returns the variance of residuals, enlarged for their correlation: the mean of correlated values
+/// is known less well than that of as many independent ones.
+fn variance(residuals: &[f64], freedom: f64) -> f64 {
+    let squares: f64 = residuals.iter().map(|residual| residual.powi(2)).sum();
+    let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let count = number(residuals.len() as u64);
+    let correlation = if squares > 0.0 { products / squares } else { 0.0 };
+    let unbiased =
+        if count > 3.0 { (correlation + 1.0 / count) / (1.0 - 3.0 / count) } else { 0.0 };
+    let correlation = unbiased.clamp(0.0, MOST_CORRELATION);
+    squares / freedom * (1.0 + correlation) / (1.0 - correlation)
+}
+
+/// Returns half the width of the interval of a logarithm whose variance has two parts. Their
+/// degrees of freedom combine as B. L. Welch (*Biometrika* 34, 1947) and F. E. Satterthwaite
+/// (*Biometrics Bulletin* 2, 1946) state.
+fn half_width(parts: [Variance; 2]) -> f64 {
+    let total: f64 = parts.iter().map(|part| part.value).sum();
+    if total <= 0.0 {
+        return 0.0;
+    }
+    let share = |part: &Variance| (part.value / total).powi(2) / part.freedom;
+    let freedom = 1.0 / parts.iter().map(share).sum::<f64>();
+    let student = StudentsT::new(0.0, 1.0, freedom);
+    student.map_or(f64::INFINITY, |student| student.inverse_cdf(QUANTILE) * total.sqrt())
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counters are exact to within a part in 2^53")]
+fn number(count: u64) -> f64 {
+    count as f64
+}
