@@ -2,17 +2,20 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::{io, thread};
 
-use flashscope_block::{Bytes, Completion, Data, Device, DeviceInfo, Io, Nanos, Op};
+use flashscope_block::{
+    Bytes, Completion, Data, Device, DeviceInfo, Io, Nanos, Op, Zone, ZoneLimits,
+};
 use flashscope_drive::Contents;
 
 use crate::cpu_latency::CpuLatencyRequest;
 use crate::pace::Timing;
 use crate::paced::PacedDrive;
 use crate::pass_through::PassThroughDrive;
-use crate::request::{Answer, PendingRequest};
+use crate::request::{Answer, PendingRequest, RequestError};
 use crate::round_trip::RoundTrip;
 use crate::statistics::Snapshot;
 use crate::store::Store;
+use crate::zones::{ZoneChange, ZoneSelection};
 
 /// A hook that is called for each completed request, in the order of the replies. The completion's
 /// `submitted` is the arrival time of the request.
@@ -31,6 +34,9 @@ pub struct Export {
     pub trims: bool,
     /// True if the drive may be written; otherwise neither writes nor trims may be submitted.
     pub writable: bool,
+    /// The zones, if the drive has any: it is then written zone by zone.
+    /// [`AttachedDrive::simulated`] takes them from the drive.
+    pub zones: Option<ZoneLimits>,
 }
 
 /// A simulated or real drive that serves the requests of a transport, with their data.
@@ -59,7 +65,7 @@ impl<A: Answer> Backend<A> {
 
 impl<A: Answer> AttachedDrive<A> {
     /// Attaches a simulated drive, whose data are kept in `store`. The drive's visible size is the
-    /// size of the store.
+    /// size of the store; if it has zones, a number of whole ones.
     ///
     /// The ranges that the store already contains are first written to the simulated drive, on
     /// virtual time. `progress` receives the bytes written so far and their total.
@@ -68,12 +74,13 @@ impl<A: Answer> AttachedDrive<A> {
     /// Returns an error if the store cannot be read or no thread can be started.
     pub fn simulated(
         mut device: Box<dyn Device + Send>,
-        export: Export,
+        mut export: Export,
         store: Store,
         timing: Timing,
         hook: Option<CompletionHook>,
         progress: &mut dyn FnMut(Bytes, Bytes),
     ) -> io::Result<AttachedDrive<A>> {
+        export.zones = device.zones().map(|zones| visible(zones.limits(), export.size));
         write_what_is_there(&mut *device, &store.extents()?, progress);
         let drive = PacedDrive::new(device, export.size, store, timing, hook);
         let workers = usize::from(drive.holds_back());
@@ -154,6 +161,31 @@ impl<A: Answer> AttachedDrive<A> {
         }
     }
 
+    /// Returns the zones from the zone `from` on, in their present state; none for a drive without
+    /// zones.
+    pub fn report_zones(&self, from: u32) -> Vec<Zone> {
+        let visible = self.export.zones.map_or(0, |limits| limits.zones);
+        match &*self.backend {
+            Backend::Paced(drive) => drive.report_zones(from..visible),
+            Backend::PassThrough(_) => Vec::new(),
+        }
+    }
+
+    /// Changes the state of zones now, which takes no time of the drive.
+    ///
+    /// # Errors
+    /// The first refusal, or the error of the store. Earlier changes remain.
+    pub fn change_zones(
+        &self,
+        change: ZoneChange,
+        selection: ZoneSelection,
+    ) -> Result<(), RequestError> {
+        match &*self.backend {
+            Backend::Paced(drive) => drive.change_zones(change, selection),
+            Backend::PassThrough(_) => Ok(()),
+        }
+    }
+
     /// Returns the counters and the present state of the drive.
     pub fn snapshot(&self) -> Snapshot {
         match &*self.backend {
@@ -176,23 +208,33 @@ impl<A: Answer> Drop for AttachedDrive<A> {
     }
 }
 
+/// Returns the limits of a drive of which the first `size` bytes are visible.
+fn visible(limits: ZoneLimits, size: Bytes) -> ZoneLimits {
+    let zones = u32::try_from(size.0 / limits.size.0).unwrap_or(u32::MAX);
+    ZoneLimits { zones: zones.min(limits.zones), ..limits }
+}
+
 /// The length in bytes of the writes that bring a simulated drive into the state of its store.
 const STEP: u64 = 256 * 1024;
 
-/// Writes the ranges that a store contains to an empty simulated drive, once and in order.
+/// Writes the ranges that a store contains to an empty simulated drive, once and in order. Zones
+/// are written up to the pointers that they had.
 fn write_what_is_there(
     device: &mut dyn Device,
     extents: &[std::ops::Range<u64>],
     progress: &mut dyn FnMut(Bytes, Bytes),
 ) {
     let block = device.info().logical_block.0;
+    let limits = device.zones().map(|zones| zones.limits());
+    // A write ends within its zone.
+    let step = limits.map_or(STEP, |limits| STEP.min(limits.size.0));
     let total = Bytes(extents.iter().map(|extent| extent.end - extent.start).sum());
     let mut written = Bytes(0);
     for extent in extents {
         let end = extent.end.next_multiple_of(block);
         let mut offset = extent.start / block * block;
         while offset < end {
-            let len = Bytes(STEP.min(end - offset));
+            let len = Bytes(step.min(end - offset));
             let at = device.now();
             let io =
                 Io { op: Op::Write, stream: 0, offset: Bytes(offset), len, data: Data::Random, at };
@@ -201,6 +243,18 @@ fn write_what_is_there(
             offset += len.0;
             written += len;
             progress(written.min(total), total);
+        }
+    }
+    close_zones(device);
+}
+
+/// Closes the zones that are open, as they are after a drive was off.
+fn close_zones(device: &mut dyn Device) {
+    let Some(zones) = device.zones() else { return };
+    for number in 0..zones.limits().zones {
+        if zones.zone(number).state.is_open() {
+            let closed = zones.close(number);
+            debug_assert_eq!(closed, Ok(()), "an open zone can be closed");
         }
     }
 }

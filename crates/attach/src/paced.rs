@@ -5,17 +5,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op};
+use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op, Zone};
 use flashscope_drive::Clock;
 
 use crate::attached::CompletionHook;
 use crate::in_flight::InFlight;
 use crate::lock;
 use crate::pace::{Pace, Speed, Timing};
-use crate::request::{Answer, CompletedRequest, PendingRequest, Request};
+use crate::request::{Answer, CompletedRequest, PendingRequest, Request, RequestError};
 use crate::round_trip::RoundTrip;
 use crate::statistics::{Lateness, Snapshot, Statistics, histogram};
 use crate::store::Store;
+use crate::zones::{self, ZoneChange, ZoneSelection};
 
 /// The time before a reply is due at which the thread stops sleeping and starts to spin: Linux
 /// wakes a thread up to 50 µs late (its timer slack), and waking takes some time.
@@ -29,6 +30,8 @@ const LINGER: Nanos = Nanos::micros(200);
 pub(crate) struct PacedDrive<A> {
     core: Mutex<Core<A>>,
     store: Store,
+    /// True if the drive has zones, so that only it knows the place of a write.
+    is_zoned: bool,
     /// The machine's time since the drive was attached.
     clock: Clock,
     lateness_ns: Mutex<Lateness>,
@@ -68,7 +71,7 @@ impl<A: Answer> PacedDrive<A> {
     /// Attaches the first `capacity` bytes of `device`. `hook` is called for each completed
     /// request.
     pub(crate) fn new(
-        device: Box<dyn Device + Send>,
+        mut device: Box<dyn Device + Send>,
         capacity: Bytes,
         store: Store,
         timing: Timing,
@@ -79,6 +82,7 @@ impl<A: Answer> PacedDrive<A> {
             Speed::Max => None,
         };
         PacedDrive {
+            is_zoned: device.zones().is_some(),
             pace,
             round_trip: timing.round_trip,
             core: Mutex::new(Core {
@@ -125,13 +129,14 @@ impl<A: Answer> PacedDrive<A> {
         let now = self.drive_now(&core);
         for (pending, errno) in refused {
             let work = core.arrival(pending, now);
-            core.answer(work, Err(errno), now, &mut done);
+            core.answer(work, Err(errno.into()), now, &mut done);
         }
         core.take_done(self.horizon(now), &self.store, &mut done);
         self.leave(core, done);
     }
 
-    /// Moves the data of a read, and of a write unless the store models power cuts.
+    /// Moves the data of a read, and of a write unless the store models power cuts or the drive has
+    /// zones.
     fn move_data(&self, request: &mut Request) -> Result<(), Errno> {
         match request.op {
             Op::Read => {
@@ -139,7 +144,7 @@ impl<A: Answer> PacedDrive<A> {
                 request.data.resize(len, 0);
                 self.store.read(request.offset, &mut request.data)
             }
-            Op::Write if !self.store.models_power_cuts() => {
+            Op::Write if !self.store.models_power_cuts() && !self.is_zoned => {
                 self.store.write(request.offset, request.len, &request.data)
             }
             Op::Write | Op::Trim | Op::Flush => Ok(()),
@@ -262,6 +267,34 @@ impl<A: Answer> PacedDrive<A> {
         self.sleeper.1.notify_one();
     }
 
+    /// Returns zones in their present state.
+    pub(crate) fn report_zones(&self, numbers: std::ops::Range<u32>) -> Vec<Zone> {
+        self.at_present(|core, _| match core.device.zones() {
+            Some(zones) => numbers.map(|number| zones.zone(number)).collect(),
+            None => Vec::new(),
+        })
+    }
+
+    /// Changes the state of zones.
+    pub(crate) fn change_zones(
+        &self,
+        change: ZoneChange,
+        selection: ZoneSelection,
+    ) -> Result<(), RequestError> {
+        self.at_present(|core, store| core.change_zones(change, selection, store))
+    }
+
+    /// Calls `with` at the present time of the drive, after all completions up to then.
+    fn at_present<T>(&self, with: impl FnOnce(&mut Core<A>, &Store) -> T) -> T {
+        let mut done = Vec::new();
+        let mut core = lock(&self.core);
+        let now = self.drive_now(&core);
+        core.take_done(self.horizon(now), &self.store, &mut done);
+        let result = with(&mut core, &self.store);
+        self.leave(core, done);
+        result
+    }
+
     /// Returns the counters and the present state of the drive.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut done = Vec::new();
@@ -289,44 +322,100 @@ impl<A> Core<A> {
     fn answer(
         &mut self,
         work: Work<A>,
-        result: Result<(), Errno>,
+        result: Result<(), RequestError>,
         now: Nanos,
         done: &mut Vec<Due<A>>,
     ) {
         let Request { op, len, .. } = work.pending.request;
-        self.statistics.completed((op, len), result, work.arrived, now);
+        let counted = result.map_err(RequestError::errno);
+        self.statistics.completed((op, len), counted, work.arrived, now);
         done.push((work.pending.complete(result), now));
     }
 
     /// Starts a request that arrived, or queues it if the drive's queue is full.
     fn take(&mut self, work: Work<A>, now: Nanos, store: &Store, done: &mut Vec<Due<A>>) {
-        if self.in_flight.len() < self.device.info().queue_depth as usize {
+        if self.has_room() {
             self.start(work, now, store, done);
         } else {
             self.waiting.push_back(work);
         }
     }
 
-    fn start(&mut self, work: Work<A>, now: Nanos, store: &Store, done: &mut Vec<Due<A>>) {
+    /// Returns true if the drive takes another request.
+    fn has_room(&self) -> bool {
+        self.in_flight.len() < self.device.info().queue_depth as usize
+    }
+
+    fn start(&mut self, mut work: Work<A>, now: Nanos, store: &Store, done: &mut Vec<Due<A>>) {
+        let is_first = !work.written;
+        let kept = if is_first { self.keep(&mut work.pending.request, store) } else { Ok(()) };
+        if let Err(error) = kept {
+            return self.answer(work, Err(error), now, done);
+        }
         let request = &work.pending.request;
         let (op, offset, len) = (request.op, request.offset, request.len);
-        let holds = op == Op::Write && store.models_power_cuts() && !work.written;
-        let kept = match op {
-            Op::Write if holds => store.hold(offset, len, &request.data),
-            Op::Trim if !work.written => store.trim(offset, len),
-            _ => Ok(()),
-        };
-        if let Err(errno) = kept {
-            return self.answer(work, Err(errno), now, done);
-        }
-        let io = if work.written { self.flush(request) } else { self.io(request) };
+        let io = if is_first { self.io(request) } else { self.flush(request) };
         let at = self.in_flight.insert(now.max(self.device.now()), work);
         self.device.submit(&Io { at, ..io });
-        if holds {
+        if op == Op::Write && is_first {
+            self.settle(offset, len, store);
+        }
+    }
+
+    /// Brings the data of a request into the store. A write to a zone first gets its place.
+    fn keep(&mut self, request: &mut Request, store: &Store) -> Result<(), RequestError> {
+        let Request { op, len, .. } = *request;
+        if op == Op::Trim {
+            return Ok(store.trim(request.offset, len)?);
+        }
+        if op != Op::Write {
+            return Ok(());
+        }
+        let mut is_zoned = false;
+        if let Some(zones) = self.device.zones() {
+            is_zoned = true;
+            zones::place(zones, request)?;
+        }
+        if store.models_power_cuts() {
+            store.hold(request.offset, len, &request.data)?;
+        } else if is_zoned {
+            store.write(request.offset, len, &request.data)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the data of a submitted write to the store, as far as a power cut would not lose
+    /// them. Data that a zone refused are discarded.
+    fn settle(&mut self, offset: Bytes, len: Bytes, store: &Store) {
+        if let Some(zones) = self.device.zones()
+            && !zones::has_taken(zones, offset, len)
+        {
+            let _ = store.trim(offset, len);
+        }
+        if store.models_power_cuts() {
             // Data that cannot be written to the store now stay in memory, and the next flush
             // fails.
             let _ = store.settle(offset, len, self.capacity, self.lost());
         }
+    }
+
+    /// Changes the state of zones. The store keeps which zones are full.
+    fn change_zones(
+        &mut self,
+        change: ZoneChange,
+        selection: ZoneSelection,
+        store: &Store,
+    ) -> Result<(), RequestError> {
+        let Some(zones) = self.device.zones() else { return Ok(()) };
+        for number in change.selected(zones, selection)? {
+            let before = zones.zone(number);
+            change.apply(zones, number)?;
+            if change == ZoneChange::Finish {
+                let rest = before.start + before.size - before.write_pointer;
+                store.occupy(before.write_pointer, rest)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns a function that returns true if a power cut would lose a range.
@@ -370,8 +459,11 @@ impl<A> Core<A> {
                 self.start(work, now, store, done);
                 continue;
             }
-            self.answer(work, completion.result, now, done);
-            if let Some(next) = self.waiting.pop_front() {
+            self.answer(work, completion.result.map_err(RequestError::Drive), now, done);
+            // A request that fails at once leaves its place to the next one.
+            while self.has_room()
+                && let Some(next) = self.waiting.pop_front()
+            {
                 self.start(next, now, store, done);
             }
         }

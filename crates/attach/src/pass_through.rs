@@ -8,7 +8,7 @@ use flashscope_drive::{Clock, Contents};
 
 use crate::attached::CompletionHook;
 use crate::lock;
-use crate::request::{Answer, PendingRequest, Request};
+use crate::request::{Answer, PendingRequest, Request, RequestError};
 use crate::statistics::{Snapshot, Statistics, histogram};
 
 /// A real drive to which requests are passed through.
@@ -83,7 +83,7 @@ impl<A: Answer> PassThroughDrive<A> {
     }
 
     fn execute(&self, request: &mut Request) -> Result<(), Errno> {
-        let Request { op, offset, len, data, durable } = request;
+        let Request { op, offset, len, data, durable, .. } = request;
         let size = usize::try_from(len.0).expect("a request fits in memory");
         match op {
             Op::Read => {
@@ -113,7 +113,7 @@ impl<A: Answer> PassThroughDrive<A> {
                 hook(&Completion { io, submitted: at, completed, result });
             }
         }
-        A::answer(&mut vec![pending.complete(result)]);
+        A::answer(&mut vec![pending.complete(result.map_err(RequestError::Drive))]);
     }
 
     /// Returns true if trimmed bytes read as zeros: true for a file, unknown for a device.

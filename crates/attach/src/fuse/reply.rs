@@ -6,7 +6,7 @@ use flashscope_block::Errno;
 use fuser::{ReplyData, ReplyEmpty, ReplyWrite};
 
 use crate::lock;
-use crate::request::{Answer, CompletedRequest};
+use crate::request::{Answer, CompletedRequest, RequestError};
 
 /// A FUSE request of the kernel that waits for its reply.
 pub struct Recipient(pub(super) Reply);
@@ -53,7 +53,7 @@ impl Parts {
 impl Answer for Recipient {
     fn answer(done: &mut Vec<CompletedRequest<Recipient>>) {
         for CompletedRequest { request, result, to } in done.drain(..) {
-            match (to.0, result) {
+            match (to.0, result.map_err(RequestError::errno)) {
                 (Reply::Read(reply), Ok(())) => reply.data(&request.data),
                 (Reply::Read(reply), Err(errno)) => reply.error(code(errno)),
                 (Reply::Write(reply), Ok(())) => {

@@ -5,7 +5,7 @@ use super::controller::{Controller, Kind};
 use super::features;
 use super::identify::{self, IDENTIFY_LEN};
 use super::log_page;
-use super::namespace::{ALL_NAMESPACES, BLOCK_SHIFTS, NAMESPACE};
+use super::namespace::{ALL_NAMESPACES, NAMESPACE};
 use super::plan::{Erase, Plan};
 use super::queue::Action;
 use super::session::Transfer;
@@ -99,7 +99,7 @@ fn format(subsystem: &Subsystem, command: &Command) -> Result<Action, Status> {
     let upper = options >> 12 & 0x3;
     let number = upper << 4 | lower;
     // Metadata, and the type and the place of protection information.
-    if number as usize >= BLOCK_SHIFTS.len() || options >> 4 & 0x1F != 0 {
+    if number as usize >= space.shifts().len() || options >> 4 & 0x1F != 0 {
         return Err(Status::INVALID_FORMAT);
     }
     // Secure erase: none or of user data. The drive has no keys that could be deleted.

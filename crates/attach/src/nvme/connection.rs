@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use flashscope_block::Op;
 use socket2::Socket;
 
 use super::controller::{Controller, Link};
@@ -16,9 +17,10 @@ use super::queue::{Action, Commands, Queue};
 use super::session::{Event, Session};
 use super::status::Status;
 use super::subsystem::Subsystem;
+use super::zones::ZoneCommand;
 use crate::attached::AttachedDrive;
 use crate::net::{Client, Input, Outbox};
-use crate::request::{Answer, CompletedRequest, PendingRequest};
+use crate::request::{Answer, CompletedRequest, PendingRequest, Request, RequestError};
 
 /// The maximum number of requests submitted together. While they are served, the host can process
 /// the previous replies and send more commands.
@@ -66,16 +68,8 @@ impl Answer for Recipient {
                     job.answered(place, CompletedRequest { request, result, to: () });
                 }
                 To::Whole { connection, id, finish, cost } => {
-                    let status = result.err().map(|errno| Status::of(request.op, errno));
-                    let (status, data) = match (status, finish) {
-                        (Some(status), _) => (status, Vec::new()),
-                        (None, Finish::Data) => (Status::SUCCESS, request.data),
-                        (None, Finish::Compare(data)) if data != request.data => {
-                            (Status::COMPARE_FAILURE, Vec::new())
-                        }
-                        (None, _) => (Status::SUCCESS, Vec::new()),
-                    };
-                    let reply = connection.reply(&Completion::new(id, status), data);
+                    let (completion, data) = finished(id, finish, request, result);
+                    let reply = connection.reply(&completion, data);
                     match replies.iter_mut().find(|(other, _)| Arc::ptr_eq(other, &connection)) {
                         Some((_, replies)) => replies.push((reply, cost)),
                         None => replies.push((connection, vec![(reply, cost)])),
@@ -86,6 +80,27 @@ impl Answer for Recipient {
         for (connection, replies) in replies {
             connection.outbox.send(&connection.socket, replies.into_iter());
         }
+    }
+}
+
+/// Returns the completion of a command with one request, and its data.
+fn finished(
+    id: u16,
+    finish: Finish,
+    request: Request,
+    result: Result<(), RequestError>,
+) -> (Completion, Vec<u8>) {
+    let success = Completion::new(id, Status::SUCCESS);
+    match (result, finish) {
+        (Err(error), _) => (Completion::new(id, Status::of(request.op, error)), Vec::new()),
+        (Ok(()), Finish::Data) => (success, request.data),
+        (Ok(()), Finish::Compare(data)) if data != request.data => {
+            (Completion::new(id, Status::COMPARE_FAILURE), Vec::new())
+        }
+        (Ok(()), Finish::Place(block)) => {
+            (Completion { result: request.offset.0 / block.0, ..success }, Vec::new())
+        }
+        (Ok(()), Finish::Status | Finish::Compare(_)) => (success, Vec::new()),
     }
 }
 
@@ -303,7 +318,20 @@ impl Batch<'_> {
         true
     }
 
+    /// Changes or reports zones, after the commands that came before.
+    fn use_zones(&mut self, id: u16, command: &ZoneCommand) {
+        self.hand_over();
+        let (status, data) = match command.run(self.drive) {
+            Ok(data) => (Status::SUCCESS, data),
+            Err(error) => (Status::of(Op::Write, error), Vec::new()),
+        };
+        self.reply(&Completion::new(id, status), data);
+    }
+
     fn submit(&mut self, id: u16, plan: Plan) {
+        if let Plan::Zones(command) = &plan {
+            return self.use_zones(id, command);
+        }
         if plan == Plan::Erase(Erase::Sanitize) {
             // The operation goes on after its command.
             self.reply(&Completion::new(id, Status::SUCCESS), Vec::new());

@@ -18,10 +18,11 @@ const WRITE_ATOMICITY: u8 = 0x0A;
 const ASYNCHRONOUS_EVENTS: u8 = 0x0B;
 const KEEP_ALIVE: u8 = 0x0F;
 const HOST_BEHAVIOR: u8 = 0x16;
+const COMMAND_SET_PROFILE: u8 = 0x19;
 const HOST_IDENTIFIER: u8 = 0x81;
 
 /// The features of a controller of a drive.
-pub(super) const FEATURES: [u8; 11] = [
+pub(super) const FEATURES: [u8; 12] = [
     ARBITRATION,
     POWER_MANAGEMENT,
     TEMPERATURE_THRESHOLD,
@@ -32,6 +33,7 @@ pub(super) const FEATURES: [u8; 11] = [
     ASYNCHRONOUS_EVENTS,
     KEEP_ALIVE,
     HOST_BEHAVIOR,
+    COMMAND_SET_PROFILE,
     HOST_IDENTIFIER,
 ];
 
@@ -90,7 +92,7 @@ impl Features {
     fn get(&self, feature: u8, command: &Command) -> Option<u32> {
         Some(match feature {
             ARBITRATION => self.arbitration,
-            POWER_MANAGEMENT | HOST_BEHAVIOR | HOST_IDENTIFIER => 0,
+            POWER_MANAGEMENT | HOST_BEHAVIOR | COMMAND_SET_PROFILE | HOST_IDENTIFIER => 0,
             TEMPERATURE_THRESHOLD => self.temperature_threshold[threshold_of(command)?],
             ERROR_RECOVERY => self.error_recovery,
             WRITE_CACHE => self.write_cache.into(),
@@ -121,6 +123,9 @@ impl Features {
             ASYNCHRONOUS_EVENTS => self.events = value,
             KEEP_ALIVE => self.keep_alive_ms = whole_units(value),
             HOST_BEHAVIOR => self.behavior = data.to_vec(),
+            // There is one combination of command sets, 0.
+            COMMAND_SET_PROFILE if value & 0x1FF == 0 => {}
+            COMMAND_SET_PROFILE => return Err(Status::COMMAND_SET_COMBINATION_REJECTED),
             // The host identifies itself when it connects.
             HOST_IDENTIFIER => return Err(Status::COMMAND_SEQUENCE_ERROR),
             _ => return Err(Status::INVALID_FIELD),

@@ -1,4 +1,5 @@
-//! The commands of the NVM command set (NVM Command Set Specification 1.1).
+//! The commands of the NVM command set (NVM Command Set Specification 1.1), which zoned namespaces
+//! have as well.
 
 use flashscope_block::{Bytes, Op};
 
@@ -9,6 +10,7 @@ use super::plan::{self, Finish, Plan};
 use super::session::Transfer;
 use super::status::Status;
 use super::wire::{u16_at, u32_at, u64_at};
+use super::zones::{self, ZONE_APPEND, ZONE_MANAGEMENT_RECEIVE, ZONE_MANAGEMENT_SEND};
 use crate::request::Request;
 
 pub(super) const FLUSH: u8 = 0x00;
@@ -20,8 +22,8 @@ pub(super) const DATASET_MANAGEMENT: u8 = 0x09;
 pub(super) const VERIFY: u8 = 0x0C;
 pub(super) const COPY: u8 = 0x19;
 
-/// The commands that this controller executes, and whether they change data.
-pub(super) const COMMANDS: [(u8, bool); 8] = [
+/// The commands of the NVM command set. True for those that change data.
+const COMMANDS: [(u8, bool); 8] = [
     (FLUSH, false),
     (WRITE, true),
     (READ, false),
@@ -32,6 +34,10 @@ pub(super) const COMMANDS: [(u8, bool); 8] = [
     (COPY, true),
 ];
 
+/// The commands that only zoned namespaces have. True for those that change data.
+const ZONE_COMMANDS: [(u8, bool); 3] =
+    [(ZONE_MANAGEMENT_SEND, true), (ZONE_MANAGEMENT_RECEIVE, false), (ZONE_APPEND, true)];
+
 /// The length of a range of Dataset Management in bytes.
 const RANGE_LEN: usize = 16;
 
@@ -40,6 +46,16 @@ const SOURCE_LEN: usize = 32;
 
 /// The maximum number of bytes in one trim.
 const LONGEST_TRIM: u64 = 1 << 30;
+
+/// Returns the commands that this controller executes, and true for those that change data. With
+/// `zoned`, the commands of zones are included, if there are any.
+pub(super) fn commands(space: &Namespace, zoned: bool) -> impl Iterator<Item = (u8, bool)> {
+    let has_zones = space.zones().is_some();
+    let added = ZONE_COMMANDS.into_iter().filter(move |_| zoned && has_zones);
+    // Zones are deallocated by resets only.
+    let known = move |(opcode, _): &(u8, bool)| *opcode != DATASET_MANAGEMENT || !has_zones;
+    COMMANDS.into_iter().filter(known).chain(added)
+}
 
 /// Returns the data that a command moves.
 ///
@@ -52,6 +68,9 @@ pub(super) fn transfer(space: &Namespace, command: &Command) -> Result<Transfer,
         WRITE => Transfer::FromHost(blocks(range(space, command)?.1)),
         COMPARE => Transfer::FromHost(blocks(range(space, command)?.1)),
         READ => Transfer::ToHost(blocks(range(space, command)?.1)),
+        ZONE_MANAGEMENT_SEND | ZONE_MANAGEMENT_RECEIVE | ZONE_APPEND => {
+            zones::transfer(space, command)?
+        }
         DATASET_MANAGEMENT => Transfer::FromHost(count(command, RANGE_LEN)),
         COPY => {
             check_copy(command)?;
@@ -77,7 +96,7 @@ fn count(command: &Command, each: usize) -> u32 {
 /// Checks what is common to all commands.
 fn check(space: &Namespace, command: &Command) -> Result<(), Status> {
     let opcode = command.opcode();
-    let Some((_, writes)) = COMMANDS.iter().find(|(known, _)| *known == opcode) else {
+    let Some((_, writes)) = commands(space, true).find(|(known, _)| *known == opcode) else {
         return Err(Status::INVALID_OPCODE);
     };
     match command.namespace() {
@@ -86,7 +105,7 @@ fn check(space: &Namespace, command: &Command) -> Result<(), Status> {
         _ => return Err(Status::INVALID_NAMESPACE),
     }
     space.check_erasure()?;
-    match *writes && !space.is_writable() {
+    match writes && !space.is_writable() {
         true => Err(Status::NAMESPACE_WRITE_PROTECTED),
         false => Ok(()),
     }
@@ -149,7 +168,7 @@ pub(super) fn plan(
     through: bool,
 ) -> Result<Option<Plan>, Status> {
     check(space, command)?;
-    if matches!(command.opcode(), WRITE | WRITE_ZEROES | COPY) {
+    if matches!(command.opcode(), WRITE | WRITE_ZEROES | COPY | ZONE_APPEND) {
         space.written();
     }
     let durable = command.dword(12) >> 30 & 1 == 1;
@@ -180,6 +199,9 @@ pub(super) fn plan(
             let op = zeroes(space, command, offset, len);
             one(op, Finish::Status, durable || through)
         }
+        ZONE_MANAGEMENT_SEND | ZONE_MANAGEMENT_RECEIVE | ZONE_APPEND => {
+            zones::plan(space, command, data, durable || through)
+        }
         DATASET_MANAGEMENT => deallocate(space, command, &data),
         COPY => copy(space, command, &data, durable || through).map(Some),
         _ => Err(Status::INVALID_OPCODE),
@@ -191,7 +213,10 @@ pub(super) fn plan(
 fn zeroes(space: &Namespace, command: &Command, offset: Bytes, len: Bytes) -> Op {
     let deallocates = command.dword(12) >> 25 & 1 == 1;
     let block = space.drive_block();
-    match deallocates && space.trims() && offset.is_multiple_of(block) && len.is_multiple_of(block)
+    match deallocates
+        && space.deallocates()
+        && offset.is_multiple_of(block)
+        && len.is_multiple_of(block)
     {
         true => Op::Trim,
         false => Op::Write,
@@ -203,7 +228,7 @@ fn deallocate(space: &Namespace, command: &Command, data: &[u8]) -> Result<Optio
     for entry in data.chunks_exact(RANGE_LEN) {
         let (start, blocks) = (u64_at(entry, 8), u64::from(u32_at(entry, 4)));
         let (offset, len) = in_bytes(space, start, blocks)?;
-        if space.trims() {
+        if space.deallocates() {
             trims.extend(whole_blocks(offset, len, space.drive_block()));
         }
     }

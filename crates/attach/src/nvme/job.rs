@@ -84,6 +84,8 @@ impl Job {
             Plan::Copy { reads, to, durable } => (reads, Rest::Write { to, durable }),
             Plan::Erase(erase) => (Vec::new(), Rest::Erase { erase, from: 0 }),
             Plan::ShutDown => (vec![plan::flush()], Rest::ShutDown),
+            // Zones are changed and reported without a job.
+            Plan::Zones(_) => (Vec::new(), Rest::End { returns_data: false }),
         };
         let state = State { rest, open: 0, status: Status::SUCCESS, data: Vec::new() };
         let job = Arc::new(Job {
@@ -119,7 +121,7 @@ impl Job {
         match answered.result {
             Ok(()) if answered.request.op == Op::Read => state.data[place] = answered.request.data,
             Ok(()) => {}
-            Err(errno) => state.status = Status::of(answered.request.op, errno),
+            Err(error) => state.status = Status::of(answered.request.op, error),
         }
         let is_last = state.open == 0;
         drop(state);
@@ -188,9 +190,11 @@ impl Job {
 /// Returns the next requests that erase the drive, and the byte at which they end.
 fn erasing(subsystem: &Subsystem, from: u64) -> (Vec<Request>, u64) {
     let space = subsystem.namespace();
-    let (op, step) = match space.trims() {
-        true => (Op::Trim, ERASE_STEP),
-        false => (Op::Write, ZERO_STEP),
+    let (op, step) = match (space.trims(), space.zones()) {
+        // Zones are reset as a whole.
+        (_, Some(zones)) => (Op::Trim, (ERASE_STEP / zones.size.0).max(1) * zones.size.0),
+        (true, None) => (Op::Trim, ERASE_STEP),
+        (false, None) => (Op::Write, ZERO_STEP),
     };
     let erase = |(offset, len)| plan::request(op, offset, len, false);
     let requests: Vec<_> =

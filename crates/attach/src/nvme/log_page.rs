@@ -9,7 +9,7 @@ use super::controller::{Controller, Kind};
 use super::features::FEATURES;
 use super::identify::{ERROR_ENTRIES, MOST_TRANSFER, QUEUE_ENTRIES};
 use super::io;
-use super::namespace::{ALL_NAMESPACES, NAMESPACE, Namespace, SanitizeState};
+use super::namespace::{ALL_NAMESPACES, CommandSet, NAMESPACE, Namespace, SanitizeState};
 use super::session::Transfer;
 use super::status::Status;
 use super::subsystem::Subsystem;
@@ -99,7 +99,7 @@ fn page(
         SMART => smart(subsystem, controller),
         FIRMWARE_SLOTS => firmware_slots(),
         CHANGED_NAMESPACES => changed_namespaces(controller, !retains),
-        COMMAND_EFFECTS => command_effects(command)?,
+        COMMAND_EFFECTS => command_effects(subsystem.namespace(), command)?,
         FEATURE_EFFECTS => feature_effects(),
         SANITIZE_STATUS => sanitize_status(subsystem.namespace()),
         DISCOVERY => discovery(subsystem),
@@ -158,8 +158,10 @@ fn changed_namespaces(controller: &Controller, clear: bool) -> Vec<u8> {
     page.into_bytes()
 }
 
-fn command_effects(command: &Command) -> Result<Vec<u8>, Status> {
-    if command.dword(14) >> 24 != 0 {
+/// Returns the effects of the admin commands, and of the commands of a command set.
+fn command_effects(space: &Namespace, command: &Command) -> Result<Vec<u8>, Status> {
+    let command_set = command.dword(14) >> 24;
+    if command_set != CommandSet::Nvm as u32 && command_set != space.command_set() as u32 {
         return Err(Status::INVALID_FIELD);
     }
     let mut page = Structure::new(4096);
@@ -171,7 +173,7 @@ fn command_effects(command: &Command) -> Result<Vec<u8>, Status> {
         };
         page.u32(4 * usize::from(opcode), effects);
     }
-    for (opcode, writes) in io::COMMANDS {
+    for (opcode, writes) in io::commands(space, command_set == CommandSet::Zoned as u32) {
         page.u32(1024 + 4 * usize::from(opcode), 1 | u32::from(writes) << 1);
     }
     Ok(page.into_bytes())

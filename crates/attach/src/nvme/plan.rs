@@ -2,6 +2,8 @@
 
 use flashscope_block::{Bytes, Op};
 
+use super::zones::ZoneCommand;
+
 use crate::request::Request;
 
 /// The requests that carry out a command, and what follows.
@@ -24,6 +26,8 @@ pub enum Plan {
     },
     /// Erases the whole drive.
     Erase(Erase),
+    /// Changes or reports the state of zones.
+    Zones(ZoneCommand),
     /// A flush before the controller shuts down.
     ShutDown,
 }
@@ -37,6 +41,8 @@ pub enum Finish {
     Data,
     /// A comparison of the data that were read with these.
     Compare(Vec<u8>),
+    /// The place of an append, in logical blocks of this size.
+    Place(Bytes),
 }
 
 /// The reason to erase the drive.
@@ -58,14 +64,14 @@ impl Plan {
             Plan::One(request, _) | Plan::DurableRead(request) => held(request),
             Plan::All(requests) => requests.iter().map(held).sum(),
             Plan::Copy { reads, .. } => 2 * reads.iter().map(held).sum::<u64>(),
-            Plan::Erase(_) | Plan::ShutDown => 0,
+            Plan::Erase(_) | Plan::ShutDown | Plan::Zones(_) => 0,
         }
     }
 }
 
 /// Returns a request without data.
 pub(super) fn request(op: Op, offset: Bytes, len: Bytes, durable: bool) -> Request {
-    Request { op, offset, len, data: Vec::new(), durable }
+    Request { op, offset, len, data: Vec::new(), durable, appends: false }
 }
 
 /// Returns a flush.

@@ -170,7 +170,13 @@ impl Subsystem {
             return Err(Status::CONNECT_CONTROLLER_BUSY);
         }
         let id = (1..).find(|id| !controllers.contains_key(id)).expect("few controllers exist");
-        let controller = Controller::new(id, kind, host, keep_alive_ms, self.now());
+        let controller = Controller::new(
+            id,
+            (kind, self.namespace.command_set()),
+            host,
+            keep_alive_ms,
+            self.now(),
+        );
         let controller = Arc::new(controller);
         controllers.insert(id, Arc::clone(&controller));
         Ok(controller)

@@ -55,6 +55,7 @@ impl TestServer {
             logical_block: Bytes(512),
             trims: true,
             writable: true,
+            zones: None,
         };
         let drive = AttachedDrive::simulated(
             device,

@@ -11,3 +11,5 @@ mod served;
 mod session;
 mod talk;
 mod transport;
+mod zoned;
+mod zones;
