@@ -90,6 +90,7 @@ fn simulated<A: Answer>(
         logical_block: block,
         trims,
         writable: !args.read_only.is_set,
+        zones: None,
     };
     let mut bar = LateBar::new();
     let mut progress = |done: Bytes, total: Bytes| {
@@ -160,6 +161,7 @@ fn real<A: Answer>(
         logical_block: info.logical_block,
         trims: true,
         writable: !args.read_only.is_set,
+        zones: None,
     };
     Ok(AttachedDrive::real(info, contents, export, tell)?)
 }
