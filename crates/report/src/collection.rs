@@ -11,7 +11,7 @@ use flashscope_stats::Estimate;
 
 use crate::simulation::grouped;
 use crate::table::Table;
-use crate::trace::duration;
+use crate::trace::{duration, size};
 
 /// The most volumes to list.
 const MOST_LINES: usize = 20;
