@@ -225,16 +225,15 @@ fn write_what_is_there(
     progress: &mut dyn FnMut(Bytes, Bytes),
 ) {
     let block = device.info().logical_block.0;
-    let limits = device.zones().map(|zones| zones.limits());
-    // A write ends within its zone.
-    let step = limits.map_or(STEP, |limits| STEP.min(limits.size.0));
+    let zone = device.zones().map(|zones| zones.limits().size.0);
+    let extents = zone.map_or_else(|| extents.to_vec(), |zone| by_zone(extents, zone));
     let total = Bytes(extents.iter().map(|extent| extent.end - extent.start).sum());
     let mut written = Bytes(0);
-    for extent in extents {
+    for extent in &extents {
         let end = extent.end.next_multiple_of(block);
         let mut offset = extent.start / block * block;
         while offset < end {
-            let len = Bytes(step.min(end - offset));
+            let len = Bytes(STEP.min(end - offset));
             let at = device.now();
             let io =
                 Io { op: Op::Write, stream: 0, offset: Bytes(offset), len, data: Data::Random, at };
@@ -246,6 +245,18 @@ fn write_what_is_there(
         }
     }
     close_zones(device);
+}
+
+/// Divides ranges at the boundaries of zones. Full zones come first, because each of them is active
+/// only while it is written.
+fn by_zone(extents: &[std::ops::Range<u64>], zone: u64) -> Vec<std::ops::Range<u64>> {
+    let parts = extents.iter().flat_map(|extent| {
+        let zones = extent.start / zone..extent.end.div_ceil(zone);
+        zones.map(|nth| extent.start.max(nth * zone)..extent.end.min((nth + 1) * zone))
+    });
+    let mut parts: Vec<_> = parts.collect();
+    parts.sort_by_key(|part| part.end - part.start < zone);
+    parts
 }
 
 /// Closes the zones that are open, as they are after a drive was off.

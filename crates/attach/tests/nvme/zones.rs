@@ -428,8 +428,8 @@ fn a_store_keeps_the_write_pointers() {
         assert_eq!(append(&mut queue, 0, 16, 1).0, 0);
         assert_eq!(append(&mut queue, 1, 3, 2).0, 0);
         assert_eq!(queue.execute(Entry::new(0x08, 1).range(BLOCKS + 3, 2)).status, 0, "zeroes");
-        assert_eq!(append(&mut queue, 2, 1, 3).0, 0);
-        assert_eq!(manage(&mut queue, 2, FINISH), 0);
+        assert_eq!(append(&mut queue, 6, 1, 3).0, 0);
+        assert_eq!(manage(&mut queue, 6, FINISH), 0);
         assert_eq!(append(&mut queue, 3, 9, 4).0, 0);
         assert_eq!(manage(&mut queue, 3, RESET), 0);
         assert_eq!(append(&mut queue, 4, 2, 5).0, 0);
@@ -443,10 +443,11 @@ fn a_store_keeps_the_write_pointers() {
     let places =
         |zones: &[Descriptor]| -> Vec<u64> { zones.iter().map(|zone| zone.pointer).collect() };
     assert_eq!(places(&after), places(&before));
-    let expected = [IS_FULL, CLOSED, IS_FULL, CLOSED, CLOSED, EMPTY, EMPTY, EMPTY];
+    let expected = [IS_FULL, CLOSED, EMPTY, CLOSED, CLOSED, EMPTY, IS_FULL, EMPTY];
     assert_eq!(after.iter().map(|zone| zone.state).collect::<Vec<_>>(), expected);
     assert_eq!(read(&mut queue, BLOCKS, 6), [2, 2, 2, 0, 0, 0]);
     assert_eq!(read(&mut queue, 3 * BLOCKS, 2), [6, 0]);
+    assert_eq!(read(&mut queue, 6 * BLOCKS, 2), [3, 0]);
     assert_eq!(append(&mut queue, 1, 1, 7), (0, BLOCKS + 5));
 }
 
