@@ -3,7 +3,8 @@ use std::thread::JoinHandle;
 use std::{io, thread};
 
 use flashscope_block::{
-    Bytes, Completion, Data, Device, DeviceInfo, Io, Nanos, Op, Zone, ZoneLimits,
+    Bytes, Completion, Data, Device, DeviceInfo, Io, Nanos, Op, PlacementLimits, StreamId, Zone,
+    ZoneLimits,
 };
 use flashscope_drive::Contents;
 
@@ -37,6 +38,8 @@ pub struct Export {
     /// The zones, if the drive has any: it is then written zone by zone.
     /// [`AttachedDrive::simulated`] takes them from the drive.
     pub zones: Option<ZoneLimits>,
+    /// The reclaim unit handles, if the drive has any, also taken from the drive.
+    pub handles: Option<PlacementLimits>,
 }
 
 /// A simulated or real drive that serves the requests of a transport, with their data.
@@ -81,6 +84,7 @@ impl<A: Answer> AttachedDrive<A> {
         progress: &mut dyn FnMut(Bytes, Bytes),
     ) -> io::Result<AttachedDrive<A>> {
         export.zones = device.zones().map(|zones| visible(zones.limits(), export.size));
+        export.handles = device.placed().map(|placed| placed.limits());
         write_what_is_there(&mut *device, &store.extents()?, progress);
         let drive = PacedDrive::new(device, export.size, store, timing, hook);
         let workers = usize::from(drive.holds_back());
@@ -183,6 +187,23 @@ impl<A: Answer> AttachedDrive<A> {
         match &*self.backend {
             Backend::Paced(drive) => drive.change_zones(change, selection),
             Backend::PassThrough(_) => Ok(()),
+        }
+    }
+
+    /// Returns the bytes that the reclaim unit of each handle still takes.
+    pub fn unit_rooms(&self) -> Vec<Bytes> {
+        match &*self.backend {
+            Backend::Paced(drive) => drive.unit_rooms(),
+            Backend::PassThrough(_) => Vec::new(),
+        }
+    }
+
+    /// Lets handles go on with empty reclaim units, and returns the bytes that each of the previous
+    /// ones would still have taken.
+    pub fn renew_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
+        match &*self.backend {
+            Backend::Paced(drive) => drive.renew_units(handles),
+            Backend::PassThrough(_) => Vec::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op, Zone};
+use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op, StreamId, Zone};
 use flashscope_drive::Clock;
 
 use crate::attached::CompletionHook;
@@ -284,6 +284,24 @@ impl<A: Answer> PacedDrive<A> {
         self.at_present(|core, store| core.change_zones(change, selection, store))
     }
 
+    /// Returns the bytes that the reclaim unit of each handle still takes.
+    pub(crate) fn unit_rooms(&self) -> Vec<Bytes> {
+        self.at_present(|core, _| match core.device.placed() {
+            Some(placed) => {
+                (0..placed.limits().handles).map(|handle| placed.room(handle)).collect()
+            }
+            None => Vec::new(),
+        })
+    }
+
+    /// Lets handles go on with empty reclaim units.
+    pub(crate) fn renew_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
+        self.at_present(|core, _| match core.device.placed() {
+            Some(placed) => handles.iter().map(|handle| placed.renew(*handle)).collect(),
+            None => Vec::new(),
+        })
+    }
+
     /// Calls `with` at the present time of the drive, after all completions up to then.
     fn at_present<T>(&self, with: impl FnOnce(&mut Core<A>, &Store) -> T) -> T {
         let mut done = Vec::new();
@@ -432,7 +450,8 @@ impl<A> Core<A> {
             true => Data::Zeros,
             false => Data::Random,
         };
-        Io { op: request.op, stream: 0, offset: start, len: end - start, data, at: Nanos(0) }
+        let (op, stream, len) = (request.op, request.stream, end - start);
+        Io { op, stream, offset: start, len, data, at: Nanos(0) }
     }
 
     fn flush(&self, request: &Request) -> Io {

@@ -1,4 +1,4 @@
-use flashscope_block::{Bytes, Errno, Op};
+use flashscope_block::{Bytes, Errno, Op, StreamId};
 
 use crate::zones::ZoneError;
 
@@ -22,6 +22,8 @@ pub struct Request {
     /// True for a write at the write pointer of the zone that contains `offset` (zone append). The
     /// completed request has the place as its `offset`.
     pub appends: bool,
+    /// The reclaim unit handle of a write; 0 for none.
+    pub stream: StreamId,
 }
 
 /// The reason why a request failed.

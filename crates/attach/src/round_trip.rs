@@ -144,6 +144,7 @@ pub(crate) fn trial_drive<A: Answer>() -> io::Result<Arc<AttachedDrive<A>>> {
         trims: false,
         writable: true,
         zones: None,
+        handles: None,
     };
     let store = Store::memory(SIZE)?;
     let step = Bytes::MIB;

@@ -45,6 +45,7 @@ impl Fake {
             trims: true,
             writable: true,
             zones: None,
+            handles: None,
         }
     }
 }
@@ -98,7 +99,15 @@ impl Answer for From {
 
 fn request(op: Op, offset: u64, len: u64, byte: u8) -> Request {
     let data = if op == Op::Write { vec![byte; usize::try_from(len).unwrap()] } else { Vec::new() };
-    Request { op, offset: Bytes(offset), len: Bytes(len), data, durable: false, appends: false }
+    Request {
+        op,
+        offset: Bytes(offset),
+        len: Bytes(len),
+        data,
+        durable: false,
+        appends: false,
+        stream: 0,
+    }
 }
 
 /// Submits all requests at once.
@@ -279,6 +288,7 @@ fn a_real_drive_keeps_its_own_data() {
         trims: true,
         writable: true,
         zones: None,
+        handles: None,
     };
     let (sender, completions) = channel();
     let hook: CompletionHook = Box::new(move |completion| sender.send(*completion).unwrap());

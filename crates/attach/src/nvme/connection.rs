@@ -11,7 +11,9 @@ use socket2::Socket;
 
 use super::controller::{Controller, Link};
 use super::job::{Job, Step};
+use super::namespace::Namespace;
 use super::pdu::{Completion, Format, Reply};
+use super::placement::PlacementCommand;
 use super::plan::{Erase, Finish, Plan};
 use super::queue::{Action, Commands, Queue};
 use super::session::{Event, Session};
@@ -174,7 +176,7 @@ impl Connection {
                 let commands = Arc::clone(&self.commands);
                 let mut queue = Queue::new(Arc::clone(subsystem), link, commands);
                 // Even after an error, the host's earlier commands are completed if possible.
-                let _ = self.converse(&mut queue, drive, steps);
+                let _ = self.converse(&mut queue, (drive, subsystem.namespace()), steps);
                 queue.close();
                 self.outbox.wait_until_answered();
             }
@@ -185,7 +187,7 @@ impl Connection {
     fn converse(
         self: &Arc<Connection>,
         queue: &mut Queue,
-        drive: &AttachedDrive<Recipient>,
+        (drive, space): (&AttachedDrive<Recipient>, &Namespace),
         steps: &Sender<Step>,
     ) -> io::Result<()> {
         self.socket.set_read_timeout(Some(HANDSHAKE))?;
@@ -194,7 +196,7 @@ impl Connection {
         self.socket.set_keepalive(true)?;
         let (mut session, mut input, mut output) = (Session::new(), Input::new(), Vec::new());
         let requests = Vec::new();
-        let mut batch = Batch { connection: self, drive, steps, requests, owed: 0, room: 0 };
+        let mut batch = Batch { connection: self, drive, space, steps, requests, owed: 0, room: 0 };
         loop {
             if !input.fill(&self.socket)? {
                 return Ok(());
@@ -296,6 +298,7 @@ impl Connection {
 struct Batch<'a> {
     connection: &'a Arc<Connection>,
     drive: &'a AttachedDrive<Recipient>,
+    space: &'a Namespace,
     steps: &'a Sender<Step>,
     requests: Vec<PendingRequest<Recipient>>,
     /// The cost of the commands in the batch in bytes, and the maximum allowed.
@@ -328,9 +331,18 @@ impl Batch<'_> {
         self.reply(&Completion::new(id, status), data);
     }
 
+    /// Reports or updates reclaim unit handles, after the commands that came before.
+    fn use_handles(&mut self, id: u16, command: &PlacementCommand) {
+        self.hand_over();
+        let data = command.run(self.space, self.drive);
+        self.reply(&Completion::new(id, Status::SUCCESS), data);
+    }
+
     fn submit(&mut self, id: u16, plan: Plan) {
-        if let Plan::Zones(command) = &plan {
-            return self.use_zones(id, command);
+        match &plan {
+            Plan::Zones(command) => return self.use_zones(id, command),
+            Plan::Placement(command) => return self.use_handles(id, command),
+            _ => {}
         }
         if plan == Plan::Erase(Erase::Sanitize) {
             // The operation goes on after its command.

@@ -2,6 +2,8 @@
 
 use super::command::Command;
 use super::controller::Controller;
+use super::namespace::Namespace;
+use super::placement::{self, FEATURE_EVENTS};
 use super::session::Transfer;
 use super::status::Status;
 
@@ -167,6 +169,7 @@ pub(super) fn get_transfer(command: &Command) -> Transfer {
     match feature_of(command) {
         HOST_BEHAVIOR => Transfer::ToHost(512),
         HOST_IDENTIFIER => Transfer::ToHost(16),
+        FEATURE_EVENTS if command.byte(46) > 0 => Transfer::ToHost(2 * u32::from(command.byte(46))),
         _ => Transfer::None,
     }
 }
@@ -175,17 +178,25 @@ pub(super) fn get_transfer(command: &Command) -> Transfer {
 pub(super) fn set_transfer(command: &Command) -> Transfer {
     match feature_of(command) {
         HOST_BEHAVIOR => Transfer::FromHost(512),
+        FEATURE_EVENTS if command.byte(46) > 0 => Transfer::FromHost(command.byte(46).into()),
         _ => Transfer::None,
     }
 }
 
 /// Executes Get Features: returns the result and the data.
-pub(super) fn get(controller: &Controller, command: &Command) -> Result<(u32, Vec<u8>), Status> {
+pub(super) fn get(
+    space: &Namespace,
+    controller: &Controller,
+    command: &Command,
+) -> Result<(u32, Vec<u8>), Status> {
     // There are no saved values, and the present ones are the only ones to select.
     if command.dword(10) >> 8 & 0x7 != 0 {
         return Err(Status::INVALID_FIELD);
     }
     let feature = feature_of(command);
+    if is_of_placement(feature) {
+        return placement::get_feature(space, command);
+    }
     let value = controller.features(|features| features.get(feature, command));
     let value = value.ok_or(Status::INVALID_FIELD)?;
     let data = match feature {
@@ -198,7 +209,12 @@ pub(super) fn get(controller: &Controller, command: &Command) -> Result<(u32, Ve
 }
 
 /// Executes Set Features: returns the result.
-pub(super) fn set(controller: &Controller, command: &Command, data: &[u8]) -> Result<u32, Status> {
+pub(super) fn set(
+    space: &Namespace,
+    controller: &Controller,
+    command: &Command,
+    data: &[u8],
+) -> Result<u32, Status> {
     let feature = feature_of(command);
     if command.dword(10) >> 31 == 1 {
         return Err(Status::FEATURE_NOT_SAVEABLE);
@@ -206,7 +222,15 @@ pub(super) fn set(controller: &Controller, command: &Command, data: &[u8]) -> Re
     if feature == NUMBER_OF_QUEUES && controller.has_io_queues() {
         return Err(Status::COMMAND_SEQUENCE_ERROR);
     }
+    if is_of_placement(feature) {
+        return placement::set_feature(space, command, data);
+    }
     controller.features(|features| features.set(feature, command, data))
+}
+
+/// Returns true for the features of an endurance group or a namespace, which controllers share.
+fn is_of_placement(feature: u8) -> bool {
+    matches!(feature, placement::FEATURE | FEATURE_EVENTS)
 }
 
 fn feature_of(command: &Command) -> u8 {

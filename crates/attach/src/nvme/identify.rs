@@ -6,6 +6,7 @@ use flashscope_block::{Bytes, ZoneLimits};
 use super::command::Command;
 use super::controller::{Controller, Kind};
 use super::namespace::{ALL_NAMESPACES, CommandSet, NAMESPACE, Namespace};
+use super::placement::ENDURANCE_GROUP;
 use super::session::IN_CAPSULE;
 use super::status::Status;
 use super::subsystem::{Subsystem, VERSION};
@@ -76,6 +77,7 @@ pub(super) fn identify(
         0x06 => set_controller(space, command_set)?,
         0x07 if command_set == space.command_set() as u32 => namespace_list(command)?,
         0x08 => of_active(command, || independent_namespace(space))?,
+        0x19 if space.handles().is_some() => endurance_groups(command),
         0x1C => command_sets(space),
         _ => return Err(Status::INVALID_FIELD),
     };
@@ -174,6 +176,12 @@ fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
         .u32(540, 1)
         // Disconnect deletes a queue.
         .u16(1804, 1);
+    if space.handles().is_some() {
+        // Any command is a sign of life; endurance groups, and flexible data placement.
+        data.u32(96, 1 << 6 | 1 << 4 | 1 << 19).u16(340, ENDURANCE_GROUP);
+        // Format NVM, and directives.
+        data.u16(256, 1 << 1 | 1 << 5);
+    }
 }
 
 fn identify_namespace(subsystem: &Subsystem) -> Structure {
@@ -202,6 +210,7 @@ fn identify_namespace(subsystem: &Subsystem) -> Structure {
         .u32(76, copied)
         .u8(80, u8::try_from(MOST_COPY_RANGES - 1).expect("few"))
         .u8(99, u8::from(!space.is_writable()))
+        .u16(102, endurance_group_of(space))
         .bytes(104, &subsystem.guid());
     for (number, shift) in space.shifts().iter().enumerate() {
         // Blocks smaller than those of the drive are degraded.
@@ -269,6 +278,21 @@ fn independent_namespace(space: &Namespace) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
     // The namespace is ready.
     data.u8(1, 1).u8(8, u8::from(!space.is_writable())).u8(14, 1);
+    data.u16(12, endurance_group_of(space));
+    data
+}
+
+/// Returns the endurance group of the namespace; 0 without groups.
+fn endurance_group_of(space: &Namespace) -> u16 {
+    if space.handles().is_some() { ENDURANCE_GROUP } else { 0 }
+}
+
+/// Returns the list of endurance groups from the identifier of the command on.
+fn endurance_groups(command: &Command) -> Structure {
+    let mut data = Structure::new(IDENTIFY_LEN);
+    if command.u16(44) <= ENDURANCE_GROUP {
+        data.u16(0, 1).u16(2, ENDURANCE_GROUP);
+    }
     data
 }
 

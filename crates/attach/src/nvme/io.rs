@@ -6,6 +6,7 @@ use flashscope_block::{Bytes, Op};
 use super::command::Command;
 use super::identify::{MOST_COPY_RANGES, MOST_TRANSFER, MOST_ZEROES};
 use super::namespace::{ALL_NAMESPACES, NAMESPACE, Namespace};
+use super::placement::{self, DATA_PLACEMENT, IO_MANAGEMENT_RECEIVE, IO_MANAGEMENT_SEND};
 use super::plan::{self, Finish, Plan};
 use super::session::Transfer;
 use super::status::Status;
@@ -38,6 +39,10 @@ const COMMANDS: [(u8, bool); 8] = [
 const ZONE_COMMANDS: [(u8, bool); 3] =
     [(ZONE_MANAGEMENT_SEND, true), (ZONE_MANAGEMENT_RECEIVE, false), (ZONE_APPEND, true)];
 
+/// The commands that only namespaces with reclaim unit handles have. True for those that change data.
+const PLACEMENT_COMMANDS: [(u8, bool); 2] =
+    [(IO_MANAGEMENT_RECEIVE, false), (IO_MANAGEMENT_SEND, true)];
+
 /// The length of a range of Dataset Management in bytes.
 const RANGE_LEN: usize = 16;
 
@@ -54,7 +59,9 @@ pub(super) fn commands(space: &Namespace, zoned: bool) -> impl Iterator<Item = (
     let added = ZONE_COMMANDS.into_iter().filter(move |_| zoned && has_zones);
     // Zones are deallocated by resets only.
     let known = move |(opcode, _): &(u8, bool)| *opcode != DATASET_MANAGEMENT || !has_zones;
-    COMMANDS.into_iter().filter(known).chain(added)
+    let has_handles = space.handles().is_some();
+    let placed = PLACEMENT_COMMANDS.into_iter().filter(move |_| has_handles);
+    COMMANDS.into_iter().filter(known).chain(added).chain(placed)
 }
 
 /// Returns the data that a command moves.
@@ -71,9 +78,10 @@ pub(super) fn transfer(space: &Namespace, command: &Command) -> Result<Transfer,
         ZONE_MANAGEMENT_SEND | ZONE_MANAGEMENT_RECEIVE | ZONE_APPEND => {
             zones::transfer(space, command)?
         }
+        IO_MANAGEMENT_RECEIVE | IO_MANAGEMENT_SEND => placement::transfer(space, command)?,
         DATASET_MANAGEMENT => Transfer::FromHost(count(command, RANGE_LEN)),
         COPY => {
-            check_copy(command)?;
+            check_copy(space, command)?;
             Transfer::FromHost(count(command, SOURCE_LEN))
         }
         VERIFY | WRITE_ZEROES => {
@@ -119,15 +127,22 @@ fn range(space: &Namespace, command: &Command) -> Result<(Bytes, Bytes), Status>
         WRITE_ZEROES => MOST_ZEROES,
         _ => MOST_TRANSFER,
     };
-    // Directives are not supported; reads have no such field.
-    let directive = command.dword(12) >> 20 & 0xF;
-    if matches!(command.opcode(), WRITE | WRITE_ZEROES) && directive != 0 {
-        return Err(Status::INVALID_FIELD);
-    }
+    check_directive(space, command)?;
     let range = in_bytes(space, start, blocks)?;
     match range.1 <= most {
         true => Ok(range),
         false => Err(Status::INVALID_FIELD),
+    }
+}
+
+/// Checks the directive of a write; reads have no such field.
+fn check_directive(space: &Namespace, command: &Command) -> Result<(), Status> {
+    let is_write = matches!(command.opcode(), WRITE | WRITE_ZEROES | COPY);
+    let directive = command.dword(12) >> 20 & 0xF;
+    let is_known = directive == DATA_PLACEMENT && space.handles().is_some();
+    match is_write && directive != 0 && !is_known {
+        true => Err(Status::INVALID_FIELD),
+        false => Ok(()),
     }
 }
 
@@ -145,9 +160,10 @@ fn in_bytes(space: &Namespace, start: u64, blocks: u64) -> Result<(Bytes, Bytes)
     }
 }
 
-fn check_copy(command: &Command) -> Result<(), Status> {
-    // The format of the descriptors, and the type of the directive.
-    if command.dword(12) >> 8 & 0xF != 0 || command.dword(12) >> 20 & 0xF != 0 {
+fn check_copy(space: &Namespace, command: &Command) -> Result<(), Status> {
+    check_directive(space, command)?;
+    // The format of the descriptors.
+    if command.dword(12) >> 8 & 0xF != 0 {
         return Err(Status::INVALID_FIELD);
     }
     match command.dword(12) & 0xFF < MOST_COPY_RANGES {
@@ -191,17 +207,21 @@ pub(super) fn plan(
             if data.len() as u64 != len.0 {
                 return Err(Status::FORMAT_IN_PROGRESS);
             }
+            let stream = placement::stream(space, command)?;
             let write = plan::request(Op::Write, offset, len, durable || through);
-            Ok(Some(Plan::One(Request { data, ..write }, Finish::Status)))
+            Ok(Some(Plan::One(Request { data, stream, ..write }, Finish::Status)))
         }
         WRITE_ZEROES => {
             let (offset, len) = range(space, command)?;
             let op = zeroes(space, command, offset, len);
-            one(op, Finish::Status, durable || through)
+            let stream = placement::stream(space, command)?;
+            let write = plan::request(op, offset, len, durable || through);
+            Ok(Some(Plan::One(Request { stream, ..write }, Finish::Status)))
         }
         ZONE_MANAGEMENT_SEND | ZONE_MANAGEMENT_RECEIVE | ZONE_APPEND => {
             zones::plan(space, command, data, durable || through)
         }
+        IO_MANAGEMENT_RECEIVE | IO_MANAGEMENT_SEND => placement::plan(space, command, &data),
         DATASET_MANAGEMENT => deallocate(space, command, &data),
         COPY => copy(space, command, &data, durable || through).map(Some),
         _ => Err(Status::INVALID_OPCODE),
@@ -268,5 +288,5 @@ fn copy(space: &Namespace, command: &Command, data: &[u8], durable: bool) -> Res
     }
     let start = u64::from(command.dword(11)) << 32 | u64::from(command.dword(10));
     let (to, _) = in_bytes(space, start, total)?;
-    Ok(Plan::Copy { reads, to, durable })
+    Ok(Plan::Copy { reads, to, durable, stream: placement::stream(space, command)? })
 }

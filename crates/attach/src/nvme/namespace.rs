@@ -1,8 +1,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use flashscope_block::{Bytes, ZoneLimits};
+use flashscope_block::{Bytes, PlacementLimits, ZoneLimits};
 
+use super::placement::Events;
 use super::plan::Erase;
 use super::status::Status;
 use crate::attached::Export;
@@ -35,6 +36,8 @@ pub struct Namespace {
     trims: bool,
     writable: bool,
     zones: Option<ZoneLimits>,
+    handles: Option<PlacementLimits>,
+    events: Mutex<Events>,
     /// The LBA formats: see [`BLOCK_SHIFTS`].
     shifts: Vec<u32>,
     format: AtomicU32,
@@ -76,6 +79,8 @@ impl Namespace {
             trims: export.trims,
             writable: export.writable,
             zones: export.zones,
+            handles: export.handles,
+            events: Mutex::default(),
             shifts,
             format: AtomicU32::new(format),
             erasure: Mutex::new(Erasure {
@@ -104,6 +109,16 @@ impl Namespace {
     /// Returns the zones and their limits, if the namespace is zoned.
     pub(super) fn zones(&self) -> Option<&ZoneLimits> {
         self.zones.as_ref()
+    }
+
+    /// Returns the reclaim unit handles, if hosts can place data.
+    pub(super) fn handles(&self) -> Option<&PlacementLimits> {
+        self.handles.as_ref()
+    }
+
+    /// Calls `with` with the events of data placement.
+    pub(super) fn events<T>(&self, with: impl FnOnce(&mut Events) -> T) -> T {
+        with(&mut lock(&self.events))
     }
 
     /// Returns the command set of the namespace.
@@ -231,6 +246,7 @@ mod tests {
             trims: true,
             writable: true,
             zones: None,
+            handles: None,
         })
     }
 

@@ -56,6 +56,7 @@ impl TestServer {
             trims: true,
             writable: true,
             zones: None,
+            handles: None,
         };
         let drive = AttachedDrive::simulated(
             device,

@@ -121,6 +121,7 @@ fn listen(kind: u8, input_bytes: &[u8], step: usize) -> Outcome {
         trims,
         writable: true,
         zones: None,
+        handles: None,
     };
     let offer = Offer { export, trims_to_zeros: trims, exclusive: kind & 2 == 2, longest: LONGEST };
     let mut outcome = Outcome { events: Vec::new(), output: Vec::new(), end: None };

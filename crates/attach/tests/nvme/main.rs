@@ -7,6 +7,8 @@ mod fabrics;
 #[path = "../../src/fixed.rs"]
 mod fixed;
 mod initiator;
+mod placed;
+mod placement;
 mod served;
 mod session;
 mod talk;

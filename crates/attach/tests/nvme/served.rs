@@ -14,6 +14,7 @@ use flashscope_drive::StoreHeader;
 
 use crate::fixed::FixedLatencyDrive;
 use crate::initiator::{ENABLED, HOST_NQN, Initiator, property_set};
+use crate::placed::PlacedDrive;
 use crate::zoned::ZonedDrive;
 
 pub(crate) const SIZE: Bytes = Bytes::mib(16);
@@ -36,6 +37,12 @@ impl Target {
     pub(crate) fn with(writable: bool, options: &SubsystemOptions) -> Target {
         let device = Box::new(FixedLatencyDrive::new(SIZE, Nanos::micros(100)));
         Target::start(device, Store::memory(SIZE).unwrap(), writable, options)
+    }
+
+    /// Serves a drive with reclaim unit handles.
+    pub(crate) fn placed(is_persistent: bool) -> Target {
+        let device = Box::new(PlacedDrive::new(is_persistent));
+        Target::start(device, Store::memory(SIZE).unwrap(), true, &SubsystemOptions::default())
     }
 
     /// Serves a drive with zones.
@@ -70,6 +77,7 @@ impl Target {
             trims: true,
             writable,
             zones: None,
+            handles: None,
         };
         let timing = Speed::Max.into();
         let drive = AttachedDrive::simulated(device, export, store, timing, None, &mut |_, _| {});

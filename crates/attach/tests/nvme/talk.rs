@@ -6,7 +6,7 @@ use flashscope_attach::Export;
 use flashscope_attach::nvme::{
     Action, Commands, Completion, Event, Link, Plan, Queue, Session, Subsystem, SubsystemOptions,
 };
-use flashscope_block::{Bytes, Op, ZoneLimits};
+use flashscope_block::{Bytes, Op, PlacementLimits, ZoneLimits};
 
 /// The maximum number of unprocessed bytes between two calls: a header with its padding.
 const MOST_LEFT: usize = 512;
@@ -81,7 +81,7 @@ fn enabled(kind: u8) -> u32 {
 pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
     let small = |number: usize| u8::try_from(number).unwrap();
     // The properties of the drive, and the kind of the queue.
-    let mut bytes = vec![small(below(8))];
+    let mut bytes = vec![small(below(16))];
     let enabled = enabled(bytes[0]);
     let is_admin = bytes[0] & 2 == 0;
     let mut request = vec![0; 128];
@@ -98,25 +98,32 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
     }
     for number in 0..below(16) {
         let id = u16::try_from(number % 13 + 3).unwrap();
-        let admin = [0x02, 0x06, 0x06, 0x09, 0x0a, 0x0c, 0x18, 0x80, 0x08, 0x7f];
-        let io = [0x00, 0x01, 0x01, 0x02, 0x05, 0x08, 0x08, 0x09, 0x0c, 0x19];
-        let zoned = [0x01, 0x02, 0x19, 0x79, 0x79, 0x79, 0x7a, 0x7a, 0x7d, 0x7d];
+        let admin = [0x02, 0x06, 0x06, 0x09, 0x0a, 0x0c, 0x18, 0x80, 0x08, 0x7f, 0x19, 0x1a];
+        let io = [0x00, 0x01, 0x01, 0x02, 0x05, 0x08, 0x08, 0x09, 0x0c, 0x19, 0x12, 0x1d];
+        let zoned = [0x01, 0x02, 0x19, 0x79, 0x79, 0x79, 0x7a, 0x7a, 0x7d, 0x7d, 0x08, 0x0c];
         let opcode = match (is_admin, is_zoned(bytes[0])) {
             (true, _) => admin,
             (false, false) => io,
             (false, true) => zoned,
-        }[below(10)];
+        }[below(12)];
         let mut command = entry(opcode, id, u32::try_from([1, 1, 1, 0][below(4)]).unwrap());
         let blocks = [1, 2, 8, 40, 256, 513, 4096][below(7)];
         put(&mut command, 40, u32::try_from([0, 1, 2, 5, 32, 96, 511, 512][below(8)]).unwrap());
-        // No option, deallocation, or forced unit access.
-        let option = [0, 0, 1 << 25, 1 << 30][below(4)];
+        // No option, deallocation, a placement identifier, or forced unit access.
+        let option = [0, 0, 0, 1 << 25, 2 << 20, 1 << 30][below(6)];
         put(&mut command, 48, u32::try_from(blocks - 1).unwrap() | option);
         // An action on zones, and for all of them; a report of zones in a state.
         let action = [1, 2, 3, 4, 4, 5, 0x10, 0][below(8)] | [0, 0, 1, 5][below(4)] << 8;
         put(&mut command, 52, u32::try_from(action).unwrap());
+        // A placement identifier, and the number of handles to update.
+        command[54] = small(below(4));
+        if opcode == 0x1d || opcode == 0x12 {
+            put(&mut command, 40, 1 | u32::try_from(below(3)).unwrap() << 16);
+            put(&mut command, 44, 127);
+        }
         let fits = match opcode {
             0x7a => 4 * blocks,
+            0x1d => 2 * (usize::from(command[42]) + 1),
             0x09 => 16 * (usize::from(command[40]) + 1),
             0x19 => 32 * (usize::from(command[48]) + 1),
             _ => blocks * 512,
@@ -188,8 +195,17 @@ fn subsystem(kind: u8) -> (Arc<Subsystem>, Queue) {
     let logical_block = Bytes(512);
     let limits = ZoneLimits { zones: 16, size: ZONE, open: 2, active: 3 };
     let zones = is_zoned(kind).then_some(limits);
-    let export =
-        Export { name: "fixed".into(), size: SIZE, logical_block, trims, writable: true, zones };
+    let limits = PlacementLimits { handles: 3, is_persistent: false, unit: ZONE };
+    let handles = (kind & 8 == 8 && !is_zoned(kind)).then_some(limits);
+    let export = Export {
+        name: "fixed".into(),
+        size: SIZE,
+        logical_block,
+        trims,
+        writable: true,
+        zones,
+        handles,
+    };
     let options = SubsystemOptions { nqn: Some(NQN.parse().unwrap()), hosts: Vec::new() };
     let address = "127.0.0.1:4420".parse().unwrap();
     let subsystem = Arc::new(Subsystem::new(&export, &options, address, Box::new(|| None)));
@@ -285,7 +301,7 @@ fn check(action: &Action) {
             let len: u64 = reads.iter().map(|request| request.len.0).sum();
             assert!(len <= LONGEST && to.0 + len <= SIZE.0, "{action:?}");
         }
-        Action::Submit(Plan::Erase(_) | Plan::ShutDown | Plan::Zones(_))
+        Action::Submit(Plan::Erase(_) | Plan::ShutDown | Plan::Zones(_) | Plan::Placement(_))
         | Action::Hold
         | Action::End(_) => {}
     }

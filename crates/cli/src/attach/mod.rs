@@ -91,6 +91,7 @@ fn simulated<A: Answer>(
         trims,
         writable: !args.read_only.is_set,
         zones: None,
+        handles: None,
     };
     let mut bar = LateBar::new();
     let mut progress = |done: Bytes, total: Bytes| {
@@ -162,6 +163,7 @@ fn real<A: Answer>(
         trims: true,
         writable: !args.read_only.is_set,
         zones: None,
+        handles: None,
     };
     Ok(AttachedDrive::real(info, contents, export, tell)?)
 }
