@@ -71,6 +71,11 @@ fn is_zoned(kind: u8) -> bool {
     kind & 4 == 4
 }
 
+/// Returns true if the drive has reclaim unit handles.
+fn has_handles(kind: u8) -> bool {
+    kind & 12 == 8
+}
+
 /// Returns the configuration that enables a controller of the drive.
 fn enabled(kind: u8) -> u32 {
     1 | if is_zoned(kind) { 6 << 4 } else { 0 } | 6 << 16 | 4 << 20
@@ -109,10 +114,16 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
         let mut command = entry(opcode, id, u32::try_from([1, 1, 1, 0][below(4)]).unwrap());
         let blocks = [1, 2, 8, 40, 256, 513, 4096][below(7)];
         put(&mut command, 40, u32::try_from([0, 1, 2, 5, 32, 96, 511, 512][below(8)]).unwrap());
-        // No option, deallocation, a placement identifier, or forced unit access.
-        let option = [0, 0, 0, 1 << 25, 2 << 20, 1 << 30][below(6)];
+        // No option, deallocation or a placement identifier, or forced unit access.
+        let special = match (has_handles(bytes[0]), opcode) {
+            (true, _) => 2 << 20,
+            // An append has no such option.
+            (false, 0x7d) => 0,
+            (false, _) => 1 << 25,
+        };
+        let option = [0, special, special, 1 << 30][below(4)];
         put(&mut command, 48, u32::try_from(blocks - 1).unwrap() | option);
-        // An action on zones, and for all of them; a report of zones in a state.
+        // An action on zones, and for all of them.
         let action = [1, 2, 3, 4, 4, 5, 0x10, 0][below(8)] | [0, 0, 1, 5][below(4)] << 8;
         put(&mut command, 52, u32::try_from(action).unwrap());
         // A placement identifier, and the number of handles to update.
@@ -120,6 +131,11 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
         if opcode == 0x1d || opcode == 0x12 {
             put(&mut command, 40, 1 | u32::try_from(below(3)).unwrap() << 16);
             put(&mut command, 44, 127);
+        }
+        // A report of zones has no option beside its length and the state.
+        if opcode == 0x7a {
+            put(&mut command, 48, u32::try_from(blocks - 1).unwrap());
+            command[52] = 0;
         }
         let fits = match opcode {
             0x7a => 4 * blocks,
@@ -196,7 +212,7 @@ fn subsystem(kind: u8) -> (Arc<Subsystem>, Queue) {
     let limits = ZoneLimits { zones: 16, size: ZONE, open: 2, active: 3 };
     let zones = is_zoned(kind).then_some(limits);
     let limits = PlacementLimits { handles: 3, is_persistent: false, unit: ZONE };
-    let handles = (kind & 8 == 8 && !is_zoned(kind)).then_some(limits);
+    let handles = has_handles(kind).then_some(limits);
     let export = Export {
         name: "fixed".into(),
         size: SIZE,
