@@ -167,3 +167,30 @@ fn options_without_zones_are_refused() {
     let uneven = ZONED.replace("zones.blocks=1", "zones.blocks=3");
     insta::assert_snapshot!(message(&format!("{uneven} --nvme-tcp 127.0.0.1:0")).replace(&uneven, "UNEVEN"), @"flashscope: the zones of `UNEVEN` have 6291456 bytes, and Linux accepts only powers of two: choose other zones.blocks or zones.lanes");
 }
+
+// A simulated drive with placement handles is served with flexible data placement: writes fill the
+// reclaim unit of their handle, and an update starts an empty one.
+#[test]
+fn placement_handles_are_those_of_the_drive() {
+    let place = Scratch::on_disk();
+    let mut drive = AttachedDrive::open(&place, "sim:demo?placement.handles=3", ENABLED);
+    let rooms = |queue: &mut Initiator| {
+        let entry = Entry::new(0x12, 1).dword(10, 1).dword(11, 27);
+        let done = queue.execute(entry.by_transport(16 + 3 * 32));
+        assert_eq!((done.status, done.data[14]), (0, 3));
+        [16, 48, 80].map(|at| u64::from_le_bytes(done.data[at + 8..at + 16].try_into().unwrap()))
+    };
+    let queue = &mut drive.queue;
+    // Blocks of 256 KiB, in logical blocks of 512 bytes.
+    assert_eq!(rooms(queue), [512; 3]);
+    for handle in [1, 2, 2] {
+        let write = Entry::new(0x01, 1).range(0, 8).dword(12, 7 | 2 << 20);
+        assert_eq!(queue.with_data(write.set(54, &[handle, 0]), &[1; 4096]).status, 0);
+    }
+    let [none, one, two] = rooms(queue);
+    assert_eq!(none, 512);
+    assert!(one == 504 && two < 512, "{one} {two}");
+    let update = Entry::new(0x1d, 1).dword(10, 1);
+    assert_eq!(queue.with_data(update, &[1, 0]).status, 0);
+    assert_eq!(rooms(queue), [512, 512, two]);
+}
