@@ -1,7 +1,6 @@
 //! The characteristics of a trace, as a document and as text.
 
 use std::fmt::Write;
-use std::iter;
 
 use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_document::facts::Latency;
