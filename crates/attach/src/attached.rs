@@ -2,7 +2,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::{io, thread};
 
-use flashscope_block::{Bytes, Completion, Data, Device, DeviceInfo, Io, Nanos, Op};
+use flashscope_block::{
+    Bytes, Completion, Data, Device, DeviceInfo, Io, Nanos, Op, PlacementLimits, StreamId, Zone,
+    ZoneLimits,
+};
 use flashscope_drive::Contents;
 
 use crate::cpu_latency::CpuLatencyRequest;
@@ -10,10 +13,11 @@ use crate::faults::{FaultHook, FaultInjector, FaultPlan, Presence};
 use crate::pace::Timing;
 use crate::paced::PacedDrive;
 use crate::pass_through::PassThroughDrive;
-use crate::request::{Answer, PendingRequest};
+use crate::request::{Answer, PendingRequest, RequestError};
 use crate::round_trip::RoundTrip;
 use crate::statistics::Snapshot;
 use crate::store::Store;
+use crate::zones::{ZoneChange, ZoneSelection};
 
 /// A hook that is called for each completed request, in the order of the replies. The completion's
 /// `submitted` is the arrival time of the request.
@@ -53,6 +57,11 @@ pub struct Export {
     pub trims: bool,
     /// True if the drive may be written; otherwise neither writes nor trims may be submitted.
     pub writable: bool,
+    /// The zones, if the drive has any: it is then written zone by zone.
+    /// [`AttachedDrive::simulated`] takes them from the drive.
+    pub zones: Option<ZoneLimits>,
+    /// The reclaim unit handles, if the drive has any, also taken from the drive.
+    pub handles: Option<PlacementLimits>,
 }
 
 /// A simulated or real drive that serves the requests of a transport, with their data.
@@ -81,7 +90,7 @@ impl<A: Answer> Backend<A> {
 
 impl<A: Answer> AttachedDrive<A> {
     /// Attaches a simulated drive, whose data are kept in `store`. The drive's visible size is the
-    /// size of the store.
+    /// size of the store; if it has zones, a number of whole ones.
     ///
     /// The ranges that the store already contains are first written to the simulated drive, on
     /// virtual time. `progress` receives the bytes written so far and their total.
@@ -90,12 +99,14 @@ impl<A: Answer> AttachedDrive<A> {
     /// Returns an error if the store cannot be read or no thread can be started.
     pub fn simulated(
         mut device: Box<dyn Device + Send>,
-        export: Export,
+        mut export: Export,
         store: Store,
         timing: Timing,
         hooks: Hooks,
         progress: &mut dyn FnMut(Bytes, Bytes),
     ) -> io::Result<AttachedDrive<A>> {
+        export.zones = device.zones().map(|zones| visible(zones.limits(), export.size));
+        export.handles = device.placed().map(|placed| placed.limits());
         write_what_is_there(&mut *device, &store.extents()?, progress);
         let (hook, faults) = hooks.injecting(device.now())?;
         let drive = PacedDrive::new((device, export.size), store, timing, hook, faults);
@@ -183,6 +194,48 @@ impl<A: Answer> AttachedDrive<A> {
         }
     }
 
+    /// Returns the zones from the zone `from` on, in their present state; none for a drive without
+    /// zones.
+    pub fn report_zones(&self, from: u32) -> Vec<Zone> {
+        let visible = self.export.zones.map_or(0, |limits| limits.zones);
+        match &*self.backend {
+            Backend::Paced(drive) => drive.report_zones(from..visible),
+            Backend::PassThrough(_) => Vec::new(),
+        }
+    }
+
+    /// Changes the state of zones now, which takes no time of the drive.
+    ///
+    /// # Errors
+    /// The first refusal, or the error of the store. Earlier changes remain.
+    pub fn change_zones(
+        &self,
+        change: ZoneChange,
+        selection: ZoneSelection,
+    ) -> Result<(), RequestError> {
+        match &*self.backend {
+            Backend::Paced(drive) => drive.change_zones(change, selection),
+            Backend::PassThrough(_) => Ok(()),
+        }
+    }
+
+    /// Returns the bytes that the reclaim unit of each handle still takes.
+    pub fn unit_rooms(&self) -> Vec<Bytes> {
+        match &*self.backend {
+            Backend::Paced(drive) => drive.unit_rooms(),
+            Backend::PassThrough(_) => Vec::new(),
+        }
+    }
+
+    /// Lets handles go on with empty reclaim units, and returns the bytes that each of the previous
+    /// ones would still have taken.
+    pub fn renew_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
+        match &*self.backend {
+            Backend::Paced(drive) => drive.renew_units(handles),
+            Backend::PassThrough(_) => Vec::new(),
+        }
+    }
+
     /// Returns the counters and the present state of the drive.
     pub fn snapshot(&self) -> Snapshot {
         match &*self.backend {
@@ -205,19 +258,28 @@ impl<A: Answer> Drop for AttachedDrive<A> {
     }
 }
 
+/// Returns the limits of a drive of which the first `size` bytes are visible.
+fn visible(limits: ZoneLimits, size: Bytes) -> ZoneLimits {
+    let zones = u32::try_from(size.0 / limits.size.0).unwrap_or(u32::MAX);
+    ZoneLimits { zones: zones.min(limits.zones), ..limits }
+}
+
 /// The length in bytes of the writes that bring a simulated drive into the state of its store.
 const STEP: u64 = 256 * 1024;
 
-/// Writes the ranges that a store contains to an empty simulated drive, once and in order.
+/// Writes the ranges that a store contains to an empty simulated drive, once and in order. Zones
+/// are written up to the pointers that they had.
 fn write_what_is_there(
     device: &mut dyn Device,
     extents: &[std::ops::Range<u64>],
     progress: &mut dyn FnMut(Bytes, Bytes),
 ) {
     let block = device.info().logical_block.0;
+    let zone = device.zones().map(|zones| zones.limits().size.0);
+    let extents = zone.map_or_else(|| extents.to_vec(), |zone| by_zone(extents, zone));
     let total = Bytes(extents.iter().map(|extent| extent.end - extent.start).sum());
     let mut written = Bytes(0);
-    for extent in extents {
+    for extent in &extents {
         let end = extent.end.next_multiple_of(block);
         let mut offset = extent.start / block * block;
         while offset < end {
@@ -230,6 +292,30 @@ fn write_what_is_there(
             offset += len.0;
             written += len;
             progress(written.min(total), total);
+        }
+    }
+    close_zones(device);
+}
+
+/// Divides ranges at the boundaries of zones. Full zones come first, because each of them is active
+/// only while it is written.
+fn by_zone(extents: &[std::ops::Range<u64>], zone: u64) -> Vec<std::ops::Range<u64>> {
+    let parts = extents.iter().flat_map(|extent| {
+        let zones = extent.start / zone..extent.end.div_ceil(zone);
+        zones.map(|nth| extent.start.max(nth * zone)..extent.end.min((nth + 1) * zone))
+    });
+    let mut parts: Vec<_> = parts.collect();
+    parts.sort_by_key(|part| part.end - part.start < zone);
+    parts
+}
+
+/// Closes the zones that are open, as they are after a drive was off.
+fn close_zones(device: &mut dyn Device) {
+    let Some(zones) = device.zones() else { return };
+    for number in 0..zones.limits().zones {
+        if zones.zone(number).state.is_open() {
+            let closed = zones.close(number);
+            debug_assert_eq!(closed, Ok(()), "an open zone can be closed");
         }
     }
 }

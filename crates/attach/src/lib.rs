@@ -34,6 +34,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 pub mod ublk;
+mod zones;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -45,11 +46,12 @@ pub use health::health;
 pub use listed::DeviceList;
 pub use live::{DriveStatus, Monitor, OpTotals, attached_drives};
 pub use pace::{ParseSpeedError, Speed, Timing};
-pub use request::{Answer, CompletedRequest, PendingRequest, Request};
+pub use request::{Answer, CompletedRequest, PendingRequest, Request, RequestError};
 pub use round_trip::RoundTrip;
 pub use sample::{OpSample, Quantiles, Sample};
 pub use statistics::{Lateness, OpStatistics, Snapshot};
 pub use store::Store;
+pub use zones::{ZoneChange, ZoneError, ZoneSelection};
 
 /// Locks a mutex, even after a panic: no code here panics while it changes the data.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op};
+use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op, StreamId, Zone};
 use flashscope_drive::Clock;
 
 use crate::attached::CompletionHook;
@@ -13,10 +13,11 @@ use crate::faults::{Fate, FaultInjector, Presence};
 use crate::in_flight::InFlight;
 use crate::lock;
 use crate::pace::{Pace, Speed, Timing};
-use crate::request::{Answer, CompletedRequest, PendingRequest, Request};
+use crate::request::{Answer, CompletedRequest, PendingRequest, Request, RequestError};
 use crate::round_trip::RoundTrip;
 use crate::statistics::{Lateness, Snapshot, Statistics, histogram};
 use crate::store::Store;
+use crate::zones::{self, ZoneChange, ZoneSelection};
 
 /// The time before a reply is due at which the thread stops sleeping and starts to spin: Linux
 /// wakes a thread up to 50 µs late (its timer slack), and waking takes some time.
@@ -30,6 +31,8 @@ const LINGER: Nanos = Nanos::micros(200);
 pub(crate) struct PacedDrive<A> {
     core: Mutex<Core<A>>,
     store: Store,
+    /// True if the drive has zones, so that only it knows the place of a write.
+    is_zoned: bool,
     /// The machine's time since the drive was attached.
     clock: Clock,
     lateness_ns: Mutex<Lateness>,
@@ -56,7 +59,7 @@ struct Work<A> {
 }
 
 /// A request that the drive has completed, and its result.
-type Outcome<A> = (Work<A>, Result<(), Errno>);
+type Outcome<A> = (Work<A>, Result<(), RequestError>);
 
 /// A completed request and its due time on the clock of the drive.
 type Due<A> = (CompletedRequest<A>, Nanos);
@@ -81,7 +84,7 @@ impl<A: Answer> PacedDrive<A> {
     /// Attaches the first `capacity` bytes of `device`. `hook` is called for each completed
     /// request.
     pub(crate) fn new(
-        (device, capacity): (Box<dyn Device + Send>, Bytes),
+        (mut device, capacity): (Box<dyn Device + Send>, Bytes),
         store: Store,
         timing: Timing,
         hook: Option<CompletionHook>,
@@ -92,6 +95,7 @@ impl<A: Answer> PacedDrive<A> {
             Speed::Max => None,
         };
         PacedDrive {
+            is_zoned: device.zones().is_some(),
             pace,
             round_trip: timing.round_trip,
             faults: faults.clone(),
@@ -127,7 +131,7 @@ impl<A: Answer> PacedDrive<A> {
         // return the old or the new data; a completed write is visible.
         for mut pending in batch.drain(..) {
             let Fate { error, delay } = self.fate(&pending.request, arrived);
-            let moved = error.map_or_else(|| self.move_data(&mut pending.request), Err);
+            let moved = error.map_or_else(|| Ok(self.move_data(&mut pending.request)?), Err);
             match moved {
                 Ok(()) => ready.push((pending, delay)),
                 Err(errno) => refused.push((pending, delay, errno)),
@@ -142,9 +146,9 @@ impl<A: Answer> PacedDrive<A> {
             core.take(work, submitted, &self.store, &mut done);
         }
         let now = self.drive_now(&core);
-        for (pending, delay, errno) in refused {
+        for (pending, delay, error) in refused {
             let work = core.arrival(pending, now, delay);
-            core.finish(work, Err(errno), now, &mut done);
+            core.finish(work, Err(error), now, &mut done);
         }
         core.take_done(self.horizon(now), &self.store, &mut done);
         self.leave(core, done);
@@ -167,7 +171,8 @@ impl<A: Answer> PacedDrive<A> {
         faults.presence(now)
     }
 
-    /// Moves the data of a read, and of a write unless the store models power cuts.
+    /// Moves the data of a read, and of a write unless the store models power cuts or the drive has
+    /// zones.
     fn move_data(&self, request: &mut Request) -> Result<(), Errno> {
         match request.op {
             Op::Read => {
@@ -175,7 +180,7 @@ impl<A: Answer> PacedDrive<A> {
                 request.data.resize(len, 0);
                 self.store.read(request.offset, &mut request.data)
             }
-            Op::Write if !self.store.models_power_cuts() => {
+            Op::Write if !self.store.models_power_cuts() && !self.is_zoned => {
                 self.store.write(request.offset, request.len, &request.data)
             }
             Op::Write | Op::Trim | Op::Flush => Ok(()),
@@ -298,6 +303,52 @@ impl<A: Answer> PacedDrive<A> {
         self.sleeper.1.notify_one();
     }
 
+    /// Returns zones in their present state.
+    pub(crate) fn report_zones(&self, numbers: std::ops::Range<u32>) -> Vec<Zone> {
+        self.at_present(|core, _| match core.device.zones() {
+            Some(zones) => numbers.map(|number| zones.zone(number)).collect(),
+            None => Vec::new(),
+        })
+    }
+
+    /// Changes the state of zones.
+    pub(crate) fn change_zones(
+        &self,
+        change: ZoneChange,
+        selection: ZoneSelection,
+    ) -> Result<(), RequestError> {
+        self.at_present(|core, store| core.change_zones(change, selection, store))
+    }
+
+    /// Returns the bytes that the reclaim unit of each handle still takes.
+    pub(crate) fn unit_rooms(&self) -> Vec<Bytes> {
+        self.at_present(|core, _| match core.device.placed() {
+            Some(placed) => {
+                (0..placed.limits().handles).map(|handle| placed.room(handle)).collect()
+            }
+            None => Vec::new(),
+        })
+    }
+
+    /// Lets handles go on with empty reclaim units.
+    pub(crate) fn renew_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
+        self.at_present(|core, _| match core.device.placed() {
+            Some(placed) => handles.iter().map(|handle| placed.renew(*handle)).collect(),
+            None => Vec::new(),
+        })
+    }
+
+    /// Calls `with` at the present time of the drive, after all completions up to then.
+    fn at_present<T>(&self, with: impl FnOnce(&mut Core<A>, &Store) -> T) -> T {
+        let mut done = Vec::new();
+        let mut core = lock(&self.core);
+        let now = self.drive_now(&core);
+        core.take_done(self.horizon(now), &self.store, &mut done);
+        let result = with(&mut core, &self.store);
+        self.leave(core, done);
+        result
+    }
+
     /// Returns the counters and the present state of the drive.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut done = Vec::new();
@@ -332,7 +383,7 @@ impl<A> Core<A> {
     fn finish(
         &mut self,
         work: Work<A>,
-        result: Result<(), Errno>,
+        result: Result<(), RequestError>,
         now: Nanos,
         done: &mut Vec<Due<A>>,
     ) {
@@ -356,45 +407,101 @@ impl<A> Core<A> {
     fn answer(
         &mut self,
         work: Work<A>,
-        result: Result<(), Errno>,
+        result: Result<(), RequestError>,
         now: Nanos,
         done: &mut Vec<Due<A>>,
     ) {
-        self.call_hook(&work, result, now);
+        let counted = result.map_err(RequestError::errno);
+        self.call_hook(&work, counted, now);
         let Request { op, len, .. } = work.pending.request;
-        self.statistics.completed((op, len), result, work.arrived, now);
+        self.statistics.completed((op, len), counted, work.arrived, now);
         done.push((work.pending.complete(result), now));
     }
 
     /// Starts a request that arrived, or queues it if the drive's queue is full.
     fn take(&mut self, work: Work<A>, now: Nanos, store: &Store, done: &mut Vec<Due<A>>) {
-        if self.in_flight.len() < self.device.info().queue_depth as usize {
+        if self.has_room() {
             self.start(work, now, store, done);
         } else {
             self.waiting.push_back(work);
         }
     }
 
-    fn start(&mut self, work: Work<A>, now: Nanos, store: &Store, done: &mut Vec<Due<A>>) {
+    /// Returns true if the drive takes another request.
+    fn has_room(&self) -> bool {
+        self.in_flight.len() < self.device.info().queue_depth as usize
+    }
+
+    fn start(&mut self, mut work: Work<A>, now: Nanos, store: &Store, done: &mut Vec<Due<A>>) {
+        let is_first = work.written.is_none();
+        let kept = if is_first { self.keep(&mut work.pending.request, store) } else { Ok(()) };
+        if let Err(error) = kept {
+            return self.finish(work, Err(error), now, done);
+        }
         let request = &work.pending.request;
         let (op, offset, len) = (request.op, request.offset, request.len);
-        let holds = op == Op::Write && store.models_power_cuts() && work.written.is_none();
-        let kept = match op {
-            Op::Write if holds => store.hold(offset, len, &request.data),
-            Op::Trim if work.written.is_none() => store.trim(offset, len),
-            _ => Ok(()),
-        };
-        if let Err(errno) = kept {
-            return self.finish(work, Err(errno), now, done);
-        }
         let io = self.next_io(&work);
         let at = self.in_flight.insert(now.max(self.device.now()), work);
         self.device.submit(&Io { at, ..io });
-        if holds {
+        if op == Op::Write && is_first {
+            self.settle(offset, len, store);
+        }
+    }
+
+    /// Brings the data of a request into the store. A write to a zone first gets its place.
+    fn keep(&mut self, request: &mut Request, store: &Store) -> Result<(), RequestError> {
+        let Request { op, len, .. } = *request;
+        if op == Op::Trim {
+            return Ok(store.trim(request.offset, len)?);
+        }
+        if op != Op::Write {
+            return Ok(());
+        }
+        let mut is_zoned = false;
+        if let Some(zones) = self.device.zones() {
+            is_zoned = true;
+            zones::place(zones, request)?;
+        }
+        if store.models_power_cuts() {
+            store.hold(request.offset, len, &request.data)?;
+        } else if is_zoned {
+            store.write(request.offset, len, &request.data)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the data of a submitted write to the store, as far as a power cut would not lose
+    /// them. Data that a zone refused are discarded.
+    fn settle(&mut self, offset: Bytes, len: Bytes, store: &Store) {
+        if let Some(zones) = self.device.zones()
+            && !zones::has_taken(zones, offset, len)
+        {
+            let _ = store.trim(offset, len);
+        }
+        if store.models_power_cuts() {
             // Data that cannot be written to the store now stay in memory, and the next flush
             // fails.
             let _ = store.settle(offset, len, self.capacity, self.lost());
         }
+    }
+
+    /// Changes the state of zones. The store keeps which zones are full.
+    fn change_zones(
+        &mut self,
+        change: ZoneChange,
+        selection: ZoneSelection,
+        store: &Store,
+    ) -> Result<(), RequestError> {
+        let Some(zones) = self.device.zones() else { return Ok(()) };
+        for number in change.selected(zones, selection)? {
+            let before = zones.zone(number);
+            change.apply(zones, number)?;
+            if change == ZoneChange::Finish {
+                let rest = before.start + before.size - before.write_pointer;
+                store.occupy(before.write_pointer, rest)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns a function that returns true if a power cut would lose a range.
@@ -411,7 +518,8 @@ impl<A> Core<A> {
             true => Data::Zeros,
             false => Data::Random,
         };
-        Io { op: request.op, stream: 0, offset: start, len: end - start, data, at: Nanos(0) }
+        let (op, stream, len) = (request.op, request.stream, end - start);
+        Io { op, stream, offset: start, len, data, at: Nanos(0) }
     }
 
     /// Returns the IO that a request needs next: its own, or the flush of a durable one.
@@ -443,8 +551,11 @@ impl<A> Core<A> {
                 self.start(work, now, store, done);
                 continue;
             }
-            self.finish(work, completion.result, now, done);
-            if let Some(next) = self.waiting.pop_front() {
+            self.finish(work, completion.result.map_err(RequestError::Drive), now, done);
+            // A request that fails at once leaves its place to the next one.
+            while self.has_room()
+                && let Some(next) = self.waiting.pop_front()
+            {
                 self.start(next, now, store, done);
             }
         }

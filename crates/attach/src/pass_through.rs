@@ -10,7 +10,7 @@ use flashscope_drive::{Clock, Contents};
 use crate::attached::CompletionHook;
 use crate::faults::{Fate, FaultInjector, Presence};
 use crate::lock;
-use crate::request::{Answer, PendingRequest, Request};
+use crate::request::{Answer, PendingRequest, Request, RequestError};
 use crate::statistics::{Snapshot, Statistics, histogram};
 
 /// A real drive to which requests are passed through.
@@ -79,7 +79,7 @@ impl<A: Answer> PassThroughDrive<A> {
     }
 
     fn refuse(&self, queued: QueuedRequest<A>) {
-        self.answer(queued, Err(Errno::ENODEV));
+        self.answer(queued, Err(Errno::ENODEV.into()));
     }
 
     /// Executes requests one at a time until [`PassThroughDrive::stop`] was called and the queue is
@@ -89,8 +89,8 @@ impl<A: Answer> PassThroughDrive<A> {
             let next = lock(&self.requests).recv();
             let Ok(mut queued) = next else { return };
             let result = match queued.fate.error {
-                Some(errno) => Err(errno),
-                None => self.execute(&mut queued.pending.request),
+                Some(error) => Err(error),
+                None => self.execute(&mut queued.pending.request).map_err(RequestError::Drive),
             };
             let result = self.delayed(&queued, result);
             self.answer(queued, result);
@@ -98,7 +98,11 @@ impl<A: Answer> PassThroughDrive<A> {
     }
 
     /// Waits until the reply to a request is due, and returns its result.
-    fn delayed(&self, queued: &QueuedRequest<A>, result: Result<(), Errno>) -> Result<(), Errno> {
+    fn delayed(
+        &self,
+        queued: &QueuedRequest<A>,
+        result: Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
         let Some(faults) = &self.faults else { return result };
         let completed = self.clock.now() + queued.fate.delay;
         let request = &queued.pending.request;
@@ -116,7 +120,7 @@ impl<A: Answer> PassThroughDrive<A> {
     }
 
     fn execute(&self, request: &mut Request) -> Result<(), Errno> {
-        let Request { op, offset, len, data, durable } = request;
+        let Request { op, offset, len, data, durable, .. } = request;
         let size = usize::try_from(len.0).expect("a request fits in memory");
         match op {
             Op::Read => {
@@ -134,16 +138,17 @@ impl<A: Answer> PassThroughDrive<A> {
         if *durable { self.contents.flush() } else { Ok(()) }
     }
 
-    fn answer(&self, queued: QueuedRequest<A>, result: Result<(), Errno>) {
+    fn answer(&self, queued: QueuedRequest<A>, result: Result<(), RequestError>) {
         let QueuedRequest { pending, at, .. } = queued;
         let Request { op, offset, len, .. } = pending.request;
         let completed = self.clock.now();
+        let counted = result.map_err(RequestError::errno);
         {
             let mut state = lock(&self.state);
-            state.statistics.completed((op, len), result, at, completed);
+            state.statistics.completed((op, len), counted, at, completed);
             if let Some(hook) = &mut state.hook {
                 let io = Io { op, stream: 0, offset, len, data: Data::Random, at };
-                hook(&Completion { io, submitted: at, completed, result });
+                hook(&Completion { io, submitted: at, completed, result: counted });
             }
         }
         A::answer(&mut vec![pending.complete(result)]);

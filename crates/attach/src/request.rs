@@ -1,4 +1,6 @@
-use flashscope_block::{Bytes, Errno, Op};
+use flashscope_block::{Bytes, Errno, Op, StreamId};
+
+use crate::zones::ZoneError;
 
 /// A request of a client to an attached drive, with its data.
 ///
@@ -17,6 +19,46 @@ pub struct Request {
     pub data: Vec<u8>,
     /// True if a write or a trim must be durable when it completes (force unit access).
     pub durable: bool,
+    /// True for a write at the write pointer of the zone that contains `offset` (zone append). The
+    /// completed request has the place as its `offset`.
+    pub appends: bool,
+    /// The reclaim unit handle of a write; 0 for none.
+    pub stream: StreamId,
+}
+
+/// The reason why a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestError {
+    /// The drive failed the request.
+    Drive(Errno),
+    /// The zone of the request refused it.
+    Zone(ZoneError),
+    /// A fault cut the connection of the request: the client gets no reply. A transport without
+    /// connections answers `EIO`.
+    Lost,
+}
+
+impl RequestError {
+    /// Returns the error number of Linux.
+    pub fn errno(self) -> Errno {
+        match self {
+            RequestError::Drive(errno) => errno,
+            RequestError::Zone(error) => error.errno(),
+            RequestError::Lost => Errno::EIO,
+        }
+    }
+}
+
+impl From<Errno> for RequestError {
+    fn from(errno: Errno) -> RequestError {
+        RequestError::Drive(errno)
+    }
+}
+
+impl From<ZoneError> for RequestError {
+    fn from(error: ZoneError) -> RequestError {
+        RequestError::Zone(error)
+    }
 }
 
 impl Request {
@@ -36,7 +78,7 @@ pub struct PendingRequest<A> {
 }
 
 impl<A> PendingRequest<A> {
-    pub(crate) fn complete(self, result: Result<(), Errno>) -> CompletedRequest<A> {
+    pub(crate) fn complete(self, result: Result<(), RequestError>) -> CompletedRequest<A> {
         CompletedRequest { request: self.request, result, to: self.from }
     }
 }
@@ -47,7 +89,7 @@ pub struct CompletedRequest<A> {
     /// The request; after a read it contains the data.
     pub request: Request,
     /// Success or the error.
-    pub result: Result<(), Errno>,
+    pub result: Result<(), RequestError>,
     /// The recipient of the reply.
     pub to: A,
 }

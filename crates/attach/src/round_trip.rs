@@ -143,6 +143,8 @@ pub(crate) fn trial_drive<A: Answer>() -> io::Result<Arc<AttachedDrive<A>>> {
         logical_block: Bytes(512),
         trims: false,
         writable: true,
+        zones: None,
+        handles: None,
     };
     let store = Store::memory(SIZE)?;
     let step = Bytes::MIB;

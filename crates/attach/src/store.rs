@@ -28,6 +28,9 @@ const PIECE_LEN: u64 = PIECE as u64;
 /// The number of volatile pieces at which all of them are checked again for durability.
 const RECHECK_PIECES: usize = 1024;
 
+/// The number of zeros in bytes that are written at a time.
+const OCCUPY_STEP: usize = 1 << 20;
+
 /// The data of a drive, in memory or in a sparse file. Ranges that were never written, or were
 /// trimmed, read as zeros and take no space.
 ///
@@ -166,6 +169,20 @@ impl Store {
             volatile.zero(offset.0, len.0);
         }
         self.punch(offset.0, len.0).map_err(Errno::from)
+    }
+
+    /// Writes zeros that count as data when the store is opened again. A store in memory is not
+    /// opened again and writes none.
+    pub(crate) fn occupy(&self, offset: Bytes, len: Bytes) -> Result<(), Errno> {
+        if !self.models_power_cuts() {
+            return Ok(());
+        }
+        let zeros = vec![0; OCCUPY_STEP];
+        for start in (offset.0..(offset + len).0).step_by(OCCUPY_STEP) {
+            let len = index((offset + len).0 - start).min(OCCUPY_STEP);
+            self.write_at(&zeros[..len], start).map_err(Errno::from)?;
+        }
+        Ok(())
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {

@@ -38,7 +38,15 @@ impl Fake {
 
     fn export(&self) -> Export {
         let (size, logical_block) = (self.info.capacity, self.info.logical_block);
-        Export { name: "fake".into(), size, logical_block, trims: true, writable: true }
+        Export {
+            name: "fake".into(),
+            size,
+            logical_block,
+            trims: true,
+            writable: true,
+            zones: None,
+            handles: None,
+        }
     }
 }
 
@@ -83,14 +91,23 @@ impl Answer for From {
     fn answer(done: &mut Vec<CompletedRequest<From>>) {
         for answered in done.drain(..) {
             let From(number, to) = answered.to;
-            let _ = to.send((number, answered.request, answered.result));
+            let _ =
+                to.send((number, answered.request, answered.result.map_err(RequestError::errno)));
         }
     }
 }
 
 fn request(op: Op, offset: u64, len: u64, byte: u8) -> Request {
     let data = if op == Op::Write { vec![byte; usize::try_from(len).unwrap()] } else { Vec::new() };
-    Request { op, offset: Bytes(offset), len: Bytes(len), data, durable: false }
+    Request {
+        op,
+        offset: Bytes(offset),
+        len: Bytes(len),
+        data,
+        durable: false,
+        appends: false,
+        stream: 0,
+    }
 }
 
 /// Submits all requests at once.
@@ -278,6 +295,8 @@ fn a_real_drive_keeps_its_own_data() {
         logical_block: info.logical_block,
         trims: true,
         writable: true,
+        zones: None,
+        handles: None,
     };
     let (sender, completions) = channel();
     let hook: CompletionHook = Box::new(move |completion| sender.send(*completion).unwrap());

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use crate::{Bytes, Completion, Io, Nanos, ZonedDevice};
+use crate::{Bytes, Completion, Io, Nanos, PlacedDevice, ZonedDevice};
 
 /// The kind of drive behind a [`Device`].
 #[derive(
@@ -272,6 +272,11 @@ pub trait Device {
         None
     }
 
+    /// Returns the reclaim unit handles of the drive, or `None` for a drive without any.
+    fn placed(&mut self) -> Option<&mut dyn PlacedDevice> {
+        None
+    }
+
     /// Returns a handle that erases the whole drive with the command `erasure`. This call itself
     /// changes nothing.
     ///
@@ -328,6 +333,9 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn is_volatile(&self, offset: Bytes, len: Bytes) -> bool {
         (**self).is_volatile(offset, len)
+    }
+    fn placed(&mut self) -> Option<&mut dyn PlacedDevice> {
+        (**self).placed()
     }
     fn zones(&mut self) -> Option<&mut dyn ZonedDevice> {
         (**self).zones()

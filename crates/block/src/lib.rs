@@ -12,6 +12,7 @@ pub mod faulty;
 mod io;
 mod names;
 mod null;
+mod placement;
 mod units;
 mod zones;
 
@@ -20,5 +21,6 @@ pub use errno::Errno;
 pub use io::{Completion, Data, Io, MOVED_STREAM, Op, Record, StreamId};
 pub use names::nearest;
 pub use null::NullDevice;
+pub use placement::{PlacedDevice, PlacementLimits};
 pub use units::{Bytes, Nanos, ParseUnitError, parse_count, parse_share};
 pub use zones::{Zone, ZoneLimits, ZoneState, ZonedDevice};

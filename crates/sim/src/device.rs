@@ -1,12 +1,14 @@
 mod groups;
 mod lane;
+mod placement;
 mod power;
 mod requests;
 mod turns;
 mod zones;
 
 use flashscope_block::{
-    Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Flash, Io, Nanos, Op, ZonedDevice,
+    Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Flash, Io, Nanos, Op, PlacedDevice,
+    PlacementLimits, ZonedDevice,
 };
 
 use groups::Groups;
@@ -59,6 +61,8 @@ pub struct SimDevice {
     spare_share: Option<f64>,
     /// `None` for a drive that the host can write anywhere.
     zones: Option<Box<Zones>>,
+    /// The reclaim unit handles that the host can name; `None` without any.
+    handles: Option<PlacementLimits>,
     /// True if pages can be trimmed.
     trims: bool,
     /// True if requests go through the buffer memory.
@@ -170,6 +174,7 @@ impl SimDevice {
             nand,
             spare_share: layout.spare_share(),
             zones: Zones::new(&layout).map(Box::new),
+            handles: placement::limits(&layout),
             trims: layout.ftl.trims(),
             cached: layout.cache.is_some(),
             has_plain_lane,
@@ -477,6 +482,13 @@ impl Device for SimDevice {
 
     fn zones(&mut self) -> Option<&mut dyn ZonedDevice> {
         match self.zones {
+            Some(_) => Some(self),
+            None => None,
+        }
+    }
+
+    fn placed(&mut self) -> Option<&mut dyn PlacedDevice> {
+        match self.handles {
             Some(_) => Some(self),
             None => None,
         }

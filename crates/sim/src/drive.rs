@@ -1,4 +1,6 @@
-use flashscope_block::{Bytes, Completion, Device, DeviceInfo, Flash, Io, Nanos, ZonedDevice};
+use flashscope_block::{
+    Bytes, Completion, Device, DeviceInfo, Flash, Io, Nanos, PlacedDevice, ZonedDevice,
+};
 
 use crate::budget::{Budget, Reservation};
 use crate::counters::Counters;
@@ -161,6 +163,13 @@ impl Device for Drive {
     fn zones(&mut self) -> Option<&mut dyn ZonedDevice> {
         match self {
             Drive::One(drive) => drive.zones(),
+            Drive::Raid0(..) => None,
+        }
+    }
+
+    fn placed(&mut self) -> Option<&mut dyn PlacedDevice> {
+        match self {
+            Drive::One(drive) => drive.placed(),
             Drive::Raid0(..) => None,
         }
     }

@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use flashscope_block::{Bytes, Errno, Nanos, Op};
 
 use super::plan::{Effect, FaultPlan, FaultPlanError, Rule};
-use super::{CONNECTION_LOST, FaultEffect, Presence};
+use super::{FaultEffect, Presence};
 use crate::lock;
-use crate::request::Request;
+use crate::request::{Request, RequestError};
 
 /// A request that a fault affected, or a cut of all connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub type FaultHook = Box<dyn FnMut(&InjectedFault) + Send>;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
     /// The error with which the request fails; it is then not executed.
-    pub(crate) error: Option<Errno>,
+    pub(crate) error: Option<RequestError>,
     /// The time that the reply is late.
     pub(crate) delay: Nanos,
 }
@@ -92,7 +92,7 @@ impl FaultInjector {
     pub(crate) fn at_arrival(&self, request: &Request, now: Nanos) -> Fate {
         let at = self.since(now);
         let mut state = lock(&self.state);
-        let lost = Fate { error: Some(CONNECTION_LOST), delay: Nanos(0) };
+        let lost = Fate { error: Some(RequestError::Lost), delay: Nanos(0) };
         if let Some(number) = self.absence(at, &state) {
             state.rules[number].affected += 1;
             state.tell(&self.rules[number], at, Some(request));
@@ -101,8 +101,8 @@ impl FaultInjector {
         for (number, rule) in self.rules.iter().enumerate() {
             let fate = match rule.effect {
                 Effect::Delay(delay) => Fate { error: None, delay },
-                Effect::Error(errno) => Fate { error: Some(errno), delay: Nanos(0) },
-                Effect::MediaError(_) => Fate { error: Some(Errno::EIO), delay: Nanos(0) },
+                Effect::Error(errno) => Fate { error: Some(errno.into()), delay: Nanos(0) },
+                Effect::MediaError(_) => Fate { error: Some(Errno::EIO.into()), delay: Nanos(0) },
                 Effect::CutAtRequest(_) => lost,
                 Effect::Stall | Effect::Cut => continue,
             };
@@ -135,9 +135,9 @@ impl FaultInjector {
         request: &Request,
         arrived: Nanos,
         completed: Nanos,
-        result: Result<(), Errno>,
-    ) -> (Nanos, Result<(), Errno>) {
-        if result == Err(CONNECTION_LOST) {
+        result: Result<(), RequestError>,
+    ) -> (Nanos, Result<(), RequestError>) {
+        if result == Err(RequestError::Lost) {
             return (completed, result);
         }
         let (arrived, mut due) = (self.since(arrived), self.since(completed));
@@ -165,7 +165,7 @@ impl FaultInjector {
         };
         state.rules[number].affected += 1;
         state.tell(&self.rules[number], at, Some(request));
-        (self.origin + at, Err(CONNECTION_LOST))
+        (self.origin + at, Err(RequestError::Lost))
     }
 
     /// Returns the state of the connections at `now`, on the clock of the drive.

@@ -14,12 +14,6 @@ pub(crate) use injector::{Fate, FaultInjector};
 pub use injector::{FaultHook, InjectedFault};
 pub use plan::{FaultEffect, FaultPlan, FaultPlanError, FaultRule, InjectedError};
 
-use flashscope_block::Errno;
-
-/// The result of a request whose reply is lost with its connection. A transport without
-/// connections answers [`Errno::EIO`] instead.
-pub(crate) const CONNECTION_LOST: Errno = Errno(libc::ECONNRESET);
-
 /// The state of the connections to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Presence {

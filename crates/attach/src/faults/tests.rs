@@ -4,19 +4,27 @@ use flashscope_block::{Bytes, Errno, Nanos, Op};
 use proptest::prelude::*;
 
 use super::injector::Fate;
-use super::{CONNECTION_LOST, FaultInjector, FaultPlan, InjectedFault, Presence};
-use crate::request::Request;
+use super::{FaultInjector, FaultPlan, InjectedFault, Presence};
+use crate::request::{Request, RequestError};
 
 const UNIT: u64 = 4096;
 
 /// The error that the client receives.
-const IO: Fate = Fate { error: Some(Errno::EIO), delay: Nanos(0) };
+const IO: Fate = Fate { error: Some(RequestError::Drive(Errno::EIO)), delay: Nanos(0) };
 
 /// The time at which the drives of these tests were attached.
 const ORIGIN: Nanos = Nanos::secs(100);
 
 fn request(op: Op, offset: u64, len: u64) -> Request {
-    Request { op, offset: Bytes(offset), len: Bytes(len), data: Vec::new(), durable: false }
+    Request {
+        op,
+        offset: Bytes(offset),
+        len: Bytes(len),
+        stream: 0,
+        data: Vec::new(),
+        durable: false,
+        appends: false,
+    }
 }
 
 fn injector(plan: &str) -> FaultInjector {
@@ -105,7 +113,7 @@ fn a_media_error_stays_until_its_unit_is_written() {
     let complete = |request: &Request, result| {
         let _ = faults.at_completion(request, at(1), at(2), result);
     };
-    complete(&request(Op::Write, first, UNIT), Err(Errno::EIO));
+    complete(&request(Op::Write, first, UNIT), Err(Errno::EIO.into()));
     assert!(fails(&read(bad[0])), "the write failed");
     complete(&request(Op::Write, first, UNIT), Ok(()));
     assert!(!fails(&read(bad[0])));
@@ -137,9 +145,9 @@ fn requests_in_flight_are_lost_in_a_reset() {
     let ends =
         |arrived, completed| faults.at_completion(&read(0), at(arrived), at(completed), Ok(()));
     assert_eq!(ends(5, 9), (at(9), Ok(())));
-    assert_eq!(ends(5, 20), (at(10), Err(CONNECTION_LOST)));
+    assert_eq!(ends(5, 20), (at(10), Err(RequestError::Lost)));
     assert_eq!(ends(20, 30), (at(30), Ok(())));
-    assert_eq!(ends(1005, 1500), (at(1010), Err(CONNECTION_LOST)));
+    assert_eq!(ends(1005, 1500), (at(1010), Err(RequestError::Lost)));
     assert_eq!(faults.at_arrival(&read(0), at(10)), Fate::default());
     let cuts = |millis| faults.presence(at(millis)).cuts;
     assert_eq!([0, 9, 10, 1009, 1010, 2010].map(cuts), [0, 0, 1, 1, 2, 3]);
@@ -151,7 +159,7 @@ fn a_drive_disappears_and_returns() {
     let (sender, told) = channel();
     let hook = Box::new(move |fault: &InjectedFault| sender.send(fault.clone()).unwrap());
     let faults = FaultInjector::new(&plan.parse().unwrap(), ORIGIN, Some(hook)).unwrap();
-    let lost = Fate { error: Some(CONNECTION_LOST), delay: Nanos(0) };
+    let lost = Fate { error: Some(RequestError::Lost), delay: Nanos(0) };
     assert_eq!(faults.at_arrival(&read(0), at(9)), Fate::default());
     assert_eq!(faults.at_arrival(&read(1), at(10)), lost);
     assert_eq!(faults.at_arrival(&read(2), at(30)), Fate::default());
@@ -172,13 +180,13 @@ fn a_request_can_make_the_drive_disappear() {
     let faults = injector(
         "[[fault]]\neffect = 'disappear'\nops = ['write']\nskip = 1\ncount = 1\nfor = '20ms'",
     );
-    let lost = Fate { error: Some(CONNECTION_LOST), delay: Nanos(0) };
+    let lost = Fate { error: Some(RequestError::Lost), delay: Nanos(0) };
     let write = request(Op::Write, 0, UNIT);
     assert_eq!(faults.at_arrival(&write, at(1)), Fate::default());
     assert_eq!(faults.presence(at(2)), Presence { is_present: true, cuts: 0 });
     assert_eq!(faults.at_arrival(&write, at(5)), lost);
     let ends = |arrived| faults.at_completion(&read(0), at(arrived), at(9), Ok(()));
-    assert_eq!(ends(4), (at(5), Err(CONNECTION_LOST)));
+    assert_eq!(ends(4), (at(5), Err(RequestError::Lost)));
     assert_eq!(ends(5), (at(9), Ok(())));
     assert_eq!(faults.at_arrival(&read(1), at(24)), lost);
     assert_eq!(faults.presence(at(24)), Presence { is_present: false, cuts: 1 });
@@ -256,7 +264,7 @@ proptest! {
         let expected = if is_stalled { stall.0 + stall.1 } else { completed };
         let is_cut = arrived < cut && cut <= expected;
         match is_cut {
-            true => prop_assert_eq!((due, result), (at(cut), Err(CONNECTION_LOST))),
+            true => prop_assert_eq!((due, result), (at(cut), Err(RequestError::Lost))),
             false => prop_assert_eq!((due, result), (at(expected), Ok(()))),
         }
     }

@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex};
 use flashscope_block::Errno;
 use fuser::{ReplyData, ReplyEmpty, ReplyWrite};
 
-use crate::faults::CONNECTION_LOST;
 use crate::lock;
-use crate::request::{Answer, CompletedRequest};
+use crate::request::{Answer, CompletedRequest, RequestError};
 
 /// A FUSE request of the kernel that waits for its reply.
 pub struct Recipient(pub(super) Reply);
@@ -54,7 +53,7 @@ impl Parts {
 impl Answer for Recipient {
     fn answer(done: &mut Vec<CompletedRequest<Recipient>>) {
         for CompletedRequest { request, result, to } in done.drain(..) {
-            match (to.0, result) {
+            match (to.0, result.map_err(RequestError::errno)) {
                 (Reply::Read(reply), Ok(())) => reply.data(&request.data),
                 (Reply::Read(reply), Err(errno)) => reply.error(code(errno)),
                 (Reply::Write(reply), Ok(())) => {
@@ -68,6 +67,5 @@ impl Answer for Recipient {
 }
 
 pub(super) fn code(errno: Errno) -> fuser::Errno {
-    let errno = if errno == CONNECTION_LOST { Errno::EIO } else { errno };
     fuser::Errno::from_i32(errno.0)
 }

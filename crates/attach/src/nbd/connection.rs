@@ -13,9 +13,8 @@ use super::handshake::Offer;
 use super::reply::{Handle, Reply};
 use super::session::{Event, Session};
 use crate::attached::AttachedDrive;
-use crate::faults::CONNECTION_LOST;
 use crate::net::{Client, Input, Outbox};
-use crate::request::{Answer, CompletedRequest, PendingRequest, Request};
+use crate::request::{Answer, CompletedRequest, PendingRequest, Request, RequestError};
 
 /// The size of the send buffer of a Unix socket in bytes, as far as the system allows. The default
 /// fits about 25 replies with 4 KiB of data each, and a client with more requests in flight would
@@ -64,9 +63,10 @@ impl Answer for Recipient {
 impl Recipient {
     fn reply(answered: CompletedRequest<Recipient>) -> Option<(Reply, u64)> {
         let CompletedRequest { request, result, to } = answered;
-        if result == Err(CONNECTION_LOST) {
+        if result == Err(RequestError::Lost) {
             return None;
         }
+        let result = result.map_err(RequestError::errno);
         Reply::to(&to.handle, request, result).map(|reply| (reply, to.cost))
     }
 }

@@ -94,7 +94,8 @@ impl Transmission {
         self.check_range(header)?;
         let (offset, len) = (Bytes(header.offset), Bytes(u64::from(header.len)));
         let durable = header.flags & CMD_FLAG_FUA != 0;
-        let request = |op| Request { op, offset, len, data: Vec::new(), durable };
+        let request =
+            |op| Request { op, offset, len, data: Vec::new(), durable, appends: false, stream: 0 };
         Ok(match header.command {
             CMD_READ => Request { durable: false, ..request(Op::Read) },
             CMD_FLUSH => Request { durable: false, ..request(Op::Flush) },

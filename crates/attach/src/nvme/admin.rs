@@ -5,7 +5,8 @@ use super::controller::{Controller, Kind};
 use super::features;
 use super::identify::{self, IDENTIFY_LEN};
 use super::log_page;
-use super::namespace::{ALL_NAMESPACES, BLOCK_SHIFTS, NAMESPACE};
+use super::namespace::{ALL_NAMESPACES, NAMESPACE, Namespace};
+use super::placement::{self, DIRECTIVE_RECEIVE, DIRECTIVE_SEND};
 use super::plan::{Erase, Plan};
 use super::queue::Action;
 use super::session::Transfer;
@@ -25,8 +26,8 @@ pub(super) const SANITIZE: u8 = 0x84;
 /// The only sanitize action: block erase.
 const BLOCK_ERASE: u32 = 2;
 
-/// The admin commands of a controller of a drive.
-pub(super) const COMMANDS: [u8; 9] = [
+/// The admin commands of every controller of a drive.
+const COMMANDS: [u8; 9] = [
     GET_LOG_PAGE,
     IDENTIFY,
     ABORT,
@@ -38,8 +39,19 @@ pub(super) const COMMANDS: [u8; 9] = [
     SANITIZE,
 ];
 
+/// Returns the admin commands of a controller of this drive.
+pub(super) fn commands(space: &Namespace) -> impl Iterator<Item = u8> {
+    let has_directives = space.handles().is_some();
+    let directives = [DIRECTIVE_SEND, DIRECTIVE_RECEIVE];
+    COMMANDS.into_iter().chain(directives.into_iter().filter(move |_| has_directives))
+}
+
 /// Returns the data that a command moves.
-pub(super) fn transfer(controller: &Controller, command: &Command) -> Result<Transfer, Status> {
+pub(super) fn transfer(
+    space: &Namespace,
+    controller: &Controller,
+    command: &Command,
+) -> Result<Transfer, Status> {
     if !controller.is_ready() {
         return Err(Status::COMMAND_SEQUENCE_ERROR);
     }
@@ -48,6 +60,9 @@ pub(super) fn transfer(controller: &Controller, command: &Command) -> Result<Tra
         IDENTIFY => Transfer::ToHost(u32::try_from(IDENTIFY_LEN).expect("a page")),
         SET_FEATURES => features::set_transfer(command),
         GET_FEATURES => features::get_transfer(command),
+        DIRECTIVE_SEND | DIRECTIVE_RECEIVE if controller.kind() == Kind::Drive => {
+            placement::directive_transfer(space, command)?
+        }
         ABORT | FORMAT | SANITIZE if controller.kind() == Kind::Drive => Transfer::None,
         ASYNCHRONOUS_EVENT | KEEP_ALIVE => Transfer::None,
         _ => return Err(Status::INVALID_OPCODE),
@@ -61,13 +76,13 @@ pub(super) fn execute(
     command: &Command,
     data: &[u8],
 ) -> Result<Action, Status> {
-    let id = command.id();
+    let (id, space) = (command.id(), subsystem.namespace());
     match command.opcode() {
         GET_LOG_PAGE => Ok(Action::data(id, log_page::read(subsystem, controller, command)?)),
         IDENTIFY => Ok(Action::data(id, identify::identify(subsystem, controller, command)?)),
-        SET_FEATURES => Ok(Action::result(id, features::set(controller, command, data)?)),
+        SET_FEATURES => Ok(Action::result(id, features::set(space, controller, command, data)?)),
         GET_FEATURES => {
-            let (value, data) = features::get(controller, command)?;
+            let (value, data) = features::get(space, controller, command)?;
             Ok(Action::reply(id, value.into(), data))
         }
         ABORT => {
@@ -80,6 +95,9 @@ pub(super) fn execute(
             Some(event) => Action::result(id, event),
             None => Action::Hold,
         }),
+        DIRECTIVE_SEND | DIRECTIVE_RECEIVE => {
+            Ok(Action::data(id, placement::directive(space, command)?))
+        }
         FORMAT => format(subsystem, command),
         SANITIZE => sanitize(subsystem, command),
         _ => Err(Status::INVALID_OPCODE),
@@ -99,7 +117,7 @@ fn format(subsystem: &Subsystem, command: &Command) -> Result<Action, Status> {
     let upper = options >> 12 & 0x3;
     let number = upper << 4 | lower;
     // Metadata, and the type and the place of protection information.
-    if number as usize >= BLOCK_SHIFTS.len() || options >> 4 & 0x1F != 0 {
+    if number as usize >= space.shifts().len() || options >> 4 & 0x1F != 0 {
         return Err(Status::INVALID_FORMAT);
     }
     // Secure erase: none or of user data. The drive has no keys that could be deleted.

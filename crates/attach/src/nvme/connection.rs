@@ -6,20 +6,23 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use flashscope_block::Op;
 use socket2::Socket;
 
 use super::controller::{Controller, Link};
 use super::job::{Job, Step};
+use super::namespace::Namespace;
 use super::pdu::{Completion, Format, Reply};
+use super::placement::PlacementCommand;
 use super::plan::{Erase, Finish, Plan};
 use super::queue::{Action, Commands, Queue};
 use super::session::{Event, Session};
 use super::status::Status;
 use super::subsystem::Subsystem;
+use super::zones::ZoneCommand;
 use crate::attached::AttachedDrive;
-use crate::faults::CONNECTION_LOST;
 use crate::net::{Client, Input, Outbox};
-use crate::request::{Answer, CompletedRequest, PendingRequest};
+use crate::request::{Answer, CompletedRequest, PendingRequest, Request, RequestError};
 
 /// The maximum number of requests submitted together. While they are served, the host can process
 /// the previous replies and send more commands.
@@ -67,18 +70,10 @@ impl Answer for Recipient {
                     job.answered(place, CompletedRequest { request, result, to: () });
                 }
                 // The connection is about to be cut.
-                To::Whole { .. } if result == Err(CONNECTION_LOST) => {}
+                To::Whole { .. } if result == Err(RequestError::Lost) => {}
                 To::Whole { connection, id, finish, cost } => {
-                    let status = result.err().map(|errno| Status::of(request.op, errno));
-                    let (status, data) = match (status, finish) {
-                        (Some(status), _) => (status, Vec::new()),
-                        (None, Finish::Data) => (Status::SUCCESS, request.data),
-                        (None, Finish::Compare(data)) if data != request.data => {
-                            (Status::COMPARE_FAILURE, Vec::new())
-                        }
-                        (None, _) => (Status::SUCCESS, Vec::new()),
-                    };
-                    let reply = connection.reply(&Completion::new(id, status), data);
+                    let (completion, data) = finished(id, finish, request, result);
+                    let reply = connection.reply(&completion, data);
                     match replies.iter_mut().find(|(other, _)| Arc::ptr_eq(other, &connection)) {
                         Some((_, replies)) => replies.push((reply, cost)),
                         None => replies.push((connection, vec![(reply, cost)])),
@@ -89,6 +84,27 @@ impl Answer for Recipient {
         for (connection, replies) in replies {
             connection.outbox.send(&connection.socket, replies.into_iter());
         }
+    }
+}
+
+/// Returns the completion of a command with one request, and its data.
+fn finished(
+    id: u16,
+    finish: Finish,
+    request: Request,
+    result: Result<(), RequestError>,
+) -> (Completion, Vec<u8>) {
+    let success = Completion::new(id, Status::SUCCESS);
+    match (result, finish) {
+        (Err(error), _) => (Completion::new(id, Status::of(request.op, error)), Vec::new()),
+        (Ok(()), Finish::Data) => (success, request.data),
+        (Ok(()), Finish::Compare(data)) if data != request.data => {
+            (Completion::new(id, Status::COMPARE_FAILURE), Vec::new())
+        }
+        (Ok(()), Finish::Place(block)) => {
+            (Completion { result: request.offset.0 / block.0, ..success }, Vec::new())
+        }
+        (Ok(()), Finish::Status | Finish::Compare(_)) => (success, Vec::new()),
     }
 }
 
@@ -162,7 +178,7 @@ impl Connection {
                 let commands = Arc::clone(&self.commands);
                 let mut queue = Queue::new(Arc::clone(subsystem), link, commands);
                 // Even after an error, the host's earlier commands are completed if possible.
-                let _ = self.converse(&mut queue, drive, steps);
+                let _ = self.converse(&mut queue, (drive, subsystem.namespace()), steps);
                 queue.close();
                 self.outbox.wait_until_answered();
             }
@@ -173,7 +189,7 @@ impl Connection {
     fn converse(
         self: &Arc<Connection>,
         queue: &mut Queue,
-        drive: &AttachedDrive<Recipient>,
+        (drive, space): (&AttachedDrive<Recipient>, &Namespace),
         steps: &Sender<Step>,
     ) -> io::Result<()> {
         self.socket.set_read_timeout(Some(HANDSHAKE))?;
@@ -182,7 +198,7 @@ impl Connection {
         self.socket.set_keepalive(true)?;
         let (mut session, mut input, mut output) = (Session::new(), Input::new(), Vec::new());
         let requests = Vec::new();
-        let mut batch = Batch { connection: self, drive, steps, requests, owed: 0, room: 0 };
+        let mut batch = Batch { connection: self, drive, space, steps, requests, owed: 0, room: 0 };
         loop {
             if !input.fill(&self.socket)? {
                 return Ok(());
@@ -284,6 +300,7 @@ impl Connection {
 struct Batch<'a> {
     connection: &'a Arc<Connection>,
     drive: &'a AttachedDrive<Recipient>,
+    space: &'a Namespace,
     steps: &'a Sender<Step>,
     requests: Vec<PendingRequest<Recipient>>,
     /// The cost of the commands in the batch in bytes, and the maximum allowed.
@@ -306,7 +323,29 @@ impl Batch<'_> {
         true
     }
 
+    /// Changes or reports zones, after the commands that came before.
+    fn use_zones(&mut self, id: u16, command: &ZoneCommand) {
+        self.hand_over();
+        let (status, data) = match command.run(self.drive) {
+            Ok(data) => (Status::SUCCESS, data),
+            Err(error) => (Status::of(Op::Write, error), Vec::new()),
+        };
+        self.reply(&Completion::new(id, status), data);
+    }
+
+    /// Reports or updates reclaim unit handles, after the commands that came before.
+    fn use_handles(&mut self, id: u16, command: &PlacementCommand) {
+        self.hand_over();
+        let data = command.run(self.space, self.drive);
+        self.reply(&Completion::new(id, Status::SUCCESS), data);
+    }
+
     fn submit(&mut self, id: u16, plan: Plan) {
+        match &plan {
+            Plan::Zones(command) => return self.use_zones(id, command),
+            Plan::Placement(command) => return self.use_handles(id, command),
+            _ => {}
+        }
         if plan == Plan::Erase(Erase::Sanitize) {
             // The operation goes on after its command.
             self.reply(&Completion::new(id, Status::SUCCESS), Vec::new());

@@ -5,6 +5,7 @@ use flashscope_block::Nanos;
 
 use super::features::Features;
 use super::identify::{ERROR_ENTRIES, EVENT_REQUESTS, QUEUE_ENTRIES};
+use super::namespace::CommandSet;
 use super::pdu::Completion;
 use super::status::Status;
 use super::subsystem::VERSION;
@@ -19,6 +20,8 @@ const CRTO: u32 = 0x68;
 
 /// Bits of the controller configuration (CC) and status (CSTS).
 const CC_ENABLE: u32 = 1;
+const CC_COMMAND_SETS: u32 = 7 << 4;
+const CC_ALL_COMMAND_SETS: u32 = 6 << 4;
 const CC_SHUTDOWN: u32 = 3 << 14;
 const CSTS_READY: u32 = 1;
 const CSTS_FATAL: u32 = 1 << 1;
@@ -89,6 +92,7 @@ pub(super) struct ErrorLog {
 pub(super) struct Controller {
     id: u16,
     kind: Kind,
+    command_set: CommandSet,
     host: Host,
     state: Mutex<State>,
 }
@@ -111,7 +115,7 @@ struct State {
 impl Controller {
     pub(super) fn new(
         id: u16,
-        kind: Kind,
+        (kind, command_set): (Kind, CommandSet),
         host: Host,
         keep_alive_ms: u32,
         now: Nanos,
@@ -127,7 +131,7 @@ impl Controller {
             events: VecDeque::new(),
             errors: ErrorLog::default(),
         };
-        Controller { id, kind, host, state: Mutex::new(state) }
+        Controller { id, kind, command_set, host, state: Mutex::new(state) }
     }
 
     pub(super) fn id(&self) -> u16 {
@@ -173,7 +177,7 @@ impl Controller {
     pub(super) fn property(&self, offset: u32, size: u32) -> Result<u64, Status> {
         let state = lock(&self.state);
         match (offset, size) {
-            (CAP, 8) => Ok(capabilities()),
+            (CAP, 8) => Ok(self.capabilities()),
             (VS, 4) => Ok(VERSION.into()),
             (CC, 4) => Ok(state.cc.into()),
             (CSTS, 4) => Ok(state.csts.into()),
@@ -210,16 +214,30 @@ impl Controller {
         Ok(if shuts_down { Change::ShutDown } else { Change::None })
     }
 
-    /// Returns true if a configuration is supported: the NVM command set, pages of 4 KiB, round
-    /// robin, and entries of 64 and 16 bytes.
+    /// Returns true if the drive has a command set other than the NVM command set.
+    fn has_other_sets(&self) -> bool {
+        self.kind == Kind::Drive && self.command_set != CommandSet::Nvm
+    }
+
+    /// Returns the capabilities: the size of queues, contiguous queues, the time to become ready,
+    /// the command sets, and readiness independent of media.
+    fn capabilities(&self) -> u64 {
+        // The NVM command set, or the sets that Identify lists.
+        let sets = if self.has_other_sets() { 1 << 43 } else { 1 << 37 };
+        u64::from(QUEUE_ENTRIES - 1) | 1 << 16 | u64::from(READY_TIME) << 24 | sets | 1 << 59
+    }
+
+    /// Returns true if a configuration is supported: the command sets of the capabilities, pages of
+    /// 4 KiB, round robin, and entries of 64 and 16 bytes.
     fn is_supported(&self, cc: u32) -> bool {
+        let sets = if self.has_other_sets() { CC_ALL_COMMAND_SETS } else { 0 };
         let entries = match self.kind {
             Kind::Drive => 6 << 16 | 4 << 20,
             // A discovery controller has no such queues.
             Kind::Discovery => cc & 0xFF << 16,
         };
-        let known = CC_ENABLE | CC_SHUTDOWN | entries | 1 << 24;
-        cc & !known == 0 && cc & 0xFF << 16 == entries
+        let known = CC_ENABLE | CC_COMMAND_SETS | CC_SHUTDOWN | entries | 1 << 24;
+        cc & !known == 0 && cc & 0xFF << 16 == entries && cc & CC_COMMAND_SETS == sets
     }
 
     /// Records that everything is on the flash.
@@ -348,19 +366,13 @@ impl State {
     }
 }
 
-/// Returns the capabilities: the size of queues, contiguous queues, the time to become ready, the
-/// NVM command set, and readiness independent of media.
-fn capabilities() -> u64 {
-    u64::from(QUEUE_ENTRIES - 1) | 1 << 16 | u64::from(READY_TIME) << 24 | 1 << 37 | 1 << 59
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn controller(keep_alive_ms: u32) -> Controller {
         let host = Host { nqn: "nqn.2026-11.org.example:host".into(), id: [0; 16] };
-        Controller::new(1, Kind::Drive, host, keep_alive_ms, Nanos::secs(1))
+        Controller::new(1, (Kind::Drive, CommandSet::Nvm), host, keep_alive_ms, Nanos::secs(1))
     }
 
     // A host is silent once its timeout, rounded up to seconds, has passed since its last command;

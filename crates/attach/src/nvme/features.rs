@@ -2,6 +2,8 @@
 
 use super::command::Command;
 use super::controller::Controller;
+use super::namespace::Namespace;
+use super::placement::{self, FEATURE_EVENTS};
 use super::session::Transfer;
 use super::status::Status;
 
@@ -18,10 +20,11 @@ const WRITE_ATOMICITY: u8 = 0x0A;
 const ASYNCHRONOUS_EVENTS: u8 = 0x0B;
 const KEEP_ALIVE: u8 = 0x0F;
 const HOST_BEHAVIOR: u8 = 0x16;
+const COMMAND_SET_PROFILE: u8 = 0x19;
 const HOST_IDENTIFIER: u8 = 0x81;
 
 /// The features of a controller of a drive.
-pub(super) const FEATURES: [u8; 11] = [
+pub(super) const FEATURES: [u8; 12] = [
     ARBITRATION,
     POWER_MANAGEMENT,
     TEMPERATURE_THRESHOLD,
@@ -32,6 +35,7 @@ pub(super) const FEATURES: [u8; 11] = [
     ASYNCHRONOUS_EVENTS,
     KEEP_ALIVE,
     HOST_BEHAVIOR,
+    COMMAND_SET_PROFILE,
     HOST_IDENTIFIER,
 ];
 
@@ -90,7 +94,7 @@ impl Features {
     fn get(&self, feature: u8, command: &Command) -> Option<u32> {
         Some(match feature {
             ARBITRATION => self.arbitration,
-            POWER_MANAGEMENT | HOST_BEHAVIOR | HOST_IDENTIFIER => 0,
+            POWER_MANAGEMENT | HOST_BEHAVIOR | COMMAND_SET_PROFILE | HOST_IDENTIFIER => 0,
             TEMPERATURE_THRESHOLD => self.temperature_threshold[threshold_of(command)?],
             ERROR_RECOVERY => self.error_recovery,
             WRITE_CACHE => self.write_cache.into(),
@@ -121,6 +125,9 @@ impl Features {
             ASYNCHRONOUS_EVENTS => self.events = value,
             KEEP_ALIVE => self.keep_alive_ms = whole_units(value),
             HOST_BEHAVIOR => self.behavior = data.to_vec(),
+            // There is one combination of command sets, 0.
+            COMMAND_SET_PROFILE if value & 0x1FF == 0 => {}
+            COMMAND_SET_PROFILE => return Err(Status::COMMAND_SET_COMBINATION_REJECTED),
             // The host identifies itself when it connects.
             HOST_IDENTIFIER => return Err(Status::COMMAND_SEQUENCE_ERROR),
             _ => return Err(Status::INVALID_FIELD),
@@ -162,6 +169,7 @@ pub(super) fn get_transfer(command: &Command) -> Transfer {
     match feature_of(command) {
         HOST_BEHAVIOR => Transfer::ToHost(512),
         HOST_IDENTIFIER => Transfer::ToHost(16),
+        FEATURE_EVENTS if command.byte(46) > 0 => Transfer::ToHost(2 * u32::from(command.byte(46))),
         _ => Transfer::None,
     }
 }
@@ -170,17 +178,25 @@ pub(super) fn get_transfer(command: &Command) -> Transfer {
 pub(super) fn set_transfer(command: &Command) -> Transfer {
     match feature_of(command) {
         HOST_BEHAVIOR => Transfer::FromHost(512),
+        FEATURE_EVENTS if command.byte(46) > 0 => Transfer::FromHost(command.byte(46).into()),
         _ => Transfer::None,
     }
 }
 
 /// Executes Get Features: returns the result and the data.
-pub(super) fn get(controller: &Controller, command: &Command) -> Result<(u32, Vec<u8>), Status> {
+pub(super) fn get(
+    space: &Namespace,
+    controller: &Controller,
+    command: &Command,
+) -> Result<(u32, Vec<u8>), Status> {
     // There are no saved values, and the present ones are the only ones to select.
     if command.dword(10) >> 8 & 0x7 != 0 {
         return Err(Status::INVALID_FIELD);
     }
     let feature = feature_of(command);
+    if is_of_placement(feature) {
+        return placement::get_feature(space, command);
+    }
     let value = controller.features(|features| features.get(feature, command));
     let value = value.ok_or(Status::INVALID_FIELD)?;
     let data = match feature {
@@ -193,7 +209,12 @@ pub(super) fn get(controller: &Controller, command: &Command) -> Result<(u32, Ve
 }
 
 /// Executes Set Features: returns the result.
-pub(super) fn set(controller: &Controller, command: &Command, data: &[u8]) -> Result<u32, Status> {
+pub(super) fn set(
+    space: &Namespace,
+    controller: &Controller,
+    command: &Command,
+    data: &[u8],
+) -> Result<u32, Status> {
     let feature = feature_of(command);
     if command.dword(10) >> 31 == 1 {
         return Err(Status::FEATURE_NOT_SAVEABLE);
@@ -201,7 +222,15 @@ pub(super) fn set(controller: &Controller, command: &Command, data: &[u8]) -> Re
     if feature == NUMBER_OF_QUEUES && controller.has_io_queues() {
         return Err(Status::COMMAND_SEQUENCE_ERROR);
     }
+    if is_of_placement(feature) {
+        return placement::set_feature(space, command, data);
+    }
     controller.features(|features| features.set(feature, command, data))
+}
+
+/// Returns true for the features of an endurance group or a namespace, which controllers share.
+fn is_of_placement(feature: u8) -> bool {
+    matches!(feature, placement::FEATURE | FEATURE_EVENTS)
 }
 
 fn feature_of(command: &Command) -> u8 {

@@ -1,11 +1,12 @@
 //! The data structures of Identify (NVM Express Base Specification 2.1, "Identify command"; NVM
-//! Command Set Specification 1.1). Comments name the fields whose values need a reason.
+//! Command Set Specification 1.1; Zoned Namespace Command Set Specification 1.2). Comments name the fields whose values need a reason.
 
-use flashscope_block::Bytes;
+use flashscope_block::{Bytes, ZoneLimits};
 
 use super::command::Command;
 use super::controller::{Controller, Kind};
-use super::namespace::{ALL_NAMESPACES, BLOCK_SHIFTS, NAMESPACE, Namespace};
+use super::namespace::{ALL_NAMESPACES, CommandSet, NAMESPACE, Namespace};
+use super::placement::ENDURANCE_GROUP;
 use super::session::IN_CAPSULE;
 use super::status::Status;
 use super::subsystem::{Subsystem, VERSION};
@@ -41,8 +42,19 @@ pub(super) const EVENT_REQUESTS: usize = 4;
 /// The number of entries of the error log.
 pub(super) const ERROR_ENTRIES: usize = 64;
 
+/// The identifiers of command sets.
+const NVM: u32 = CommandSet::Nvm as u32;
+const ZONED: u32 = CommandSet::Zoned as u32;
+
+/// The place of the first LBA format extension, and the length of each, in bytes.
+const LBA_EXTENSIONS: usize = 2816;
+const LBA_EXTENSION_LEN: usize = 16;
+
 /// Optional commands: compare, dataset management, write zeroes, timestamp, verify, copy.
-const ONCS: u16 = 1 << 0 | 1 << 2 | 1 << 3 | 1 << 7 | 1 << 8;
+const ONCS: u16 = 1 << 0 | ONCS_DEALLOCATION | 1 << 3 | 1 << 7 | 1 << 8;
+
+/// The bit of dataset management.
+const ONCS_DEALLOCATION: u16 = 1 << 2;
 
 /// Returns the data structure that Identify requests.
 pub(super) fn identify(
@@ -52,6 +64,7 @@ pub(super) fn identify(
 ) -> Result<Vec<u8>, Status> {
     let selector = command.dword(10) & 0xFF;
     let command_set = command.dword(11) >> 24;
+    let space = subsystem.namespace();
     if controller.kind() == Kind::Discovery && selector != 0x01 {
         return Err(Status::INVALID_FIELD);
     }
@@ -60,11 +73,12 @@ pub(super) fn identify(
         0x01 => identify_controller(subsystem, controller),
         0x02 => namespace_list(command)?,
         0x03 => of_active(command, || descriptors(subsystem))?,
-        0x05 => of_active(command, || of_set(command_set, nvm_namespace))??,
-        0x06 => of_set(command_set, nvm_controller)?,
-        0x07 if command_set == 0 => namespace_list(command)?,
-        0x08 => of_active(command, || independent_namespace(subsystem.namespace()))?,
-        0x1C => command_sets(),
+        0x05 => of_active(command, || set_namespace(space, command_set))??,
+        0x06 => set_controller(space, command_set)?,
+        0x07 if command_set == space.command_set() as u32 => namespace_list(command)?,
+        0x08 => of_active(command, || independent_namespace(space))?,
+        0x19 if space.handles().is_some() => endurance_groups(command),
+        0x1C => command_sets(space),
         _ => return Err(Status::INVALID_FIELD),
     };
     Ok(structure.into_bytes())
@@ -78,10 +92,20 @@ fn of_active<T>(command: &Command, structure: impl FnOnce() -> T) -> Result<T, S
     }
 }
 
-/// Returns a structure of the NVM command set, the only one.
-fn of_set<T>(command_set: u32, structure: impl FnOnce() -> T) -> Result<T, Status> {
-    match command_set {
-        0 => Ok(structure()),
+/// Returns the additional fields of the namespace in a command set.
+fn set_namespace(space: &Namespace, command_set: u32) -> Result<Structure, Status> {
+    match (command_set, space.zones()) {
+        (NVM, _) => Ok(nvm_namespace()),
+        (ZONED, Some(limits)) => Ok(zoned_namespace(space, limits)),
+        _ => Err(Status::INVALID_FIELD),
+    }
+}
+
+/// Returns the additional fields of the controller in a command set.
+fn set_controller(space: &Namespace, command_set: u32) -> Result<Structure, Status> {
+    match (command_set, space.zones()) {
+        (NVM, _) => Ok(nvm_controller()),
+        (ZONED, Some(_)) => Ok(zoned_controller()),
         _ => Err(Status::INVALID_FIELD),
     }
 }
@@ -122,7 +146,10 @@ fn identify_controller(subsystem: &Subsystem, controller: &Controller) -> Struct
 
 /// Fills the fields of a controller that has a drive.
 fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
-    let size = subsystem.namespace().size().0;
+    let space = subsystem.namespace();
+    let size = space.size().0;
+    // Resets take the place of dataset management in zones.
+    let absent = if space.zones().is_some() { ONCS_DEALLOCATION } else { 0 };
     data.u8(111, 1)
         // Asynchronous events: changed attributes of a namespace.
         .u32(92, 1 << 8)
@@ -140,7 +167,7 @@ fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
         .u8(512, 0x66)
         .u8(513, 0x44)
         .u32(516, 1)
-        .u16(520, ONCS)
+        .u16(520, ONCS & !absent)
         // A volatile write cache; a flush may name all namespaces.
         .u8(525, 1 | 3 << 1)
         .u8(530, 0)
@@ -149,6 +176,12 @@ fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
         .u32(540, 1)
         // Disconnect deletes a queue.
         .u16(1804, 1);
+    if space.handles().is_some() {
+        // Any command is a sign of life; endurance groups, and flexible data placement.
+        data.u32(96, 1 << 6 | 1 << 4 | 1 << 19).u16(340, ENDURANCE_GROUP);
+        // Format NVM, and directives.
+        data.u16(256, 1 << 1 | 1 << 5);
+    }
 }
 
 fn identify_namespace(subsystem: &Subsystem) -> Structure {
@@ -163,11 +196,11 @@ fn identify_namespace(subsystem: &Subsystem) -> Structure {
         .u64(16, blocks)
         // The preferred sizes are given below.
         .u8(24, 1 << 4)
-        .u8(25, u8::try_from(BLOCK_SHIFTS.len() - 1).expect("few"))
+        .u8(25, u8::try_from(space.shifts().len() - 1).expect("few"))
         .u8(26, u8::try_from(space.format()).expect("few"))
         .u8(30, 1)
         // Deallocated blocks read as zeros, and Write Zeroes may deallocate.
-        .u8(33, if space.trims() { 1 | 1 << 3 } else { 0 })
+        .u8(33, u8::from(space.trims()) | u8::from(space.deallocates()) << 3)
         .u64(48, space.size().0)
         .u16(64, preferred)
         .u16(66, preferred)
@@ -177,12 +210,13 @@ fn identify_namespace(subsystem: &Subsystem) -> Structure {
         .u32(76, copied)
         .u8(80, u8::try_from(MOST_COPY_RANGES - 1).expect("few"))
         .u8(99, u8::from(!space.is_writable()))
+        .u16(102, endurance_group_of(space))
         .bytes(104, &subsystem.guid());
-    for (number, shift) in BLOCK_SHIFTS.into_iter().enumerate() {
+    for (number, shift) in space.shifts().iter().enumerate() {
         // Blocks smaller than those of the drive are degraded.
         let degraded = 1 << shift < space.drive_block().0;
         let performance = if degraded { 2 << 24 } else { 0 };
-        data.u32(128 + 4 * number, shift << 16 | performance);
+        data.u32(128 + 4 * number, *shift << 16 | performance);
     }
     data
 }
@@ -203,7 +237,7 @@ fn descriptors(subsystem: &Subsystem) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
     data.u8(0, 2).u8(1, 16).bytes(4, &subsystem.guid());
     data.u8(20, 3).u8(21, 16).bytes(24, &subsystem.uuid());
-    data.u8(40, 4).u8(41, 1).u8(44, 0);
+    data.u8(40, 4).u8(41, 1).u8(44, subsystem.namespace().command_set() as u8);
     data
 }
 
@@ -219,16 +253,52 @@ fn nvm_controller() -> Structure {
     data
 }
 
+/// Returns the zones of the namespace. A host needs to know none of the optional characteristics.
+fn zoned_namespace(space: &Namespace, limits: &ZoneLimits) -> Structure {
+    let mut data = Structure::new(IDENTIFY_LEN);
+    // Reads may cross the boundaries of zones.
+    data.u16(2, 1)
+        // The maximum active and open zones, less 1.
+        .u32(4, limits.active.saturating_sub(1))
+        .u32(8, limits.open.saturating_sub(1));
+    for (number, shift) in space.shifts().iter().enumerate() {
+        data.u64(LBA_EXTENSIONS + LBA_EXTENSION_LEN * number, limits.size.0 >> shift);
+    }
+    data
+}
+
+/// Returns the limit of an append, which is that of a transfer.
+fn zoned_controller() -> Structure {
+    let mut data = Structure::new(IDENTIFY_LEN);
+    data.u8(0, TRANSFER_SHIFT);
+    data
+}
+
 fn independent_namespace(space: &Namespace) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
     // The namespace is ready.
     data.u8(1, 1).u8(8, u8::from(!space.is_writable())).u8(14, 1);
+    data.u16(12, endurance_group_of(space));
     data
 }
 
-/// Returns the combinations of command sets: the NVM command set alone.
-fn command_sets() -> Structure {
+/// Returns the endurance group of the namespace; 0 without groups.
+fn endurance_group_of(space: &Namespace) -> u16 {
+    if space.handles().is_some() { ENDURANCE_GROUP } else { 0 }
+}
+
+/// Returns the list of endurance groups from the identifier of the command on.
+fn endurance_groups(command: &Command) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
-    data.u64(0, 1);
+    if command.u16(44) <= ENDURANCE_GROUP {
+        data.u16(0, 1).u16(2, ENDURANCE_GROUP);
+    }
+    data
+}
+
+/// Returns the combinations of command sets: the only one is that of the namespace alone.
+fn command_sets(space: &Namespace) -> Structure {
+    let mut data = Structure::new(IDENTIFY_LEN);
+    data.u64(0, 1 << space.command_set() as u32);
     data
 }

@@ -1,14 +1,17 @@
-//! The commands of the NVM command set (NVM Command Set Specification 1.1).
+//! The commands of the NVM command set (NVM Command Set Specification 1.1), which zoned namespaces
+//! have as well.
 
 use flashscope_block::{Bytes, Op};
 
 use super::command::Command;
 use super::identify::{MOST_COPY_RANGES, MOST_TRANSFER, MOST_ZEROES};
 use super::namespace::{ALL_NAMESPACES, NAMESPACE, Namespace};
+use super::placement::{self, DATA_PLACEMENT, IO_MANAGEMENT_RECEIVE, IO_MANAGEMENT_SEND};
 use super::plan::{self, Finish, Plan};
 use super::session::Transfer;
 use super::status::Status;
 use super::wire::{u16_at, u32_at, u64_at};
+use super::zones::{self, ZONE_APPEND, ZONE_MANAGEMENT_RECEIVE, ZONE_MANAGEMENT_SEND};
 use crate::request::Request;
 
 pub(super) const FLUSH: u8 = 0x00;
@@ -20,8 +23,8 @@ pub(super) const DATASET_MANAGEMENT: u8 = 0x09;
 pub(super) const VERIFY: u8 = 0x0C;
 pub(super) const COPY: u8 = 0x19;
 
-/// The commands that this controller executes, and whether they change data.
-pub(super) const COMMANDS: [(u8, bool); 8] = [
+/// The commands of the NVM command set. True for those that change data.
+const COMMANDS: [(u8, bool); 8] = [
     (FLUSH, false),
     (WRITE, true),
     (READ, false),
@@ -32,6 +35,14 @@ pub(super) const COMMANDS: [(u8, bool); 8] = [
     (COPY, true),
 ];
 
+/// The commands that only zoned namespaces have. True for those that change data.
+const ZONE_COMMANDS: [(u8, bool); 3] =
+    [(ZONE_MANAGEMENT_SEND, true), (ZONE_MANAGEMENT_RECEIVE, false), (ZONE_APPEND, true)];
+
+/// The commands that only namespaces with reclaim unit handles have. True for those that change data.
+const PLACEMENT_COMMANDS: [(u8, bool); 2] =
+    [(IO_MANAGEMENT_RECEIVE, false), (IO_MANAGEMENT_SEND, true)];
+
 /// The length of a range of Dataset Management in bytes.
 const RANGE_LEN: usize = 16;
 
@@ -40,6 +51,18 @@ const SOURCE_LEN: usize = 32;
 
 /// The maximum number of bytes in one trim.
 const LONGEST_TRIM: u64 = 1 << 30;
+
+/// Returns the commands that this controller executes, and true for those that change data. With
+/// `zoned`, the commands of zones are included, if there are any.
+pub(super) fn commands(space: &Namespace, zoned: bool) -> impl Iterator<Item = (u8, bool)> {
+    let has_zones = space.zones().is_some();
+    let added = ZONE_COMMANDS.into_iter().filter(move |_| zoned && has_zones);
+    // Zones are deallocated by resets only.
+    let known = move |(opcode, _): &(u8, bool)| *opcode != DATASET_MANAGEMENT || !has_zones;
+    let has_handles = space.handles().is_some();
+    let placed = PLACEMENT_COMMANDS.into_iter().filter(move |_| has_handles);
+    COMMANDS.into_iter().filter(known).chain(added).chain(placed)
+}
 
 /// Returns the data that a command moves.
 ///
@@ -52,9 +75,13 @@ pub(super) fn transfer(space: &Namespace, command: &Command) -> Result<Transfer,
         WRITE => Transfer::FromHost(blocks(range(space, command)?.1)),
         COMPARE => Transfer::FromHost(blocks(range(space, command)?.1)),
         READ => Transfer::ToHost(blocks(range(space, command)?.1)),
+        ZONE_MANAGEMENT_SEND | ZONE_MANAGEMENT_RECEIVE | ZONE_APPEND => {
+            zones::transfer(space, command)?
+        }
+        IO_MANAGEMENT_RECEIVE | IO_MANAGEMENT_SEND => placement::transfer(space, command)?,
         DATASET_MANAGEMENT => Transfer::FromHost(count(command, RANGE_LEN)),
         COPY => {
-            check_copy(command)?;
+            check_copy(space, command)?;
             Transfer::FromHost(count(command, SOURCE_LEN))
         }
         VERIFY | WRITE_ZEROES => {
@@ -77,7 +104,7 @@ fn count(command: &Command, each: usize) -> u32 {
 /// Checks what is common to all commands.
 fn check(space: &Namespace, command: &Command) -> Result<(), Status> {
     let opcode = command.opcode();
-    let Some((_, writes)) = COMMANDS.iter().find(|(known, _)| *known == opcode) else {
+    let Some((_, writes)) = commands(space, true).find(|(known, _)| *known == opcode) else {
         return Err(Status::INVALID_OPCODE);
     };
     match command.namespace() {
@@ -86,7 +113,7 @@ fn check(space: &Namespace, command: &Command) -> Result<(), Status> {
         _ => return Err(Status::INVALID_NAMESPACE),
     }
     space.check_erasure()?;
-    match *writes && !space.is_writable() {
+    match writes && !space.is_writable() {
         true => Err(Status::NAMESPACE_WRITE_PROTECTED),
         false => Ok(()),
     }
@@ -100,15 +127,22 @@ fn range(space: &Namespace, command: &Command) -> Result<(Bytes, Bytes), Status>
         WRITE_ZEROES => MOST_ZEROES,
         _ => MOST_TRANSFER,
     };
-    // Directives are not supported; reads have no such field.
-    let directive = command.dword(12) >> 20 & 0xF;
-    if matches!(command.opcode(), WRITE | WRITE_ZEROES) && directive != 0 {
-        return Err(Status::INVALID_FIELD);
-    }
+    check_directive(space, command)?;
     let range = in_bytes(space, start, blocks)?;
     match range.1 <= most {
         true => Ok(range),
         false => Err(Status::INVALID_FIELD),
+    }
+}
+
+/// Checks the directive of a write; reads have no such field.
+fn check_directive(space: &Namespace, command: &Command) -> Result<(), Status> {
+    let is_write = matches!(command.opcode(), WRITE | WRITE_ZEROES | COPY);
+    let directive = command.dword(12) >> 20 & 0xF;
+    let is_known = directive == DATA_PLACEMENT && space.handles().is_some();
+    match is_write && directive != 0 && !is_known {
+        true => Err(Status::INVALID_FIELD),
+        false => Ok(()),
     }
 }
 
@@ -126,9 +160,10 @@ fn in_bytes(space: &Namespace, start: u64, blocks: u64) -> Result<(Bytes, Bytes)
     }
 }
 
-fn check_copy(command: &Command) -> Result<(), Status> {
-    // The format of the descriptors, and the type of the directive.
-    if command.dword(12) >> 8 & 0xF != 0 || command.dword(12) >> 20 & 0xF != 0 {
+fn check_copy(space: &Namespace, command: &Command) -> Result<(), Status> {
+    check_directive(space, command)?;
+    // The format of the descriptors.
+    if command.dword(12) >> 8 & 0xF != 0 {
         return Err(Status::INVALID_FIELD);
     }
     match command.dword(12) & 0xFF < MOST_COPY_RANGES {
@@ -149,7 +184,7 @@ pub(super) fn plan(
     through: bool,
 ) -> Result<Option<Plan>, Status> {
     check(space, command)?;
-    if matches!(command.opcode(), WRITE | WRITE_ZEROES | COPY) {
+    if matches!(command.opcode(), WRITE | WRITE_ZEROES | COPY | ZONE_APPEND) {
         space.written();
     }
     let durable = command.dword(12) >> 30 & 1 == 1;
@@ -172,14 +207,21 @@ pub(super) fn plan(
             if data.len() as u64 != len.0 {
                 return Err(Status::FORMAT_IN_PROGRESS);
             }
+            let stream = placement::stream(space, command)?;
             let write = plan::request(Op::Write, offset, len, durable || through);
-            Ok(Some(Plan::One(Request { data, ..write }, Finish::Status)))
+            Ok(Some(Plan::One(Request { data, stream, ..write }, Finish::Status)))
         }
         WRITE_ZEROES => {
             let (offset, len) = range(space, command)?;
             let op = zeroes(space, command, offset, len);
-            one(op, Finish::Status, durable || through)
+            let stream = placement::stream(space, command)?;
+            let write = plan::request(op, offset, len, durable || through);
+            Ok(Some(Plan::One(Request { stream, ..write }, Finish::Status)))
         }
+        ZONE_MANAGEMENT_SEND | ZONE_MANAGEMENT_RECEIVE | ZONE_APPEND => {
+            zones::plan(space, command, data, durable || through)
+        }
+        IO_MANAGEMENT_RECEIVE | IO_MANAGEMENT_SEND => placement::plan(space, command, &data),
         DATASET_MANAGEMENT => deallocate(space, command, &data),
         COPY => copy(space, command, &data, durable || through).map(Some),
         _ => Err(Status::INVALID_OPCODE),
@@ -191,7 +233,10 @@ pub(super) fn plan(
 fn zeroes(space: &Namespace, command: &Command, offset: Bytes, len: Bytes) -> Op {
     let deallocates = command.dword(12) >> 25 & 1 == 1;
     let block = space.drive_block();
-    match deallocates && space.trims() && offset.is_multiple_of(block) && len.is_multiple_of(block)
+    match deallocates
+        && space.deallocates()
+        && offset.is_multiple_of(block)
+        && len.is_multiple_of(block)
     {
         true => Op::Trim,
         false => Op::Write,
@@ -203,7 +248,7 @@ fn deallocate(space: &Namespace, command: &Command, data: &[u8]) -> Result<Optio
     for entry in data.chunks_exact(RANGE_LEN) {
         let (start, blocks) = (u64_at(entry, 8), u64::from(u32_at(entry, 4)));
         let (offset, len) = in_bytes(space, start, blocks)?;
-        if space.trims() {
+        if space.deallocates() {
             trims.extend(whole_blocks(offset, len, space.drive_block()));
         }
     }
@@ -243,5 +288,5 @@ fn copy(space: &Namespace, command: &Command, data: &[u8], durable: bool) -> Res
     }
     let start = u64::from(command.dword(11)) << 32 | u64::from(command.dword(10));
     let (to, _) = in_bytes(space, start, total)?;
-    Ok(Plan::Copy { reads, to, durable })
+    Ok(Plan::Copy { reads, to, durable, stream: placement::stream(space, command)? })
 }

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
-use flashscope_block::{Bytes, Op};
+use flashscope_block::{Bytes, Op, StreamId};
 
 use super::connection::{Connection, Recipient};
 use super::io::pieces;
@@ -52,7 +52,7 @@ enum Rest {
     /// A read, whose data are returned.
     Read(Request),
     /// A write of the data that were read.
-    Write { to: Bytes, durable: bool },
+    Write { to: Bytes, durable: bool, stream: StreamId },
     /// An erasure of everything from this byte on.
     Erase { erase: Erase, from: u64 },
     /// The end of the controller.
@@ -81,9 +81,13 @@ impl Job {
             Plan::One(request, _) => (vec![request], Rest::End { returns_data: false }),
             Plan::All(requests) => (requests, Rest::End { returns_data: false }),
             Plan::DurableRead(read) => (vec![plan::flush()], Rest::Read(read)),
-            Plan::Copy { reads, to, durable } => (reads, Rest::Write { to, durable }),
+            Plan::Copy { reads, to, durable, stream } => {
+                (reads, Rest::Write { to, durable, stream })
+            }
             Plan::Erase(erase) => (Vec::new(), Rest::Erase { erase, from: 0 }),
             Plan::ShutDown => (vec![plan::flush()], Rest::ShutDown),
+            // Zones and handles need no job.
+            Plan::Zones(_) | Plan::Placement(_) => (Vec::new(), Rest::End { returns_data: false }),
         };
         let state = State { rest, open: 0, status: Status::SUCCESS, data: Vec::new() };
         let job = Arc::new(Job {
@@ -119,7 +123,7 @@ impl Job {
         match answered.result {
             Ok(()) if answered.request.op == Op::Read => state.data[place] = answered.request.data,
             Ok(()) => {}
-            Err(errno) => state.status = Status::of(answered.request.op, errno),
+            Err(error) => state.status = Status::of(answered.request.op, error),
         }
         let is_last = state.open == 0;
         drop(state);
@@ -144,10 +148,10 @@ impl Job {
                 state.rest = Rest::End { returns_data: true };
                 vec![read]
             }
-            Rest::Write { to, durable } if status == Status::SUCCESS => {
+            Rest::Write { to, durable, stream } if status == Status::SUCCESS => {
                 let data = data.concat();
                 let write = plan::request(Op::Write, to, Bytes(data.len() as u64), durable);
-                vec![Request { data, ..write }]
+                vec![Request { data, stream, ..write }]
             }
             rest => {
                 drop(state);
@@ -188,9 +192,11 @@ impl Job {
 /// Returns the next requests that erase the drive, and the byte at which they end.
 fn erasing(subsystem: &Subsystem, from: u64) -> (Vec<Request>, u64) {
     let space = subsystem.namespace();
-    let (op, step) = match space.trims() {
-        true => (Op::Trim, ERASE_STEP),
-        false => (Op::Write, ZERO_STEP),
+    let (op, step) = match (space.trims(), space.zones()) {
+        // Zones are reset as a whole.
+        (_, Some(zones)) => (Op::Trim, (ERASE_STEP / zones.size.0).max(1) * zones.size.0),
+        (true, None) => (Op::Trim, ERASE_STEP),
+        (false, None) => (Op::Write, ZERO_STEP),
     };
     let erase = |(offset, len)| plan::request(op, offset, len, false);
     let requests: Vec<_> =

@@ -9,7 +9,8 @@ use super::controller::{Controller, Kind};
 use super::features::FEATURES;
 use super::identify::{ERROR_ENTRIES, MOST_TRANSFER, QUEUE_ENTRIES};
 use super::io;
-use super::namespace::{ALL_NAMESPACES, NAMESPACE, Namespace, SanitizeState};
+use super::namespace::{ALL_NAMESPACES, CommandSet, NAMESPACE, Namespace, SanitizeState};
+use super::placement;
 use super::session::Transfer;
 use super::status::Status;
 use super::subsystem::Subsystem;
@@ -82,9 +83,11 @@ fn page(
     command: &Command,
 ) -> Result<Vec<u8>, Status> {
     let number = command.byte(40);
-    let pages: &[u8] = match controller.kind() {
-        Kind::Drive => &PAGES,
-        Kind::Discovery => &DISCOVERY_PAGES,
+    let has_handles = subsystem.namespace().handles().is_some();
+    let pages = match controller.kind() {
+        Kind::Drive if has_handles => [&PAGES[..], &placement::PAGES].concat(),
+        Kind::Drive => PAGES.to_vec(),
+        Kind::Discovery => DISCOVERY_PAGES.to_vec(),
     };
     if !pages.contains(&number) {
         return Err(Status::INVALID_LOG_PAGE);
@@ -94,15 +97,16 @@ fn page(
     }
     let retains = command.dword(10) >> 15 & 1 == 1;
     Ok(match number {
-        SUPPORTED_PAGES => supported(pages),
+        SUPPORTED_PAGES => supported(&pages),
         ERRORS => errors(controller),
         SMART => smart(subsystem, controller),
         FIRMWARE_SLOTS => firmware_slots(),
         CHANGED_NAMESPACES => changed_namespaces(controller, !retains),
-        COMMAND_EFFECTS => command_effects(command)?,
-        FEATURE_EFFECTS => feature_effects(),
+        COMMAND_EFFECTS => command_effects(subsystem.namespace(), command)?,
+        FEATURE_EFFECTS => feature_effects(subsystem.namespace()),
         SANITIZE_STATUS => sanitize_status(subsystem.namespace()),
         DISCOVERY => discovery(subsystem),
+        _ if placement::PAGES.contains(&number) => placement::log_page(subsystem, command)?,
         _ => ocp_smart(subsystem),
     })
 }
@@ -158,12 +162,14 @@ fn changed_namespaces(controller: &Controller, clear: bool) -> Vec<u8> {
     page.into_bytes()
 }
 
-fn command_effects(command: &Command) -> Result<Vec<u8>, Status> {
-    if command.dword(14) >> 24 != 0 {
+/// Returns the effects of the admin commands, and of the commands of a command set.
+fn command_effects(space: &Namespace, command: &Command) -> Result<Vec<u8>, Status> {
+    let command_set = command.dword(14) >> 24;
+    if command_set != CommandSet::Nvm as u32 && command_set != space.command_set() as u32 {
         return Err(Status::INVALID_FIELD);
     }
     let mut page = Structure::new(4096);
-    for opcode in admin::COMMANDS {
+    for opcode in admin::commands(space) {
         let effects = match opcode {
             // It changes data and the capabilities of the namespace, and no other command may run.
             admin::FORMAT | admin::SANITIZE => 1 | 1 << 1 | 1 << 2 | 2 << 16,
@@ -171,17 +177,22 @@ fn command_effects(command: &Command) -> Result<Vec<u8>, Status> {
         };
         page.u32(4 * usize::from(opcode), effects);
     }
-    for (opcode, writes) in io::COMMANDS {
+    for (opcode, writes) in io::commands(space, command_set == CommandSet::Zoned as u32) {
         page.u32(1024 + 4 * usize::from(opcode), 1 | u32::from(writes) << 1);
     }
     Ok(page.into_bytes())
 }
 
-fn feature_effects() -> Vec<u8> {
+fn feature_effects(space: &Namespace) -> Vec<u8> {
     let mut page = Structure::new(1024);
     for feature in FEATURES {
         // The scope is the controller.
         page.u32(4 * usize::from(feature), 1 | 1 << 21);
+    }
+    if space.handles().is_some() {
+        // The scope is the endurance group, and the namespace.
+        page.u32(4 * usize::from(placement::FEATURE), 1 | 1 << 23);
+        page.u32(4 * usize::from(placement::FEATURE_EVENTS), 1 | 1 << 20);
     }
     page.into_bytes()
 }

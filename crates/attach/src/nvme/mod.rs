@@ -1,6 +1,6 @@
 //! The drive as an NVM subsystem over TCP: the protocol is that of the NVM Express Base
-//! Specification 2.1, the NVM Command Set Specification 1.1 and the TCP Transport Specification
-//! 1.1.
+//! Specification 2.1, the NVM Command Set Specification 1.1, the Zoned Namespace Command Set
+//! Specification 1.2 and the TCP Transport Specification 1.1.
 //!
 //! Each connection is one queue and has a thread. A [`Session`], which does not depend on sockets,
 //! decodes the transport into commands; a [`Queue`] turns commands into replies and into plans,
@@ -19,6 +19,7 @@ mod job;
 mod log_page;
 mod namespace;
 mod pdu;
+mod placement;
 mod plan;
 mod queue;
 mod round_trip;
@@ -26,6 +27,7 @@ mod session;
 mod status;
 mod subsystem;
 mod wire;
+mod zones;
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -38,15 +40,16 @@ pub use connection::Recipient;
 pub use controller::Link;
 pub use namespace::Namespace;
 pub use pdu::{Completion, Fatal, Format};
+pub use placement::PlacementCommand;
 pub use plan::{Erase, Finish, Plan};
 pub use queue::{Action, Commands, Queue};
 pub use round_trip::round_trip;
 pub use session::{Event, IN_CAPSULE, Rejection, Session, Transfer};
 pub use status::Status;
-pub use subsystem::{HealthSource, Nqn, ParseNqnError, Subsystem, SubsystemOptions};
+pub use subsystem::{Nqn, ParseNqnError, SnapshotSource, Subsystem, SubsystemOptions};
+pub use zones::{Report, ZoneCommand};
 
 use crate::attached::AttachedDrive;
-use crate::health::health;
 use crate::net::{self, Address};
 use connection::Connection;
 use job::Step;
@@ -123,7 +126,7 @@ pub fn serve(
 ) -> Result<(), Error> {
     let Listener { listener, address } = listener;
     let observed = Arc::clone(drive);
-    let source: HealthSource = Box::new(move || health(&observed.snapshot()));
+    let source: SnapshotSource = Box::new(move || Some(observed.snapshot()));
     let subsystem = Arc::new(Subsystem::new(drive.export(), options, address, source));
     ready(subsystem.nqn());
     let (steps, receiver) = channel();

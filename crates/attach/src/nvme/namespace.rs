@@ -1,8 +1,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use flashscope_block::Bytes;
+use flashscope_block::{Bytes, PlacementLimits, ZoneLimits};
 
+use super::placement::Events;
 use super::plan::Erase;
 use super::status::Status;
 use crate::attached::Export;
@@ -14,9 +15,18 @@ pub(super) const NAMESPACE: u32 = 1;
 /// The identifier that stands for all namespaces.
 pub(super) const ALL_NAMESPACES: u32 = u32::MAX;
 
-/// The sizes of logical blocks that a namespace can be formatted with, as powers of two. Their
-/// places are the numbers of the LBA formats.
-pub(super) const BLOCK_SHIFTS: [u32; 2] = [9, 12];
+/// The sizes of logical blocks that a namespace without zones can be formatted with, as powers of
+/// two. Their places are the numbers of the LBA formats.
+const BLOCK_SHIFTS: [u32; 2] = [9, 12];
+
+/// A command set of namespaces: its identifier (CSI).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CommandSet {
+    /// The NVM command set.
+    Nvm = 0,
+    /// The zoned namespace command set, which contains the NVM command set.
+    Zoned = 2,
+}
 
 /// The drive as a namespace: its blocks and what it permits.
 #[derive(Debug)]
@@ -25,6 +35,11 @@ pub struct Namespace {
     drive_block: Bytes,
     trims: bool,
     writable: bool,
+    zones: Option<ZoneLimits>,
+    handles: Option<PlacementLimits>,
+    events: Mutex<Events>,
+    /// The LBA formats: see [`BLOCK_SHIFTS`].
+    shifts: Vec<u32>,
     format: AtomicU32,
     erasure: Mutex<Erasure>,
 }
@@ -51,14 +66,23 @@ struct Erasure {
 
 impl Namespace {
     /// Returns the namespace of a drive, with blocks of 4096 bytes if the drive takes no smaller
-    /// ones, and otherwise of 512 bytes.
+    /// ones, and otherwise of 512 bytes. Zones have the blocks of the drive only, because each write
+    /// moves the pointer.
     pub(super) fn new(export: &Export) -> Namespace {
+        let (shifts, format) = match export.zones {
+            Some(_) => (vec![export.logical_block.0.trailing_zeros()], 0),
+            None => (BLOCK_SHIFTS.to_vec(), u32::from(export.logical_block > Bytes(512))),
+        };
         Namespace {
             size: export.size,
             drive_block: export.logical_block,
             trims: export.trims,
             writable: export.writable,
-            format: AtomicU32::new(u32::from(export.logical_block > Bytes(512))),
+            zones: export.zones,
+            handles: export.handles,
+            events: Mutex::default(),
+            shifts,
+            format: AtomicU32::new(format),
             erasure: Mutex::new(Erasure {
                 is_formatting: false,
                 sanitized: SanitizeState::Never,
@@ -74,7 +98,35 @@ impl Namespace {
     }
 
     fn shift(&self) -> u32 {
-        BLOCK_SHIFTS[self.format() as usize]
+        self.shifts[self.format() as usize]
+    }
+
+    /// Returns the LBA formats: the sizes of their blocks as powers of two.
+    pub(super) fn shifts(&self) -> &[u32] {
+        &self.shifts
+    }
+
+    /// Returns the zones and their limits, if the namespace is zoned.
+    pub(super) fn zones(&self) -> Option<&ZoneLimits> {
+        self.zones.as_ref()
+    }
+
+    /// Returns the reclaim unit handles, if hosts can place data.
+    pub(super) fn handles(&self) -> Option<&PlacementLimits> {
+        self.handles.as_ref()
+    }
+
+    /// Calls `with` with the events of data placement.
+    pub(super) fn events<T>(&self, with: impl FnOnce(&mut Events) -> T) -> T {
+        with(&mut lock(&self.events))
+    }
+
+    /// Returns the command set of the namespace.
+    pub(super) fn command_set(&self) -> CommandSet {
+        match self.zones {
+            Some(_) => CommandSet::Zoned,
+            None => CommandSet::Nvm,
+        }
     }
 
     /// Returns the size of a logical block in bytes.
@@ -96,8 +148,14 @@ impl Namespace {
         self.drive_block
     }
 
+    /// Returns true if the drive can be erased by trims, in a zoned namespace of whole zones.
     pub(super) fn trims(&self) -> bool {
         self.trims
+    }
+
+    /// Returns true if a host can deallocate blocks. Those of zones are deallocated by a reset.
+    pub(super) fn deallocates(&self) -> bool {
+        self.trims && self.zones.is_none()
     }
 
     pub(super) fn is_writable(&self) -> bool {
@@ -187,6 +245,8 @@ mod tests {
             logical_block,
             trims: true,
             writable: true,
+            zones: None,
+            handles: None,
         })
     }
 

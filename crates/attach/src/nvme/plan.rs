@@ -1,6 +1,9 @@
 //! The requests to the drive that carry out a command.
 
-use flashscope_block::{Bytes, Op};
+use flashscope_block::{Bytes, Op, StreamId};
+
+use super::placement::PlacementCommand;
+use super::zones::ZoneCommand;
 
 use crate::request::Request;
 
@@ -21,9 +24,15 @@ pub enum Plan {
         to: Bytes,
         /// True if the write must be durable.
         durable: bool,
+        /// The stream of the write.
+        stream: StreamId,
     },
     /// Erases the whole drive.
     Erase(Erase),
+    /// Changes or reports the state of zones.
+    Zones(ZoneCommand),
+    /// Reports or updates the reclaim unit handles.
+    Placement(PlacementCommand),
     /// A flush before the controller shuts down.
     ShutDown,
 }
@@ -37,6 +46,8 @@ pub enum Finish {
     Data,
     /// A comparison of the data that were read with these.
     Compare(Vec<u8>),
+    /// The place of an append, in logical blocks of this size.
+    Place(Bytes),
 }
 
 /// The reason to erase the drive.
@@ -58,14 +69,14 @@ impl Plan {
             Plan::One(request, _) | Plan::DurableRead(request) => held(request),
             Plan::All(requests) => requests.iter().map(held).sum(),
             Plan::Copy { reads, .. } => 2 * reads.iter().map(held).sum::<u64>(),
-            Plan::Erase(_) | Plan::ShutDown => 0,
+            Plan::Erase(_) | Plan::ShutDown | Plan::Zones(_) | Plan::Placement(_) => 0,
         }
     }
 }
 
 /// Returns a request without data.
 pub(super) fn request(op: Op, offset: Bytes, len: Bytes, durable: bool) -> Request {
-    Request { op, offset, len, data: Vec::new(), durable }
+    Request { op, offset, len, data: Vec::new(), durable, appends: false, stream: 0 }
 }
 
 /// Returns a flush.

@@ -161,7 +161,9 @@ impl Queue {
                 }
             }
             (_, None) => Err(Status::COMMAND_SEQUENCE_ERROR),
-            (_, Some(Role { controller, number: 0 })) => admin::transfer(controller, command),
+            (_, Some(Role { controller, number: 0 })) => {
+                admin::transfer(self.subsystem.namespace(), controller, command)
+            }
             (_, Some(Role { controller, .. })) if !controller.is_ready() => {
                 Err(Status::COMMAND_SEQUENCE_ERROR)
             }

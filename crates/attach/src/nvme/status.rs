@@ -1,6 +1,10 @@
-//! Status values of completions (NVM Express Base Specification 2.1, "Status Field Definition").
+//! Status values of completions (NVM Express Base Specification 2.1, "Status Field Definition"; Zoned
+//! Namespace Command Set Specification 1.2, "Command Specific Status Values").
 
 use flashscope_block::{Errno, Op};
+
+use crate::request::RequestError;
+use crate::zones::ZoneError;
 
 /// The status of a completed command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +62,13 @@ impl Status {
     pub const CONNECT_INVALID_HOST: Status = specific(0x84);
     pub const COMMAND_SIZE_LIMIT_EXCEEDED: Status = specific(0x83);
     pub const INVALID_QUEUE_TYPE: Status = specific(0x85);
+    pub const COMMAND_SET_COMBINATION_REJECTED: Status = specific(0x2B);
+    pub const ZONE_BOUNDARY_ERROR: Status = specific(0xB8);
+    pub const ZONE_IS_FULL: Status = specific(0xB9);
+    pub const ZONE_INVALID_WRITE: Status = specific(0xBC);
+    pub const TOO_MANY_ACTIVE_ZONES: Status = specific(0xBD);
+    pub const TOO_MANY_OPEN_ZONES: Status = specific(0xBE);
+    pub const INVALID_ZONE_STATE_TRANSITION: Status = specific(0xBF);
     pub const WRITE_FAULT: Status = media(0x80);
     pub const UNRECOVERED_READ_ERROR: Status = media(0x81);
     pub const COMPARE_FAILURE: Status = media(0x85);
@@ -70,9 +81,31 @@ impl Status {
         do_not_retry | u16::from(self.kind) << 9 | u16::from(self.code) << 1
     }
 
-    /// Returns the status for an error of the drive.
-    pub(super) fn of(op: Op, errno: Errno) -> Status {
+    /// Returns the status for a failed request.
+    pub(super) fn of(op: Op, error: RequestError) -> Status {
+        match error {
+            RequestError::Drive(errno) => Status::of_drive(op, errno),
+            RequestError::Zone(error) => Status::of_zone(error),
+            // The connection is about to be cut; a part of a command fails until then.
+            RequestError::Lost => Status::INTERNAL_ERROR,
+        }
+    }
+
+    fn of_zone(error: ZoneError) -> Status {
+        match error {
+            ZoneError::Boundary => Status::ZONE_BOUNDARY_ERROR,
+            ZoneError::Full => Status::ZONE_IS_FULL,
+            ZoneError::InvalidWrite => Status::ZONE_INVALID_WRITE,
+            ZoneError::TooManyActive => Status::TOO_MANY_ACTIVE_ZONES,
+            ZoneError::TooManyOpen => Status::TOO_MANY_OPEN_ZONES,
+            ZoneError::InvalidTransition => Status::INVALID_ZONE_STATE_TRANSITION,
+        }
+    }
+
+    fn of_drive(op: Op, errno: Errno) -> Status {
         match (errno.0, op) {
+            (libc::EOVERFLOW, Op::Write) => Status::TOO_MANY_ACTIVE_ZONES,
+            (libc::ETOOMANYREFS, Op::Write) => Status::TOO_MANY_OPEN_ZONES,
             (libc::EROFS | libc::EPERM | libc::EACCES, _) => Status::NAMESPACE_WRITE_PROTECTED,
             (libc::ENOSPC, _) => Status::CAPACITY_EXCEEDED,
             (_, Op::Read) => Status::UNRECOVERED_READ_ERROR,

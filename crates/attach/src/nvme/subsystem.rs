@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use flashscope_block::Nanos;
+use flashscope_block::{Flash, Nanos};
 use flashscope_document::environment::Health;
 use flashscope_drive::Clock;
 use sha2::{Digest, Sha256};
@@ -11,7 +11,9 @@ use super::controller::{Controller, Host, Kind};
 use super::namespace::Namespace;
 use super::status::Status;
 use crate::attached::Export;
+use crate::health::health;
 use crate::lock;
+use crate::statistics::Snapshot;
 
 /// The version of the base specification, 2.1.
 pub(super) const VERSION: u32 = 0x0002_0100;
@@ -22,8 +24,8 @@ const CONTROLLERS: usize = 32;
 /// The maximum length of an NVMe qualified name in bytes.
 const LONGEST_NQN: usize = 223;
 
-/// Returns the health of the drive, if it reports any.
-pub type HealthSource = Box<dyn Fn() -> Option<Health> + Send + Sync>;
+/// Returns the counters and the state of the drive, if there is one.
+pub type SnapshotSource = Box<dyn Fn() -> Option<Snapshot> + Send + Sync>;
 
 /// The name of a subsystem and the hosts that may use it.
 #[derive(Debug, Clone, Default)]
@@ -77,7 +79,7 @@ pub struct Subsystem {
     address: SocketAddr,
     namespace: Namespace,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
-    health: HealthSource,
+    source: SnapshotSource,
     clock: Clock,
 }
 
@@ -87,7 +89,7 @@ impl Subsystem {
         export: &Export,
         options: &SubsystemOptions,
         address: SocketAddr,
-        health: HealthSource,
+        source: SnapshotSource,
     ) -> Subsystem {
         let seed = match &options.nqn {
             Some(nqn) => nqn.0.clone(),
@@ -107,7 +109,7 @@ impl Subsystem {
             address,
             namespace: Namespace::new(export),
             controllers: Mutex::default(),
-            health,
+            source,
             clock: Clock::new(),
         }
     }
@@ -146,7 +148,12 @@ impl Subsystem {
     }
 
     pub(super) fn health(&self) -> Option<Health> {
-        (self.health)()
+        (self.source)().and_then(|snapshot| health(&snapshot))
+    }
+
+    /// Returns the state of the flash, if the drive reports it.
+    pub(super) fn flash(&self) -> Option<Flash> {
+        (self.source)().and_then(|snapshot| snapshot.flash)
     }
 
     pub(super) fn now(&self) -> Nanos {
@@ -170,7 +177,13 @@ impl Subsystem {
             return Err(Status::CONNECT_CONTROLLER_BUSY);
         }
         let id = (1..).find(|id| !controllers.contains_key(id)).expect("few controllers exist");
-        let controller = Controller::new(id, kind, host, keep_alive_ms, self.now());
+        let controller = Controller::new(
+            id,
+            (kind, self.namespace.command_set()),
+            host,
+            keep_alive_ms,
+            self.now(),
+        );
         let controller = Arc::new(controller);
         controllers.insert(id, Arc::clone(&controller));
         Ok(controller)

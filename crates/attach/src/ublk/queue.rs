@@ -21,8 +21,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::uapi::{self, Description, MAX_IO, QUEUE_DEPTH};
 use super::{Error, failed};
-use crate::faults::CONNECTION_LOST;
-use crate::{Answer, AttachedDrive, CompletedRequest, PendingRequest, Request, lock};
+use crate::{Answer, AttachedDrive, CompletedRequest, PendingRequest, Request, RequestError, lock};
 
 /// The request of the kernel to which a reply goes.
 pub struct Recipient {
@@ -232,7 +231,7 @@ impl Queue {
             }
         };
         let durable = op == Op::Write && op_flags & uapi::F_FUA != 0;
-        let request = Request { op, offset, len, data, durable };
+        let request = Request { op, offset, len, data, durable, appends: false, stream: 0 };
         PendingRequest {
             request,
             from: Recipient { tag, completions: Arc::clone(&self.completions) },
@@ -247,9 +246,8 @@ impl Queue {
                 let start = self.place(to.tag);
                 self.buffers[start..start + request.data.len()].copy_from_slice(&request.data);
             }
-            let result = match result {
+            let result = match result.map_err(RequestError::errno) {
                 Ok(()) => i32::try_from(request.len.0).unwrap_or(0),
-                Err(CONNECTION_LOST) => -libc::EIO,
                 Err(Errno(number)) => -number,
             };
             self.fetch(ring, uapi::COMMIT_AND_FETCH_REQ, to.tag, result);

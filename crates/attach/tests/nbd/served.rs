@@ -64,6 +64,8 @@ impl TestServer {
             logical_block: Bytes(512),
             trims: true,
             writable: true,
+            zones: None,
+            handles: None,
         };
         let faults = options.faults.map(|plan| (plan.parse().unwrap(), None));
         let hooks = Hooks { completion: None, faults };

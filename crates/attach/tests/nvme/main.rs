@@ -8,7 +8,11 @@ mod faults;
 #[path = "../../src/fixed.rs"]
 mod fixed;
 mod initiator;
+mod placed;
+mod placement;
 mod served;
 mod session;
 mod talk;
 mod transport;
+mod zoned;
+mod zones;

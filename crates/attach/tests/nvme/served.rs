@@ -1,6 +1,7 @@
 //! A served drive for tests.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -8,11 +9,13 @@ use std::thread::JoinHandle;
 
 use flashscope_attach::nvme::{Listener, SubsystemOptions, serve};
 use flashscope_attach::{AttachedDrive, Export, Hooks, Speed, Store};
-use flashscope_block::{Bytes, Nanos};
-use flashscope_drive::Clock;
+use flashscope_block::{Bytes, Device, Nanos};
+use flashscope_drive::{Clock, StoreHeader};
 
 use crate::fixed::FixedLatencyDrive;
 use crate::initiator::{ENABLED, HOST_NQN, Initiator, property_set};
+use crate::placed::PlacedDrive;
+use crate::zoned::ZonedDrive;
 
 pub(crate) const SIZE: Bytes = Bytes::mib(16);
 
@@ -22,6 +25,8 @@ pub(crate) struct Target {
     pub nqn: String,
     /// Started before the drive was attached.
     pub clock: Clock,
+    /// The bits of CC that select the command sets.
+    sets: u32,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -42,12 +47,53 @@ impl Target {
     }
 
     fn serving(writable: bool, options: &SubsystemOptions, hooks: Hooks) -> Target {
-        let clock = Clock::new();
         let device = Box::new(FixedLatencyDrive::new(SIZE, Nanos::micros(100)));
-        let logical_block = Bytes(512);
-        let export =
-            Export { name: "fixed".into(), size: SIZE, logical_block, trims: true, writable };
-        let store = Store::memory(SIZE).unwrap();
+        Target::start(device, Store::memory(SIZE).unwrap(), (writable, options), hooks)
+    }
+
+    /// Serves a drive with reclaim unit handles.
+    pub(crate) fn placed(is_persistent: bool) -> Target {
+        let device = Box::new(PlacedDrive::new(is_persistent));
+        let options = SubsystemOptions::default();
+        Target::start(device, Store::memory(SIZE).unwrap(), (true, &options), Hooks::default())
+    }
+
+    /// Serves a drive with zones.
+    pub(crate) fn zoned() -> Target {
+        Target::zoned_with(true, None)
+    }
+
+    /// Serves a drive with zones, whose data are in memory or in a file.
+    pub(crate) fn zoned_with(writable: bool, path: Option<&Path>) -> Target {
+        let device = Box::new(ZonedDrive::new());
+        let size = device.info().capacity;
+        let header = StoreHeader { drive: "zoned".into(), size, seed: 0 };
+        let store = match path {
+            Some(path) => Store::file(path, &header, false).unwrap(),
+            None => Store::memory(size).unwrap(),
+        };
+        let options = SubsystemOptions::default();
+        Target::start(device, store, (writable, &options), Hooks::default())
+    }
+
+    fn start(
+        mut device: Box<dyn Device + Send>,
+        store: Store,
+        (writable, options): (bool, &SubsystemOptions),
+        hooks: Hooks,
+    ) -> Target {
+        let clock = Clock::new();
+        let sets = if device.zones().is_some() { 6 << 4 } else { 0 };
+        let info = device.info();
+        let export = Export {
+            name: info.name.clone(),
+            size: info.capacity,
+            logical_block: info.logical_block,
+            trims: true,
+            writable,
+            zones: None,
+            handles: None,
+        };
         let speed = if hooks.faults.is_some() { Speed::Times(1.0) } else { Speed::Max };
         let drive =
             AttachedDrive::simulated(device, export, store, speed.into(), hooks, &mut |_, _| {});
@@ -62,7 +108,7 @@ impl Target {
             serve(listener, &drive, &options, &its_stop, ready).unwrap();
         });
         let nqn = receiver.recv().unwrap();
-        Target { address, nqn, clock, stop, thread: Some(thread) }
+        Target { address, nqn, clock, sets, stop, thread: Some(thread) }
     }
 
     /// Connects an admin queue and enables its controller. Returns the controller's identifier.
@@ -75,16 +121,26 @@ impl Target {
     pub(crate) fn admin_on(&self, admin: &mut Initiator) -> u16 {
         let done = admin.connect_as(HOST_NQN, &self.nqn, 0, u16::MAX);
         assert_eq!(done.status, 0);
-        assert_eq!(admin.execute(property_set(0x14, ENABLED)).status, 0);
+        assert_eq!(admin.execute(property_set(0x14, ENABLED | self.sets)).status, 0);
         u16::try_from(done.result & 0xffff).unwrap()
     }
 
     /// Connects an admin queue and an I/O queue.
     pub(crate) fn queues(&self) -> (Initiator, Initiator) {
         let (admin, id) = self.admin();
+        (admin, self.io_queue(id, 1))
+    }
+
+    /// Connects an admin queue and two I/O queues.
+    pub(crate) fn two_queues(&self) -> (Initiator, Initiator, Initiator) {
+        let (admin, id) = self.admin();
+        (admin, self.io_queue(id, 1), self.io_queue(id, 2))
+    }
+
+    fn io_queue(&self, controller: u16, number: u16) -> Initiator {
         let mut queue = Initiator::new(self.address);
-        assert_eq!(queue.connect_as(HOST_NQN, &self.nqn, 1, id).status, 0);
-        (admin, queue)
+        assert_eq!(queue.connect_as(HOST_NQN, &self.nqn, number, controller).status, 0);
+        queue
     }
 }
 

@@ -30,7 +30,7 @@ proptest! {
 fn conversations_contain_requests_and_errors() {
     let mut random = fastrand::Rng::with_seed(1);
     let mut below = |most: usize| random.usize(..most);
-    let outcomes: Vec<_> = (0..1200).map(|_| talk(&conversation(&mut below))).collect();
+    let outcomes: Vec<_> = (0..2400).map(|_| talk(&conversation(&mut below))).collect();
     let actions = |with: &str| {
         outcomes
             .iter()
@@ -46,6 +46,12 @@ fn conversations_contain_requests_and_errors() {
         "Copy",
         "Compare",
         "Erase",
+        "appends: true",
+        "Zones(Change",
+        "Zones(Report",
+        "Placement(Status",
+        "Placement(Update",
+        "stream: 1",
         "Hold",
         "refused",
         "Reply",

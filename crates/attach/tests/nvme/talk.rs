@@ -6,13 +6,16 @@ use flashscope_attach::Export;
 use flashscope_attach::nvme::{
     Action, Commands, Completion, Event, Link, Plan, Queue, Session, Subsystem, SubsystemOptions,
 };
-use flashscope_block::{Bytes, Op};
+use flashscope_block::{Bytes, Op, PlacementLimits, ZoneLimits};
 
 /// The maximum number of unprocessed bytes between two calls: a header with its padding.
 const MOST_LEFT: usize = 512;
 
 /// The size of a small drive, in which random ranges are sometimes valid.
 const SIZE: Bytes = Bytes(256 * 1024);
+
+/// The size of a zone of that drive, if it has any.
+const ZONE: Bytes = Bytes(16 * 1024);
 
 /// The maximum number of bytes that a command moves, as the drive states it.
 const LONGEST: u64 = 1 << 20;
@@ -63,12 +66,28 @@ fn connect(id: u16, queue: u16, controller: u16) -> Vec<u8> {
     capsule(&command, &data)
 }
 
+/// Returns true if the drive has zones.
+fn is_zoned(kind: u8) -> bool {
+    kind & 4 == 4
+}
+
+/// Returns true if the drive has reclaim unit handles.
+fn has_handles(kind: u8) -> bool {
+    kind & 12 == 8
+}
+
+/// Returns the configuration that enables a controller of the drive.
+fn enabled(kind: u8) -> u32 {
+    1 | if is_zoned(kind) { 6 << 4 } else { 0 } | 6 << 16 | 4 << 20
+}
+
 /// Generates a nearly valid conversation: a connection, commands, data, and a few changes. `below` returns a random number
 /// below its argument.
 pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
     let small = |number: usize| u8::try_from(number).unwrap();
     // The properties of the drive, and the kind of the queue.
-    let mut bytes = vec![small(below(4))];
+    let mut bytes = vec![small(below(16))];
+    let enabled = enabled(bytes[0]);
     let is_admin = bytes[0] & 2 == 0;
     let mut request = vec![0; 128];
     request[2] = 128;
@@ -79,21 +98,48 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
     if is_admin {
         let mut enable = entry(0x7f, 2, 0);
         put(&mut enable, 44, 0x14);
-        put(&mut enable, 48, 1 | 6 << 16 | 4 << 20);
+        put(&mut enable, 48, enabled);
         bytes.extend(capsule(&enable, &[]));
     }
     for number in 0..below(16) {
         let id = u16::try_from(number % 13 + 3).unwrap();
-        let admin = [0x02, 0x06, 0x06, 0x09, 0x0a, 0x0c, 0x18, 0x80, 0x08, 0x7f];
-        let io = [0x00, 0x01, 0x01, 0x02, 0x05, 0x08, 0x08, 0x09, 0x0c, 0x19];
-        let opcode = if is_admin { admin } else { io }[below(10)];
+        let admin = [0x02, 0x06, 0x06, 0x09, 0x0a, 0x0c, 0x18, 0x80, 0x08, 0x7f, 0x19, 0x1a];
+        let io = [0x00, 0x01, 0x01, 0x02, 0x05, 0x08, 0x08, 0x09, 0x0c, 0x19, 0x12, 0x1d];
+        let zoned = [0x01, 0x02, 0x19, 0x79, 0x79, 0x79, 0x7a, 0x7a, 0x7d, 0x7d, 0x08, 0x0c];
+        let opcode = match (is_admin, is_zoned(bytes[0])) {
+            (true, _) => admin,
+            (false, false) => io,
+            (false, true) => zoned,
+        }[below(12)];
         let mut command = entry(opcode, id, u32::try_from([1, 1, 1, 0][below(4)]).unwrap());
         let blocks = [1, 2, 8, 40, 256, 513, 4096][below(7)];
-        put(&mut command, 40, u32::try_from([0, 1, 2, 5, 7, 500, 511, 512][below(8)]).unwrap());
-        // No option, deallocation, or forced unit access.
-        let option = [0, 0, 1 << 25, 1 << 30][below(4)];
+        put(&mut command, 40, u32::try_from([0, 1, 2, 5, 32, 96, 511, 512][below(8)]).unwrap());
+        // No option, deallocation or a placement identifier, or forced unit access.
+        let special = match (has_handles(bytes[0]), opcode) {
+            (true, _) => 2 << 20,
+            // An append has no such option.
+            (false, 0x7d) => 0,
+            (false, _) => 1 << 25,
+        };
+        let option = [0, special, special, 1 << 30][below(4)];
         put(&mut command, 48, u32::try_from(blocks - 1).unwrap() | option);
+        // An action on zones, and for all of them.
+        let action = [1, 2, 3, 4, 4, 5, 0x10, 0][below(8)] | [0, 0, 1, 5][below(4)] << 8;
+        put(&mut command, 52, u32::try_from(action).unwrap());
+        // A placement identifier, and the number of handles to update.
+        command[54] = small(below(4));
+        if opcode == 0x1d || opcode == 0x12 {
+            put(&mut command, 40, 1 | u32::try_from(below(3)).unwrap() << 16);
+            put(&mut command, 44, 127);
+        }
+        // A report of zones has no option beside its length and the state.
+        if opcode == 0x7a {
+            put(&mut command, 48, u32::try_from(blocks - 1).unwrap());
+            command[52] = 0;
+        }
         let fits = match opcode {
+            0x7a => 4 * blocks,
+            0x1d => 2 * (usize::from(command[42]) + 1),
             0x09 => 16 * (usize::from(command[40]) + 1),
             0x19 => 32 * (usize::from(command[48]) + 1),
             _ => blocks * 512,
@@ -163,7 +209,19 @@ pub(crate) fn talk(bytes: &[u8]) -> Outcome {
 fn subsystem(kind: u8) -> (Arc<Subsystem>, Queue) {
     let trims = kind & 1 == 0;
     let logical_block = Bytes(512);
-    let export = Export { name: "fixed".into(), size: SIZE, logical_block, trims, writable: true };
+    let limits = ZoneLimits { zones: 16, size: ZONE, open: 2, active: 3 };
+    let zones = is_zoned(kind).then_some(limits);
+    let limits = PlacementLimits { handles: 3, is_persistent: false, unit: ZONE };
+    let handles = has_handles(kind).then_some(limits);
+    let export = Export {
+        name: "fixed".into(),
+        size: SIZE,
+        logical_block,
+        trims,
+        writable: true,
+        zones,
+        handles,
+    };
     let options = SubsystemOptions { nqn: Some(NQN.parse().unwrap()), hosts: Vec::new() };
     let address = "127.0.0.1:4420".parse().unwrap();
     let subsystem = Arc::new(Subsystem::new(&export, &options, address, Box::new(|| None)));
@@ -174,7 +232,7 @@ fn subsystem(kind: u8) -> (Arc<Subsystem>, Queue) {
         bytes.extend(connect(1, 0, u16::MAX));
         let mut enable = entry(0x7f, 2, 0);
         put(&mut enable, 44, 0x14);
-        put(&mut enable, 48, 1 | 6 << 16 | 4 << 20);
+        put(&mut enable, 48, enabled(kind));
         bytes.extend(capsule(&enable, &[]));
         let commands = Arc::default();
         queue = Queue::new(Arc::clone(&subsystem), Arc::new(NoLink), Arc::clone(&commands));
@@ -259,7 +317,9 @@ fn check(action: &Action) {
             let len: u64 = reads.iter().map(|request| request.len.0).sum();
             assert!(len <= LONGEST && to.0 + len <= SIZE.0, "{action:?}");
         }
-        Action::Submit(Plan::Erase(_) | Plan::ShutDown) | Action::Hold | Action::End(_) => {}
+        Action::Submit(Plan::Erase(_) | Plan::ShutDown | Plan::Zones(_) | Plan::Placement(_))
+        | Action::Hold
+        | Action::End(_) => {}
     }
 }
 
@@ -270,4 +330,6 @@ fn check_request(request: &flashscope_attach::Request, longest: u64) {
     assert!(len.0 <= longest, "{request:?}");
     let data = request.data.len() as u64;
     assert!(data == 0 || (request.op == Op::Write && data == len.0), "{request:?}");
+    let fits = request.offset.is_multiple_of(ZONE) && len <= ZONE;
+    assert!(!request.appends || (fits && data == len.0), "{request:?}");
 }

@@ -20,6 +20,8 @@ use crate::serve::ListenArgs;
 /// buffer is lost: killing the process simulates a power cut. The next time, flashscope starts with a new simulated
 /// drive, and first writes the contents of the store to it.
 ///
+/// A drive with zones is served over NVMe/TCP only, as a zoned namespace.
+///
 /// A real drive is passed through unchanged, for example to --record all requests of a client.
 #[derive(clap::Args)]
 #[command(

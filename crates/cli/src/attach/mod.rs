@@ -100,6 +100,8 @@ fn simulated<A: Answer>(
         logical_block: block,
         trims,
         writable: !args.read_only.is_set,
+        zones: None,
+        handles: None,
     };
     let mut bar = LateBar::new();
     let mut progress = |done: Bytes, total: Bytes| {
@@ -167,6 +169,8 @@ fn real<A: Answer>(args: &AttachArgs, hooks: Hooks) -> Result<AttachedDrive<A>, 
         logical_block: info.logical_block,
         trims: true,
         writable: !args.read_only.is_set,
+        zones: None,
+        handles: None,
     };
     Ok(AttachedDrive::real(info, contents, export, hooks)?)
 }

@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
-use flashscope_block::Bytes;
+use flashscope_block::{Bytes, Device};
 use flashscope_measure::{RunEnd, fill_drive};
-use flashscope_sim::{Drive, setup};
+use flashscope_sim::{Drive, Profile, setup};
 use flashscope_simulate::initial_contents;
 use flashscope_workload::state::Fill;
 
@@ -27,10 +27,53 @@ pub(super) fn open(
         Some(size) => profile.sized(size).map_err(usage)?,
         None => profile,
     };
-    profile.layout_without_zones("a host of an attached drive").map_err(usage)?;
+    check_use_of_zones(&profile, args)?;
     let mut drive = Drive::within(&args.drive, &profile, &args.memory.budget()).map_err(usage)?;
+    check_zone_size(&mut drive, args)?;
     fill(&mut drive, args.fill.unwrap_or(Fill::None), stop)?;
     Ok((drive, profile.seed))
+}
+
+/// Refuses options that a drive with zones does not have.
+fn check_use_of_zones(profile: &Profile, args: &AttachArgs) -> Result<(), Failure> {
+    if !profile.zones.is_on() {
+        return Ok(());
+    }
+    if args.nvme_tcp.is_none() {
+        return Err(usage(anyhow!(
+            "`{}` has zones, which NBD, FUSE and ublk do not know: serve it with --nvme-tcp 127.0.0.1:4420, or \
+             attach it without zones, with zones.blocks=0",
+            args.drive
+        )));
+    }
+    match args.fill {
+        None | Some(Fill::None) => Ok(()),
+        Some(_) => Err(usage(anyhow!(
+            "--fill is for drives without zones: the zones of `{}` begin empty; write them after you attach it",
+            args.drive
+        ))),
+    }
+}
+
+/// Refuses zones of a size that Linux does not accept, and a capacity that ends within a zone.
+fn check_zone_size(drive: &mut Drive, args: &AttachArgs) -> Result<(), Failure> {
+    let Some(zones) = drive.zones() else { return Ok(()) };
+    let zone = zones.limits().size;
+    if !zone.0.is_power_of_two() {
+        return Err(usage(anyhow!(
+            "the zones of `{}` have {} bytes, and Linux accepts only powers of two: choose other zones.blocks or \
+             zones.lanes",
+            args.drive,
+            zone.0
+        )));
+    }
+    match args.size {
+        Some(size) if !size.is_multiple_of(zone) => Err(usage(anyhow!(
+            "--size {} B is not a multiple of the size of a zone, {zone}",
+            size.0
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Fills the drive. The fill stores no data: the contents read as zeros, but the simulated drive counts its

@@ -21,8 +21,13 @@ struct AttachedDrive {
 
 impl AttachedDrive {
     fn new(place: &Scratch) -> AttachedDrive {
+        AttachedDrive::open(place, "sim:demo?cache.kind=lru", ENABLED)
+    }
+
+    /// Attaches a drive, whose controller is enabled with the configuration `enabled`.
+    fn open(place: &Scratch, drive: &str, enabled: u32) -> AttachedDrive {
         let way = ["--size", "64MiB", "--speed", "max", "--store", "data", "--json"];
-        let arguments = ["attach", "sim:demo?cache.kind=lru", "--nvme-tcp", "127.0.0.1:0"];
+        let arguments = ["attach", drive, "--nvme-tcp", "127.0.0.1:0"];
         let mut command = place.command(&[&arguments[..], &way].concat());
         let mut program = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
@@ -35,7 +40,7 @@ impl AttachedDrive {
         let mut admin = Initiator::new(address);
         let done = admin.connect_as(HOST_NQN, nqn, 0, u16::MAX);
         assert_eq!(done.status, 0);
-        assert_eq!(admin.execute(property_set(0x14, ENABLED)).status, 0);
+        assert_eq!(admin.execute(property_set(0x14, enabled)).status, 0);
         let mut queue = Initiator::new(address);
         let id = u16::try_from(done.result).unwrap();
         assert_eq!(queue.connect_as(HOST_NQN, nqn, 1, id).status, 0);
@@ -81,4 +86,112 @@ fn a_power_cut_keeps_what_was_flushed() {
     assert_eq!(drive.read(0), [1; 4096], "flushed");
     assert_eq!(drive.read(2), [3; 4096], "forced unit access");
     assert_eq!(drive.read(3), [0; 4096], "only in the buffer");
+}
+
+/// A simulated drive with zones of 2 MiB, two of which may be active.
+const ZONED: &str = "sim:demo?zones.blocks=1&zones.open=1&zones.active=2&persistence.map=nv-ram&\
+                     background_cleaning=false&interface.logical_block=4KiB";
+
+/// The number of blocks of 4 KiB in a zone.
+const ZONE: u64 = 512;
+
+/// Appends a block of one byte to a zone. Returns the status and the place.
+fn append(drive: &mut AttachedDrive, zone: u64, fill: u8) -> (u16, u64) {
+    let append = Entry::new(0x7d, 1).range(zone * ZONE, 1);
+    let done = drive.queue.with_data(append, &[fill; 4096]);
+    (done.status, done.result)
+}
+
+fn manage(drive: &mut AttachedDrive, zone: u64, action: u32) -> u16 {
+    let entry = Entry::new(0x79, 1).set(40, &(zone * ZONE).to_le_bytes()).dword(13, action);
+    drive.queue.execute(entry).status
+}
+
+/// Returns the states of the first five zones, and the blocks before their write pointers.
+fn zones(drive: &mut AttachedDrive) -> Vec<(u8, u64)> {
+    let report = Entry::new(0x7a, 1).dword(12, 6 * 16 - 1).dword(13, 1 << 16);
+    let done = drive.queue.execute(report.by_transport(6 * 64));
+    assert_eq!((done.status, done.data[0]), (0, 5));
+    let u64_at = |at: usize| u64::from_le_bytes(done.data[at..at + 8].try_into().unwrap());
+    let zone = |at: usize| {
+        let written = u64_at(at + 24).wrapping_sub(u64_at(at + 16));
+        (done.data[at + 1] >> 4, if done.data[at + 1] >> 4 == 0xe { ZONE } else { written })
+    };
+    (64..6 * 64).step_by(64).map(zone).collect()
+}
+
+// A simulated drive with zones is a zoned namespace. A power cut closes its zones and keeps their
+// pointers and the acknowledged data.
+#[test]
+fn a_power_cut_keeps_the_zones() {
+    let place = Scratch::on_disk();
+    let mut drive = AttachedDrive::open(&place, ZONED, ENABLED | 6 << 4);
+    assert_eq!([append(&mut drive, 1, 1), append(&mut drive, 1, 2)], [(0, 512), (0, 513)]);
+    assert_eq!(append(&mut drive, 3, 3), (0, 1536));
+    assert_eq!(append(&mut drive, 0, 9), (0x1bd, 0), "too many active zones");
+    assert_eq!(manage(&mut drive, 1, 3), 0, "open");
+    assert_eq!(append(&mut drive, 3, 9), (0x1be, 0), "too many open zones");
+    assert_eq!(manage(&mut drive, 3, 2), 0, "finish");
+    assert_eq!(append(&mut drive, 3, 9), (0x1b9, 0), "a full zone");
+    assert_eq!((manage(&mut drive, 1, 1), manage(&mut drive, 3, 1)), (0, 0x1bf), "close");
+    assert_eq!(append(&mut drive, 0, 4), (0, 0));
+    assert_eq!(manage(&mut drive, 0, 4), 0, "reset");
+    assert_eq!(append(&mut drive, 2, 5), (0, 1024));
+    assert_eq!(zones(&mut drive), [(1, 0), (4, 2), (2, 1), (0xe, ZONE), (1, 0)]);
+    drop(drive);
+    let mut drive = AttachedDrive::open(&place, ZONED, ENABLED | 6 << 4);
+    assert_eq!(zones(&mut drive), [(1, 0), (4, 2), (4, 1), (0xe, ZONE), (1, 0)]);
+    let mut read = |block: u64| {
+        let read = Entry::new(0x02, 1).range(block, 1).by_transport(4096);
+        let done = drive.queue.execute(read);
+        assert_eq!(done.status, 0);
+        done.data[0]
+    };
+    assert_eq!([0, 512, 513, 514, 1024, 1536, 1537].map(&mut read), [0, 1, 2, 0, 5, 3, 0]);
+    assert_eq!(append(&mut drive, 1, 6), (0, 514));
+}
+
+// Options that a drive with zones does not have are refused, with the way to serve it.
+#[test]
+fn options_without_zones_are_refused() {
+    let message = |options: &str| {
+        let place = Scratch::on_disk();
+        let (drive, options) = options.split_once(' ').unwrap_or((options, ""));
+        let arguments = [&["attach", drive][..], &options.split_whitespace().collect::<Vec<_>>()];
+        place.run(&arguments.concat()).message(2, &place).replace(ZONED, "ZONED")
+    };
+    insta::assert_snapshot!(message(ZONED), @"flashscope: `ZONED` has zones, which NBD, FUSE and ublk do not know: serve it with --nvme-tcp 127.0.0.1:4420, or attach it without zones, with zones.blocks=0");
+    insta::assert_snapshot!(message(&format!("{ZONED} --nbd 127.0.0.1:0")), @"flashscope: `ZONED` has zones, which NBD, FUSE and ublk do not know: serve it with --nvme-tcp 127.0.0.1:4420, or attach it without zones, with zones.blocks=0");
+    insta::assert_snapshot!(message(&format!("{ZONED} --nvme-tcp 127.0.0.1:0 --fill random")), @"flashscope: --fill is for drives without zones: the zones of `ZONED` begin empty; write them after you attach it");
+    insta::assert_snapshot!(message(&format!("{ZONED} --nvme-tcp 127.0.0.1:0 --size 3MiB")), @"flashscope: --size 3145728 B is not a multiple of the size of a zone, 2 MiB");
+    let uneven = ZONED.replace("zones.blocks=1", "zones.blocks=3");
+    insta::assert_snapshot!(message(&format!("{uneven} --nvme-tcp 127.0.0.1:0")).replace(&uneven, "UNEVEN"), @"flashscope: the zones of `UNEVEN` have 6291456 bytes, and Linux accepts only powers of two: choose other zones.blocks or zones.lanes");
+}
+
+// A simulated drive with placement handles is served with flexible data placement: writes fill the
+// reclaim unit of their handle, and an update starts an empty one.
+#[test]
+fn placement_handles_are_those_of_the_drive() {
+    let place = Scratch::on_disk();
+    let mut drive = AttachedDrive::open(&place, "sim:demo?placement.handles=3", ENABLED);
+    let rooms = |queue: &mut Initiator| {
+        let entry = Entry::new(0x12, 1).dword(10, 1).dword(11, 27);
+        let done = queue.execute(entry.by_transport(16 + 3 * 32));
+        assert_eq!((done.status, done.data[14]), (0, 3));
+        [16, 48, 80].map(|at| u64::from_le_bytes(done.data[at + 8..at + 16].try_into().unwrap()))
+    };
+    let queue = &mut drive.queue;
+    // Flash blocks of 256 KiB with a page for the drive's map, in logical blocks of 512 bytes.
+    let unit = 504;
+    assert_eq!(rooms(queue), [unit; 3]);
+    for handle in [1, 2, 2] {
+        let write = Entry::new(0x01, 1).range(0, 8).dword(12, 7 | 2 << 20);
+        assert_eq!(queue.with_data(write.set(54, &[handle, 0]), &[1; 4096]).status, 0);
+    }
+    let [none, one, two] = rooms(queue);
+    assert_eq!((none, one), (unit, unit - 8));
+    assert!(two < unit, "{two}");
+    let update = Entry::new(0x1d, 1).dword(10, 1);
+    assert_eq!(queue.with_data(update, &[1, 0]).status, 0);
+    assert_eq!(rooms(queue), [unit, unit, two]);
 }

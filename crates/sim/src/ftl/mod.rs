@@ -146,6 +146,11 @@ pub trait Ftl {
         PlacementCounts::default()
     }
 
+    /// Returns the room in pages of the emptiest open block of a placement handle; `None` if none is open.
+    fn handle_room(&self, _handle: StreamId) -> Option<u32> {
+        None
+    }
+
     /// Closes the open blocks of a placement handle, whether they are full or not.
     fn end_handle(&mut self, _nand: &mut Array, _handle: StreamId) {}
 
@@ -404,6 +409,9 @@ macro_rules! registry {
             }
             fn placement(&self) -> PlacementCounts {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.placement(),)+ }
+            }
+            fn handle_room(&self, handle: StreamId) -> Option<u32> {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.handle_room(handle),)+ }
             }
             fn end_handle(&mut self, nand: &mut Array, handle: StreamId) {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.end_handle(nand, handle),)+ }

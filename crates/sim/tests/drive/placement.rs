@@ -1,7 +1,7 @@
 //! Placement of data by the host, compared with the drives that separate data in other ways, with a
 //! mean field for each class, and with the place of each page.
 
-use flashscope_block::{Completion, Device, Io, Nanos, Op};
+use flashscope_block::{Bytes, Completion, Device, Io, Nanos, Op, PlacementLimits};
 use flashscope_sim::gc::Ties;
 use flashscope_sim::nand::Lpn;
 use flashscope_sim::setup::{Frontiers, Identifiers, Isolation, Placement, Scope};
@@ -296,4 +296,41 @@ fn refreshed_data_stays_with_its_handle() {
     let counts = drive.placement();
     assert!(drive.counters().flash.programs.wear > pages, "{:?}", drive.counters());
     assert_eq!(counts.handles[0].pages_written, 0);
+}
+
+// A host sees the room of a reclaim unit shrink with each page. After an update, the handle goes on in another block, and the
+// rest of the previous one is reported. Updates at random times lose no data and no space.
+#[test]
+fn updated_handles_go_on_in_empty_units() {
+    let (mut drive, pages) =
+        drive_with(64, 0.8, |profile| profile.placement = handles(3, Isolation::Initial));
+    let placed = |drive: &mut SimDevice| -> PlacementLimits {
+        drive.placed().expect("it has handles").limits()
+    };
+    let room = |drive: &mut SimDevice, handle| drive.placed().expect("handles").room(handle).0;
+    let unit = placed(&mut drive).unit.0;
+    assert_eq!((placed(&mut drive).handles, room(&mut drive, 2)), (3, unit));
+    write(&mut drive, 0, 2);
+    write(&mut drive, 1, 2);
+    let left = unit - 2 * PAGE;
+    assert_eq!([0, 1, 2].map(|handle| room(&mut drive, handle)), [unit, unit, left]);
+    let renew = |drive: &mut SimDevice, handle| drive.placed().expect("handles").renew(handle);
+    assert_eq!(renew(&mut drive, 2), Bytes(left));
+    assert_eq!((renew(&mut drive, 2), renew(&mut drive, 1)), (Bytes(0), Bytes(0)), "empty units");
+    assert_eq!(room(&mut drive, 2), unit);
+    write(&mut drive, 2, 2);
+    let block = |drive: &SimDevice, page| drive.locate(Lpn(page)).expect("written").block;
+    assert_eq!(block(&drive, 0), block(&drive, 1));
+    assert_ne!(block(&drive, 1), block(&drive, 2));
+    let mut random = fastrand::Rng::with_seed(5);
+    (0..pages).for_each(|page| _ = write(&mut drive, page, 1));
+    let before = drive.counters().flash.programs.host;
+    for _ in 0..10 * pages {
+        write(&mut drive, random.u64(..pages), random.u16(..3));
+        if random.u8(..20) == 0 {
+            renew(&mut drive, random.u16(..3));
+        }
+    }
+    assert_eq!(drive.counters().flash.programs.host - before, 10 * pages);
+    assert!((0..pages).all(|page| drive.locate(Lpn(u32::try_from(page).unwrap())).is_some()));
 }

@@ -476,6 +476,10 @@ impl<M: MapStorage> Ftl for PageMap<M> {
         self.apply_deferred(nand);
     }
 
+    fn handle_room(&self, handle: StreamId) -> Option<u32> {
+        self.room_of_handle(handle)
+    }
+
     fn end_handle(&mut self, nand: &mut Array, handle: StreamId) {
         self.close_handle(nand, handle);
     }

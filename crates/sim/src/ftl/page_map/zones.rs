@@ -24,6 +24,13 @@ impl<M: MapStorage> PageMap<M> {
         }
     }
 
+    /// See [`Ftl::handle_room`].
+    pub(super) fn room_of_handle(&self, handle: StreamId) -> Option<u32> {
+        let role = Role::of_handle(u8::try_from(handle).expect("at most 127 handles"));
+        let open = self.lanes.iter().filter_map(|lane| lane.open_block(role));
+        open.map(|frontier| frontier.places - frontier.next).max()
+    }
+
     /// See [`Ftl::reclaim`].
     pub(super) fn discard(
         &mut self,
