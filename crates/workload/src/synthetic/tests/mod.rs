@@ -493,7 +493,7 @@ fn wrong_specs() {
         "lsm?table=64KiB&memtable=128KiB&lookups=1",
         "lsm?table=64KiB&memtable=128KiB&lookup=128KiB",
         "lsm?size=4KiB",
-        "lsm?hints=rocks",
+        "lsm?table=64KiB&memtable=128KiB&hints=rocks",
     ];
     let mut text = String::new();
     for spec in specs {
