@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::{io, thread};
@@ -186,6 +187,13 @@ impl<A: Answer> AttachedDrive<A> {
         }
     }
 
+    /// Ends the delays of faults on a real drive, so that requests in flight end.
+    pub(crate) fn end_delays(&self) {
+        if let Backend::PassThrough(drive) = &*self.backend {
+            drive.end_delays();
+        }
+    }
+
     /// Returns the state of the connections to the drive, which faults may cut.
     pub(crate) fn presence(&self) -> Presence {
         match &*self.backend {
@@ -297,14 +305,16 @@ fn write_what_is_there(
     close_zones(device);
 }
 
-/// Divides ranges at the boundaries of zones. Full zones come first, because each of them is active
-/// only while it is written.
+/// Returns the written part of each zone: from its start to its last data, because a zone has no
+/// holes. Full zones come first, because each of them is active only while it is written.
 fn by_zone(extents: &[std::ops::Range<u64>], zone: u64) -> Vec<std::ops::Range<u64>> {
-    let parts = extents.iter().flat_map(|extent| {
-        let zones = extent.start / zone..extent.end.div_ceil(zone);
-        zones.map(|nth| extent.start.max(nth * zone)..extent.end.min((nth + 1) * zone))
-    });
-    let mut parts: Vec<_> = parts.collect();
+    let mut ends = BTreeMap::new();
+    for extent in extents {
+        for nth in extent.start / zone..extent.end.div_ceil(zone) {
+            ends.insert(nth, extent.end.min((nth + 1) * zone));
+        }
+    }
+    let mut parts: Vec<_> = ends.into_iter().map(|(nth, end)| nth * zone..end).collect();
     parts.sort_by_key(|part| part.end - part.start < zone);
     parts
 }

@@ -492,13 +492,14 @@ impl<A> Core<A> {
         selection: ZoneSelection,
         store: &Store,
     ) -> Result<(), RequestError> {
+        let block = self.device.info().logical_block;
         let Some(zones) = self.device.zones() else { return Ok(()) };
         for number in change.selected(zones, selection)? {
-            let before = zones.zone(number);
+            let zone = zones.zone(number);
             change.apply(zones, number)?;
             if change == ZoneChange::Finish {
-                let rest = before.start + before.size - before.write_pointer;
-                store.occupy(before.write_pointer, rest)?;
+                // A zone whose last block has data was written as a whole.
+                store.occupy(zone.start + zone.size - block, block)?;
             }
         }
         Ok(())
@@ -567,7 +568,8 @@ impl<A> Core<A> {
         if self.hook.is_none() {
             return;
         }
-        let submitted = work.written.unwrap_or(work.arrived);
+        // A cut may end a request before its flush was submitted.
+        let submitted = work.written.unwrap_or(work.arrived).min(completed);
         let io = Io { at: submitted, ..self.next_io(work) };
         if let Some(hook) = &mut self.hook {
             hook(&Completion { io, submitted, completed, result });

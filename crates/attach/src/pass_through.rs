@@ -162,6 +162,11 @@ impl<A: Answer> PassThroughDrive<A> {
     /// Stops accepting requests.
     pub(crate) fn stop(&self) {
         lock(&self.queue).take();
+        self.end_delays();
+    }
+
+    /// Ends the delays of faults.
+    pub(crate) fn end_delays(&self) {
         *lock(&self.stopped.0) = true;
         self.stopped.1.notify_all();
     }

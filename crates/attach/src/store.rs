@@ -28,9 +28,6 @@ const PIECE_LEN: u64 = PIECE as u64;
 /// The number of volatile pieces at which all of them are checked again for durability.
 const RECHECK_PIECES: usize = 1024;
 
-/// The number of zeros in bytes that are written at a time.
-const OCCUPY_STEP: usize = 1 << 20;
-
 /// The data of a drive, in memory or in a sparse file. Ranges that were never written, or were
 /// trimmed, read as zeros and take no space.
 ///
@@ -177,12 +174,7 @@ impl Store {
         if !self.models_power_cuts() {
             return Ok(());
         }
-        let zeros = vec![0; OCCUPY_STEP];
-        for start in (offset.0..(offset + len).0).step_by(OCCUPY_STEP) {
-            let len = index((offset + len).0 - start).min(OCCUPY_STEP);
-            self.write_at(&zeros[..len], start).map_err(Errno::from)?;
-        }
-        Ok(())
+        self.write_at(&vec![0; index(len.0)], offset.0).map_err(Errno::from)
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {

@@ -333,3 +333,28 @@ fn a_monitor_does_not_keep_the_drive_alive() {
     drop(attached);
     assert_eq!(monitor.status(None).ops[1].requests, 1);
 }
+
+// A cut between a durable write and its flush ends the request once, and no IO ends before it began.
+#[test]
+fn durable_writes_end_once_when_they_are_cut() {
+    let (fake, (sender, completions)) = (Fake::new(4), channel());
+    let export = fake.export();
+    let hook: CompletionHook = Box::new(move |completion| sender.send(*completion).unwrap());
+    let plan = "[[fault]]\neffect = 'reset'\nevery = '1500us'".parse().unwrap();
+    let hooks = Hooks { completion: Some(hook), faults: Some((plan, None)) };
+    let store = Store::memory(CAPACITY).unwrap();
+    let timing = Speed::Times(1.0).into();
+    let attached =
+        AttachedDrive::simulated(Box::new(fake), export, store, timing, hooks, &mut |_, _| {});
+    let attached = attached.unwrap();
+    let mut lost = 0;
+    for _ in 0..40 {
+        let write = Request { durable: true, ..request(Op::Write, 0, BLOCK, 1) };
+        let answers: Vec<_> = ask(&attached, vec![write]).iter().collect();
+        assert_eq!(answers.len(), 1);
+        lost += u32::from(answers[0].2.is_err());
+    }
+    assert!(lost > 0, "no cut in 80 ms");
+    drop(attached);
+    assert!(completions.iter().all(|completion| completion.submitted <= completion.completed));
+}

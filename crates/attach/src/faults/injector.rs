@@ -1,12 +1,13 @@
 //! Decides which requests are affected, and how.
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Mutex;
 
 use flashscope_block::{Bytes, Errno, Nanos, Op};
 
 use super::plan::{Effect, FaultPlan, FaultPlanError, Rule};
+use super::range_set::RangeSet;
 use super::{FaultEffect, Presence};
 use crate::lock;
 use crate::request::{Request, RequestError};
@@ -49,20 +50,30 @@ pub(crate) struct FaultInjector {
 struct State {
     rules: Vec<RuleState>,
     /// The cuts for which connections were closed.
-    cuts: u64,
-    /// The cuts at requests: the number of the rule, and the time of the absence.
-    at_requests: Vec<(usize, Range<Nanos>)>,
+    closed: u64,
+    /// The number of cuts at requests.
+    cuts_at_requests: u64,
+    /// The times of the last cuts at requests, with the number of the rule.
+    last_cuts: VecDeque<(Nanos, usize)>,
+    /// The end of the absence that cuts at requests began, with the number of the rule.
+    absent_until: Option<(Nanos, usize)>,
     hook: Option<FaultHook>,
 }
 
 struct RuleState {
     random: fastrand::Rng,
-    /// The requests to which the rule applied, and those that it affected.
+    /// The requests to which the rule applied, and those that it chose.
     matched: u64,
+    chosen: u64,
+    /// The requests with an effect of the rule. A cut also affects those in flight.
     affected: u64,
     /// The units that were written since their media error.
-    healed: BTreeSet<u64>,
+    healed: RangeSet,
 }
+
+/// The number of cuts at requests whose time is known. A request in flight that an older cut lost
+/// ends at a later one.
+const LAST_CUTS: usize = 64;
 
 impl FaultInjector {
     /// Creates the injector for a drive whose clock shows `origin`. `hook` is called for each
@@ -80,11 +91,19 @@ impl FaultInjector {
         let state = |_: &Rule| RuleState {
             random: seeds.fork(),
             matched: 0,
+            chosen: 0,
             affected: 0,
-            healed: BTreeSet::new(),
+            healed: RangeSet::default(),
         };
         let states = rules.iter().map(state).collect();
-        let state = Mutex::new(State { rules: states, cuts: 0, at_requests: Vec::new(), hook });
+        let state = Mutex::new(State {
+            rules: states,
+            closed: 0,
+            cuts_at_requests: 0,
+            last_cuts: VecDeque::new(),
+            absent_until: None,
+            hook,
+        });
         Ok(FaultInjector { rules, seed: plan.seed, origin, state })
     }
 
@@ -92,40 +111,49 @@ impl FaultInjector {
     pub(crate) fn at_arrival(&self, request: &Request, now: Nanos) -> Fate {
         let at = self.since(now);
         let mut state = lock(&self.state);
-        let lost = Fate { error: Some(RequestError::Lost), delay: Nanos(0) };
-        if let Some(number) = self.absence(at, &state) {
-            state.rules[number].affected += 1;
-            state.tell(&self.rules[number], at, Some(request));
-            return lost;
+        if let Some(number) = self.absence(at, &state).or_else(|| self.cut(request, at, &mut state))
+        {
+            state.affect(number, &self.rules[number], at, request);
+            return Fate { error: Some(RequestError::Lost), delay: Nanos(0) };
         }
         for (number, rule) in self.rules.iter().enumerate() {
             let fate = match rule.effect {
                 Effect::Delay(delay) => Fate { error: None, delay },
                 Effect::Error(errno) => Fate { error: Some(errno.into()), delay: Nanos(0) },
                 Effect::MediaError(_) => Fate { error: Some(Errno::EIO.into()), delay: Nanos(0) },
-                Effect::CutAtRequest(_) => lost,
-                Effect::Stall | Effect::Cut => continue,
+                Effect::Stall | Effect::Cut | Effect::CutAtRequest(_) => continue,
             };
             if !rule.applies(request, at) {
                 continue;
             }
-            let is_affected = match rule.effect {
+            let is_chosen = match rule.effect {
                 Effect::MediaError(unit) => {
                     self.hits_a_bad_unit(number, unit, request, &state.rules[number].healed)
                 }
                 _ => state.rules[number].chooses(rule),
             };
-            if let (Effect::CutAtRequest(absence), true) = (rule.effect, is_affected) {
-                let end = Nanos(at.0.saturating_add(absence.0));
-                state.at_requests.push((number, at..end));
-            }
-            if is_affected {
-                state.rules[number].affected += 1;
-                state.tell(rule, at, Some(request));
+            if is_chosen {
+                state.affect(number, rule, at, request);
                 return fate;
             }
         }
         Fate::default()
+    }
+
+    /// Cuts the connections if a rule chooses this request, and returns the number of the rule.
+    fn cut(&self, request: &Request, at: Nanos, state: &mut State) -> Option<usize> {
+        for (number, rule) in self.rules.iter().enumerate() {
+            let Effect::CutAtRequest(absence) = rule.effect else { continue };
+            if rule.applies(request, at) && state.rules[number].chooses(rule) {
+                let until = (Nanos(at.0.saturating_add(absence.0)), number);
+                state.absent_until = state.absent_until.max(Some(until));
+                state.cuts_at_requests += 1;
+                state.last_cuts.truncate(LAST_CUTS - 1);
+                state.last_cuts.push_front((at, number));
+                return Some(number);
+            }
+        }
+        None
     }
 
     /// Returns the time at which the reply to a request is due, and its result. Without further
@@ -148,23 +176,20 @@ impl FaultInjector {
         for (number, rule) in self.rules.iter().enumerate() {
             let end = rule.window.end(due).filter(|_| rule.effect == Effect::Stall);
             if let Some(end) = end.filter(|_| rule.concerns(request)) {
-                state.rules[number].affected += 1;
-                state.tell(rule, due, Some(request));
+                state.affect(number, rule, due, request);
                 due = end;
             }
         }
         let begins = self.cuts().filter_map(|(number, rule)| {
             rule.window.next_begin(arrived).map(|begin| (begin, number))
         });
-        let at_requests =
-            state.at_requests.iter().map(|(number, absence)| (absence.start, *number));
         // A request that arrived at the time of a cut at another request came after it.
         let in_flight = |(begin, _): &(Nanos, usize)| *begin > arrived && *begin <= due;
-        let Some((at, number)) = begins.chain(at_requests).filter(in_flight).min() else {
+        let cuts = begins.chain(state.last_cuts.iter().copied());
+        let Some((at, number)) = cuts.filter(in_flight).min() else {
             return (self.origin + due, result);
         };
-        state.rules[number].affected += 1;
-        state.tell(&self.rules[number], at, Some(request));
+        state.affect(number, &self.rules[number], at, request);
         (self.origin + at, Err(RequestError::Lost))
     }
 
@@ -173,13 +198,13 @@ impl FaultInjector {
         let at = self.since(now);
         let mut state = lock(&self.state);
         let by_time: u64 = self.cuts().map(|(_, rule)| rule.window.begun(at)).sum();
-        let cuts = by_time + state.at_requests.len() as u64;
+        let cuts = by_time + state.cuts_at_requests;
         let is_present = self.absence(at, &state).is_none();
-        if cuts > state.cuts {
-            state.cuts = cuts;
+        if cuts > state.closed {
+            state.closed = cuts;
             let begins = self.cuts().map(|(number, rule)| (rule.window.last_begin(at), number));
-            let at_requests = state.at_requests.iter().map(|(n, time)| (Some(time.start), *n));
-            let (begin, number) = begins.chain(at_requests).max().unwrap_or_default();
+            let at_request = state.last_cuts.front().map(|(begin, number)| (Some(*begin), *number));
+            let (begin, number) = begins.chain(at_request).max().unwrap_or_default();
             state.tell(&self.rules[number], begin.unwrap_or(at), None);
         }
         Presence { is_present, cuts }
@@ -193,8 +218,8 @@ impl FaultInjector {
     /// Returns the number of the rule by which the drive is absent at `at`.
     fn absence(&self, at: Nanos, state: &State) -> Option<usize> {
         let by_time = self.cuts().filter(|(_, rule)| rule.window.contains(at));
-        let by_request = state.at_requests.iter().filter(|(_, absence)| absence.contains(&at));
-        by_time.map(|(number, _)| number).chain(by_request.map(|(number, _)| *number)).next()
+        let by_request = state.absent_until.filter(|(until, _)| at < *until);
+        by_time.map(|(number, _)| number).next().or(by_request.map(|(_, number)| number))
     }
 
     /// Returns the number of requests that each rule affected, by the name of the rule.
@@ -214,11 +239,11 @@ impl FaultInjector {
         rule: usize,
         unit: u64,
         request: &Request,
-        healed: &BTreeSet<u64>,
+        healed: &RangeSet,
     ) -> bool {
         let all = units(request, unit, &self.rules[rule].range);
         let written = whole_units(request, unit);
-        let is_bad = |number: &u64| self.was_bad(rule, *number) && !healed.contains(number);
+        let is_bad = |number: &u64| self.was_bad(rule, *number) && !healed.contains(*number);
         match request.op {
             Op::Read => all.into_iter().any(|number| is_bad(&number)),
             Op::Write => {
@@ -239,11 +264,10 @@ impl FaultInjector {
         if !matches!(request.op, Op::Write | Op::Trim) {
             return;
         }
-        for (number, (rule, state)) in self.rules.iter().zip(&mut state.rules).enumerate() {
+        for (rule, state) in self.rules.iter().zip(&mut state.rules) {
             let Effect::MediaError(unit) = rule.effect else { continue };
             if rule.applies(request, at) {
-                let whole = whole_units(request, unit);
-                state.healed.extend(whole.filter(|unit| self.was_bad(number, *unit)));
+                state.healed.insert(whole_units(request, unit));
             }
         }
     }
@@ -271,14 +295,22 @@ impl RuleState {
     /// Counts a request to which the rule applies, and decides whether it is affected.
     fn chooses(&mut self, rule: &Rule) -> bool {
         self.matched += 1;
-        if self.matched <= rule.skip || self.affected >= rule.count {
+        if self.matched <= rule.skip || self.chosen >= rule.count {
             return false;
         }
-        rule.probability >= 1.0 || self.random.f64() < rule.probability
+        let is_chosen = rule.probability >= 1.0 || self.random.f64() < rule.probability;
+        self.chosen += u64::from(is_chosen);
+        is_chosen
     }
 }
 
 impl State {
+    /// Counts a request that a rule affects, and reports it.
+    fn affect(&mut self, number: usize, rule: &Rule, at: Nanos, request: &Request) {
+        self.rules[number].affected += 1;
+        self.tell(rule, at, Some(request));
+    }
+
     fn tell(&mut self, rule: &Rule, at: Nanos, request: Option<&Request>) {
         if let Some(hook) = &mut self.hook {
             let request = request.map(|request| (request.op, request.offset, request.len));

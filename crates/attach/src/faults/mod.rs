@@ -6,6 +6,7 @@
 
 mod injector;
 mod plan;
+mod range_set;
 #[cfg(test)]
 mod tests;
 mod window;

@@ -191,6 +191,19 @@ impl FromStr for FaultPlan {
 }
 
 impl FaultPlan {
+    /// Returns the number of the first rule that depends on the time, from 1.
+    ///
+    /// Without delays of replies, as at [`crate::Speed::Max`], such a rule has no meaning.
+    #[must_use]
+    pub fn timed_rule(&self) -> Option<usize> {
+        let is_timed = |rule: &FaultRule| {
+            let has_times = [rule.from, rule.duration, rule.every, rule.delay];
+            has_times.iter().any(Option::is_some)
+                || (rule.effect == FaultEffect::Reset && !rule.cuts_at_requests())
+        };
+        self.rules.iter().position(is_timed).map(|at| at + 1)
+    }
+
     /// Returns the checked rules.
     pub(super) fn rules(&self) -> Result<Vec<Rule>, FaultPlanError> {
         if self.rules.is_empty() {
@@ -235,6 +248,11 @@ impl FaultRule {
         }
         if !ops.contains(&true) {
             return Err("`ops` is empty: leave it out for all operations".into());
+        }
+        if self.ops.as_ref().is_some_and(|ops| ops.iter().all(|op| *op == Op::Flush))
+            && (offset, end) != (0, u64::MAX)
+        {
+            return Err("a flush has no range: remove `offset` and `len`".into());
         }
         Ok(Rule {
             name: name.into(),
@@ -299,7 +317,7 @@ impl FaultRule {
             FaultEffect::Stall => Effect::Stall,
             FaultEffect::Error => Effect::Error(self.error.unwrap_or(InjectedError::Io).errno()),
             FaultEffect::MediaError => match self.unit.unwrap_or(Bytes::kib(4)).0 {
-                0 => return Err("`unit` is 0: use the page size, such as \"4KiB\"".into()),
+                0..512 => return Err("`unit` is below 512 bytes: use \"4KiB\", or more".into()),
                 unit => Effect::MediaError(unit),
             },
             FaultEffect::Reset if self.cuts_at_requests() => Effect::CutAtRequest(Nanos(0)),

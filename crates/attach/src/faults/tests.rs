@@ -194,6 +194,57 @@ fn a_request_can_make_the_drive_disappear() {
     assert_eq!(faults.at_arrival(&write, at(25)), Fate::default());
 }
 
+// Rules with other effects do not keep a cut from its requests, and those in flight do not use up its count.
+#[test]
+fn cuts_count_their_own_requests() {
+    let faults = injector(
+        "[[fault]]\neffect = 'delay'\ndelay = '1ms'\nops = ['write']
+        [[fault]]\neffect = 'reset'\nops = ['write']\nskip = 2\ncount = 2",
+    );
+    let write = request(Op::Write, 0, UNIT);
+    let lost: Vec<bool> = (0..6)
+        .map(|millis| {
+            let is_lost = faults.at_arrival(&write, at(10 * millis)).error.is_some();
+            // Ten reads are in flight at each write.
+            for _ in 0..10 {
+                let _ = faults.at_completion(
+                    &read(0),
+                    at(10 * millis - millis.min(1)),
+                    at(10 * millis),
+                    Ok(()),
+                );
+            }
+            is_lost
+        })
+        .collect();
+    assert_eq!(lost, [false, false, true, true, false, false]);
+    assert_eq!(faults.presence(at(60)).cuts, 2);
+    let affected: Vec<u64> = faults.counts().into_iter().map(|(_, count)| count).collect();
+    assert_eq!(affected, [4, 2 + 2 * 10]);
+}
+
+// The memory of cuts at requests is bounded.
+#[test]
+fn many_cuts_at_requests_are_remembered_as_their_last() {
+    let faults = injector("[[fault]]\neffect = 'reset'\nops = ['read']");
+    for millis in 1..=1000 {
+        assert_eq!(faults.at_arrival(&read(0), at(millis)).error, Some(RequestError::Lost));
+    }
+    assert_eq!(faults.presence(at(1000)), Presence { is_present: true, cuts: 1000 });
+    let (due, result) = faults.at_completion(&read(0), at(0), at(2000), Ok(()));
+    assert_eq!(result, Err(RequestError::Lost));
+    assert!(due > at(900) && due <= at(1000), "{due:?}");
+}
+
+#[test]
+fn rules_that_need_time_are_found() {
+    let timed = |text: &str| text.parse::<FaultPlan>().unwrap().timed_rule();
+    assert_eq!(timed("[[fault]]\neffect = 'error'\n[[fault]]\neffect = 'reset'\ncount = 1"), None);
+    assert_eq!(timed("[[fault]]\neffect = 'error'\n[[fault]]\neffect = 'reset'"), Some(2));
+    assert_eq!(timed("[[fault]]\neffect = 'error'\nfrom = '1s'"), Some(1));
+    assert_eq!(timed("[[fault]]\neffect = 'disappear'\ncount = 1\nfor = '1s'"), Some(1));
+}
+
 #[test]
 fn wrong_plans_are_refused_with_a_remedy() {
     let messages = [
@@ -217,7 +268,8 @@ fn wrong_plans_are_refused_with_a_remedy() {
         "[[fault]]\neffect = 'error'\nname = 'a'\n[[fault]]\neffect = 'reset'\nname = 'a'",
         "[[fault]]\neffect = 'reset'\nfor = '1s'",
         "[[fault]]\neffect = 'reset'\nprobability = 0.5\nevery = '1s'",
-        "[[fault]]\neffect = 'media-error'\nunit = '0'",
+        "[[fault]]\neffect = 'media-error'\nunit = '511'",
+        "[[fault]]\neffect = 'error'\nops = ['flush']\nlen = '4KiB'",
         "[[fault]]\neffect = 'error'\nerror = 'EIO'",
     ]
     .map(|text| format!("{}\n", text.parse::<FaultPlan>().unwrap_err()));

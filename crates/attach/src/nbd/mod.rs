@@ -55,5 +55,5 @@ pub fn serve(
         let thread = thread.spawn(move || its.serve(&drive, offer, &taken)).ok()?;
         Some((connection, thread))
     };
-    net::serve(listener, stop, start, || drive.presence())
+    net::serve(listener, stop, start, || drive.presence(), || drive.end_delays())
 }

@@ -60,12 +60,14 @@ pub(crate) type ClientThread<C> = (Arc<C>, JoinHandle<()>);
 
 /// Accepts clients until `stop` is set. Then requests in flight are answered and the connections
 /// are closed. `start` starts to serve a client, or disconnects it. `tick` is called several times
-/// a second, and returns whether the connections must be cut.
+/// a second, and returns whether the connections must be cut. `end` is called before the clients are
+/// let go.
 pub(crate) fn serve<C: Client>(
     listener: Listener,
     stop: &AtomicBool,
     mut start: impl FnMut(Socket) -> Option<ClientThread<C>>,
     mut tick: impl FnMut() -> Presence,
+    end: impl FnOnce(),
 ) -> Result<(), Error> {
     let mut clients: Vec<ClientThread<C>> = Vec::new();
     let mut result = Ok(());
@@ -89,6 +91,7 @@ pub(crate) fn serve<C: Client>(
     }
     // From here on no client can connect.
     drop(listener);
+    end();
     let_go(clients);
     result
 }

@@ -13,7 +13,7 @@ use super::status::Status;
 use super::subsystem::Subsystem;
 use crate::attached::AttachedDrive;
 use crate::lock;
-use crate::request::{CompletedRequest, PendingRequest, Request};
+use crate::request::{CompletedRequest, PendingRequest, Request, RequestError};
 
 /// The maximum number of bytes of a request that erases.
 const ERASE_STEP: u64 = 1 << 30;
@@ -40,6 +40,8 @@ struct State {
     /// The number of requests that the drive works on.
     open: usize,
     status: Status,
+    /// True if a fault cuts the connection: the command gets no reply.
+    is_lost: bool,
     /// The data of the reads, by their place in the step.
     data: Vec<Vec<u8>>,
 }
@@ -89,7 +91,8 @@ impl Job {
             // Zones and handles need no job.
             Plan::Zones(_) | Plan::Placement(_) => (Vec::new(), Rest::End { returns_data: false }),
         };
-        let state = State { rest, open: 0, status: Status::SUCCESS, data: Vec::new() };
+        let state =
+            State { rest, open: 0, status: Status::SUCCESS, is_lost: false, data: Vec::new() };
         let job = Arc::new(Job {
             connection: Arc::clone(connection),
             id,
@@ -123,7 +126,10 @@ impl Job {
         match answered.result {
             Ok(()) if answered.request.op == Op::Read => state.data[place] = answered.request.data,
             Ok(()) => {}
-            Err(error) => state.status = Status::of(answered.request.op, error),
+            Err(error) => {
+                state.is_lost |= error == RequestError::Lost;
+                state.status = Status::of(answered.request.op, error);
+            }
         }
         let is_last = state.open == 0;
         drop(state);
@@ -182,7 +188,9 @@ impl Job {
         if matches!(rest, Rest::Erase { erase: Erase::Sanitize, .. }) {
             return subsystem.sanitized();
         }
-        self.connection.finish(&Completion::new(self.id, status), data, self.cost);
+        if !lock(&self.state).is_lost {
+            self.connection.finish(&Completion::new(self.id, status), data, self.cost);
+        }
         if matches!(rest, Rest::Erase { .. }) && is_done {
             subsystem.namespace_changed();
         }

@@ -144,10 +144,13 @@ pub fn serve(
         let its = Arc::clone(&subsystem);
         let follows = follows.spawn_scoped(scope, move || job::run(&receiver, &its, drive));
         let result = match follows {
-            Ok(_) => net::serve(listener, stop, start, || {
-                subsystem.end_silent();
-                drive.presence()
-            }),
+            Ok(_) => {
+                let tick = || {
+                    subsystem.end_silent();
+                    drive.presence()
+                };
+                net::serve(listener, stop, start, tick, || drive.end_delays())
+            }
             Err(source) => Err(net::Error::Listen { address: listener.address().clone(), source }),
         };
         // All jobs have ended with their connections, or are given up.

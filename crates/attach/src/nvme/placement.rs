@@ -352,7 +352,13 @@ pub(super) fn set_feature(
 pub(super) fn directive_transfer(space: &Namespace, command: &Command) -> Result<Transfer, Status> {
     handles(space)?;
     match command.opcode() {
-        DIRECTIVE_RECEIVE => Ok(Transfer::ToHost(PARAMETERS_LEN)),
+        DIRECTIVE_RECEIVE => {
+            // The number of dwords is 0-based; the host may ask for a part of the parameters.
+            let len = 4 * (u64::from(command.dword(10)) + 1);
+            Ok(Transfer::ToHost(
+                u32::try_from(len).map_or(PARAMETERS_LEN, |len| len.min(PARAMETERS_LEN)),
+            ))
+        }
         _ => Ok(Transfer::None),
     }
 }

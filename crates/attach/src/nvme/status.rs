@@ -86,7 +86,7 @@ impl Status {
         match error {
             RequestError::Drive(errno) => Status::of_drive(op, errno),
             RequestError::Zone(error) => Status::of_zone(error),
-            // The connection is about to be cut; a part of a command fails until then.
+            // No host sees it: the connection is about to be cut.
             RequestError::Lost => Status::INTERNAL_ERROR,
         }
     }

@@ -422,3 +422,28 @@ fn injected_errors_have_their_number() {
     assert_eq!(client.error_of(0, READ, 0, 512), 5);
     assert_eq!(client.error_of(0, FLUSH, 0, 0), 5);
 }
+
+// The reply to a request that a cut overtook comes when its connection is closed: nothing waits for it.
+#[test]
+fn a_late_reply_after_a_cut_is_dropped() {
+    let mut server = TestServer::new(&ServerOptions {
+        speed: Speed::Times(1.0),
+        faults: Some(
+            "[[fault]]\neffect = 'delay'\ndelay = '300ms'\nops = ['read']\ncount = 1
+            [[fault]]\neffect = 'reset'\nops = ['write']\ncount = 1",
+        ),
+        ..ServerOptions::default()
+    });
+    let mut client = Client::new(&server, false);
+    client.ask(0, READ, 1, 0, 512);
+    client.send(&[&talk::request(0, WRITE, 2, 0, 512)[..], &[8; 512]].concat());
+    assert!(client.was_disconnected());
+    let mut client = Client::new(&server, false);
+    // A write takes its turn after the late reply.
+    let began = flashscope_drive::Clock::new();
+    while began.now() < Nanos::micros(400_000) {
+        client.write(0, 0, &[1; 512]);
+    }
+    drop(client);
+    server.end();
+}

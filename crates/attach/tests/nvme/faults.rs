@@ -85,3 +85,17 @@ fn a_reset_ends_the_connections_without_replies() {
     let done = queue.execute(entry);
     assert_eq!((done.status, done.data), (0, vec![0xA5; 512]));
 }
+
+// A command of several requests gets no reply either.
+#[test]
+fn a_reset_leaves_deallocations_without_a_reply() {
+    let target = Target::faulty("[[fault]]\neffect = 'reset'\nops = ['trim']\nskip = 1\ncount = 1");
+    let (_admin, mut queue) = target.queues();
+    let range = |start: u64| [&[0; 4][..], &8u32.to_le_bytes(), &start.to_le_bytes()].concat();
+    let ranges = [range(0), range(64), range(128)].concat();
+    let deallocate = Entry::new(0x09, 1).dword(10, 2).dword(11, 4);
+    queue.submit(deallocate.in_capsule(ranges.len()), &ranges);
+    assert!(queue.is_closed());
+    let (_admin, mut queue) = target.queues();
+    assert_eq!(read(&mut queue, 0, 8), 0);
+}

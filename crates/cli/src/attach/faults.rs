@@ -8,14 +8,15 @@
     )
 )]
 
+use std::cell::OnceCell;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use anyhow::anyhow;
-use flashscope_attach::{FaultHook, FaultPlan, InjectedFault};
+use flashscope_attach::{FaultHook, FaultPlan, InjectedFault, Speed};
 use flashscope_block::Bytes;
 use flashscope_drive::guard;
 
@@ -23,36 +24,63 @@ use super::AttachArgs;
 use crate::print::notice;
 use crate::{Failure, usage};
 
-/// Reads the plan of faults, and starts its log if there is one.
-pub(super) fn read(
-    path: &Path,
-    args: &AttachArgs,
-) -> Result<(FaultPlan, Option<FaultLog>), Failure> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| usage(anyhow!("cannot read --faults {}: {error}", path.display())))?;
-    let plan: FaultPlan =
-        text.parse().map_err(|error| usage(anyhow!("--faults {}: {error}", path.display())))?;
-    let log = args.fault_log.as_deref().map(FaultLog::start).transpose()?;
-    let rules = plan.rules.len();
-    let plural = if rules == 1 { "" } else { "s" };
-    notice!("flashscope: injecting faults by {rules} rule{plural} of {}", path.display());
-    Ok((plan, log))
+/// The faults to inject, and the log of those that were.
+pub(super) struct Faults {
+    plan: FaultPlan,
+    log: Option<PathBuf>,
+    started: OnceCell<FaultLog>,
+}
+
+impl Faults {
+    /// Reads the plan in the file `path`.
+    pub(super) fn read(path: &Path, args: &AttachArgs) -> Result<Faults, Failure> {
+        let text = fs::read_to_string(path)
+            .map_err(|error| usage(anyhow!("cannot read --faults {}: {error}", path.display())))?;
+        let plan: FaultPlan =
+            text.parse().map_err(|error| usage(anyhow!("--faults {}: {error}", path.display())))?;
+        if let Some(rule) = plan.timed_rule().filter(|_| args.speed == Some(Speed::Max)) {
+            return Err(usage(anyhow!(
+                "--faults {}: rule {rule} depends on the time, but with --speed max nothing waits for it: choose another \
+                 speed, or affect requests by `skip` and `count`",
+                path.display()
+            )));
+        }
+        let log = args.fault_log.clone();
+        if let Some(log) = log.as_deref().filter(|log| fs::symlink_metadata(log).is_ok()) {
+            return Err(usage(anyhow!(
+                "--fault-log {} exists: remove it, or choose another name",
+                log.display()
+            )));
+        }
+        let rules = plan.rules.len();
+        let plural = if rules == 1 { "" } else { "s" };
+        notice!("flashscope: injecting faults by {rules} rule{plural} of {}", path.display());
+        Ok(Faults { plan, log, started: OnceCell::new() })
+    }
+
+    /// Returns the plan and the hook for the drive that is about to be attached, and starts the log.
+    pub(super) fn hook(&self) -> Result<(FaultPlan, Option<FaultHook>), Failure> {
+        let Some(path) = &self.log else { return Ok((self.plan.clone(), None)) };
+        let log = FaultLog::start(path)?;
+        let hook = log.tell();
+        let _ = self.started.set(log);
+        Ok((self.plan.clone(), Some(hook)))
+    }
+
+    /// Writes the rest of the log. The hook must have been dropped.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        self.started.into_inner().map_or(Ok(()), FaultLog::finish)
+    }
 }
 
 /// Writes injected faults to a CSV file, on a thread of its own.
-pub(super) struct FaultLog {
+struct FaultLog {
     sender: Sender<InjectedFault>,
     thread: JoinHandle<std::io::Result<()>>,
 }
 
 impl FaultLog {
     fn start(path: &Path) -> Result<FaultLog, Failure> {
-        if fs::symlink_metadata(path).is_ok() {
-            return Err(usage(anyhow!(
-                "--fault-log {} exists: remove it, or choose another name",
-                path.display()
-            )));
-        }
         let file = guard::create_output(path).map_err(usage)?;
         let (sender, faults) = channel();
         let thread = thread::Builder::new().name("fault-log".into());
@@ -60,7 +88,7 @@ impl FaultLog {
     }
 
     /// Returns a callback for injected faults.
-    pub(super) fn tell(&self) -> FaultHook {
+    fn tell(&self) -> FaultHook {
         let sender = self.sender.clone();
         Box::new(move |fault| {
             let _ = sender.send(fault.clone());
@@ -68,7 +96,7 @@ impl FaultLog {
     }
 
     /// Writes the remaining faults. All callbacks must have been dropped.
-    pub(super) fn finish(self) -> Result<(), Failure> {
+    fn finish(self) -> Result<(), Failure> {
         drop(self.sender);
         let written = self.thread.join().map_err(|_| anyhow!("the fault log panicked"))?;
         Ok(written.map_err(|error| anyhow!("cannot write the fault log: {error}"))?)

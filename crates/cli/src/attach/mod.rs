@@ -25,7 +25,7 @@ use crate::{Failure, print, stop, usage};
 
 use activity::Activity;
 pub(crate) use args::AttachArgs;
-use faults::FaultLog;
+use faults::Faults;
 use record::Recorder;
 
 /// The default address, with the port that is assigned to NBD.
@@ -34,17 +34,26 @@ const NBD_ADDRESS: &str = "127.0.0.1:10809";
 pub(crate) fn attach(args: &AttachArgs) -> Result<(), Failure> {
     let stop = stop::clean_end_flag()?;
     let recorder = args.record.as_deref().map(Recorder::start).transpose()?;
-    let faults = args.faults.as_deref().map(|plan| faults::read(plan, args)).transpose()?;
-    let (faults, log) = faults.unzip();
-    let log = log.flatten();
-    let hook = log.as_ref().map(FaultLog::tell);
-    let hooks = Hooks {
-        completion: recorder.as_ref().map(Recorder::tell),
-        faults: faults.map(|plan| (plan, hook)),
-    };
-    serve(args, stop, hooks)?;
-    log.map_or(Ok(()), FaultLog::finish)?;
+    let faults = args.faults.as_deref().map(|plan| Faults::read(plan, args)).transpose()?;
+    serve(args, stop, Outputs { recorder: recorder.as_ref(), faults: faults.as_ref() })?;
+    faults.map_or(Ok(()), Faults::finish)?;
     recorder.map_or(Ok(()), Recorder::finish)
+}
+
+/// The recipients of requests and faults.
+#[derive(Clone, Copy)]
+struct Outputs<'a> {
+    recorder: Option<&'a Recorder>,
+    faults: Option<&'a Faults>,
+}
+
+impl Outputs<'_> {
+    /// Returns the hooks of a drive that is about to be attached.
+    fn hooks(&self) -> Result<Hooks, Failure> {
+        let completion = self.recorder.map(Recorder::tell);
+        let faults = self.faults.map(Faults::hook).transpose()?;
+        Ok(Hooks { completion, faults })
+    }
 }
 
 /// Measures the time that the transport takes without a drive.
@@ -54,7 +63,7 @@ type MeasureRoundTrip<'a> = &'a dyn Fn() -> Result<RoundTrip, Failure>;
 fn open<A: Answer>(
     args: &AttachArgs,
     stop: &AtomicBool,
-    hooks: Hooks,
+    outputs: Outputs<'_>,
     round_trip: MeasureRoundTrip<'_>,
 ) -> Result<AttachedDrive<A>, Failure> {
     let name = args.drive.as_str();
@@ -62,14 +71,14 @@ fn open<A: Answer>(
         let clock = Clock::new();
         let size = args.size.unwrap_or(NULL_CAPACITY);
         let null = NullDevice::new(size, args.queue_depth, move || clock.now());
-        return simulated(args, Box::new(null), (size, true, 0), hooks, round_trip);
+        return simulated(args, Box::new(null), (size, true, 0), outputs, round_trip);
     }
     if let Some(spec) = name.strip_prefix("sim:") {
         let (drive, seed) = simulated::open(spec, args, stop)?;
         let (size, trims) = (args.size.unwrap_or(drive.info().capacity), drive.trims());
-        return simulated(args, Box::new(drive), (size, trims, seed), hooks, round_trip);
+        return simulated(args, Box::new(drive), (size, trims, seed), outputs, round_trip);
     }
-    real(args, hooks)
+    real(args, outputs)
 }
 
 /// Attaches a simulated drive, whose data a store keeps.
@@ -77,7 +86,7 @@ fn simulated<A: Answer>(
     args: &AttachArgs,
     device: Box<dyn Device + Send>,
     (size, trims, seed): (Bytes, bool, u64),
-    hooks: Hooks,
+    outputs: Outputs<'_>,
     round_trip: MeasureRoundTrip<'_>,
 ) -> Result<AttachedDrive<A>, Failure> {
     if args.consent.destroy_data_on.is_some() {
@@ -111,7 +120,8 @@ fn simulated<A: Answer>(
         Speed::Max => Speed::Max.into(),
         speed => Timing { speed, round_trip: round_trip()? },
     };
-    let attached = AttachedDrive::simulated(device, export, store, timing, hooks, &mut progress)?;
+    let attached =
+        AttachedDrive::simulated(device, export, store, timing, outputs.hooks()?, &mut progress)?;
     bar.finish();
     Ok(attached)
 }
@@ -140,7 +150,7 @@ fn store(args: &AttachArgs, size: Bytes, seed: u64) -> Result<Store, Failure> {
 }
 
 /// Attaches a real drive, which keeps its data itself.
-fn real<A: Answer>(args: &AttachArgs, hooks: Hooks) -> Result<AttachedDrive<A>, Failure> {
+fn real<A: Answer>(args: &AttachArgs, outputs: Outputs<'_>) -> Result<AttachedDrive<A>, Failure> {
     for (is_given, option) in [
         (args.store.is_some(), "--store"),
         (args.size.is_some(), "--size"),
@@ -172,14 +182,14 @@ fn real<A: Answer>(args: &AttachArgs, hooks: Hooks) -> Result<AttachedDrive<A>, 
         zones: None,
         handles: None,
     };
-    Ok(AttachedDrive::real(info, contents, export, hooks)?)
+    Ok(AttachedDrive::real(info, contents, export, outputs.hooks()?)?)
 }
 
 /// Serves the drive over the chosen transport until `stop` is set.
-fn serve(args: &AttachArgs, stop: &AtomicBool, hooks: Hooks) -> Result<(), Failure> {
+fn serve(args: &AttachArgs, stop: &AtomicBool, outputs: Outputs<'_>) -> Result<(), Failure> {
     if let Some(folder) = &args.fuse {
         let round_trip = || fuse::round_trip().map_err(fuse_failure);
-        let drive = Arc::new(open(args, stop, hooks, &round_trip)?);
+        let drive = Arc::new(open(args, stop, outputs, &round_trip)?);
         let activity = Activity::start(args, &drive)?;
         let (its_drive, place) = (Arc::clone(&drive), |file: &Path| file.display().to_string());
         let ready = |file: &Path| announce(args, &its_drive, &activity, "fuse", &place(file));
@@ -187,7 +197,7 @@ fn serve(args: &AttachArgs, stop: &AtomicBool, hooks: Hooks) -> Result<(), Failu
     }
     if args.ublk {
         let round_trip = || ublk::round_trip().map_err(usage);
-        let drive = Arc::new(open(args, stop, hooks, &round_trip)?);
+        let drive = Arc::new(open(args, stop, outputs, &round_trip)?);
         let activity = Activity::start(args, &drive)?;
         let ready = |device: &Path| {
             announce(args, &drive, &activity, "ublk", &device.display().to_string());
@@ -195,12 +205,12 @@ fn serve(args: &AttachArgs, stop: &AtomicBool, hooks: Hooks) -> Result<(), Failu
         return ublk::serve(&drive, stop, ready).map_err(usage);
     }
     if let Some(address) = &args.nvme_tcp {
-        return serve_nvme(args, address, stop, hooks);
+        return serve_nvme(args, address, stop, outputs);
     }
     let address = args.nbd.as_deref().unwrap_or(NBD_ADDRESS).parse().map_err(usage)?;
     let listener = nbd::Listener::bind(&address).map_err(usage)?;
     let round_trip = || nbd::round_trip(&address).map_err(Failure::from);
-    let drive = Arc::new(open(args, stop, hooks, &round_trip)?);
+    let drive = Arc::new(open(args, stop, outputs, &round_trip)?);
     let activity = Activity::start(args, &drive)?;
     announce(args, &drive, &activity, "nbd", &listener.address().uri());
     nbd::serve(listener, drive, args.exclusive, stop).map_err(Failure::from)
@@ -211,11 +221,11 @@ fn serve_nvme(
     args: &AttachArgs,
     address: &str,
     stop: &AtomicBool,
-    hooks: Hooks,
+    outputs: Outputs<'_>,
 ) -> Result<(), Failure> {
     let listener = nvme::Listener::bind(address).map_err(usage)?;
     let round_trip = || nvme::round_trip().map_err(Failure::from);
-    let drive = Arc::new(open(args, stop, hooks, &round_trip)?);
+    let drive = Arc::new(open(args, stop, outputs, &round_trip)?);
     let activity = Activity::start(args, &drive)?;
     let options = nvme::SubsystemOptions { nqn: args.nqn.clone(), hosts: args.allow_host.clone() };
     let bound = listener.address();
