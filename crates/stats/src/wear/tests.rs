@@ -93,6 +93,59 @@ fn readings_before_a_reset_do_not_count() {
     assert_eq!(wear_forecast(&readings), wear_forecast(&steady(10, 56)));
 }
 
+/// Returns the forecast of steady readings after a change to their list.
+fn after(change: impl Fn(&mut Vec<WearReading>)) -> Result<WearForecast, UnknownWear> {
+    let mut readings = steady(10, 56);
+    change(&mut readings);
+    wear_forecast(&readings)
+}
+
+#[test]
+fn a_counter_that_a_power_loss_takes_back_a_little_is_no_reset() {
+    let whole = wear_forecast(&steady(10, 56)).unwrap();
+    let rolled_back = after(|readings| readings[41].written_bytes = 40_900).unwrap();
+    assert_eq!(rolled_back.steps, whole.steps);
+    assert!((rolled_back.left_s / whole.left_s - 1.0).abs() < 0.01, "{rolled_back:?}");
+    // Twenty readings in a row had bytes that were lost later.
+    let lost = |readings: &mut Vec<WearReading>| {
+        let last = readings[55];
+        let reading = |nth| WearReading { at_s: last.at_s + nth, written_bytes: 55_100, ..last };
+        readings.extend((1..=20).map(reading));
+        readings.push(WearReading { at_s: last.at_s + 21, written_bytes: 55_050, ..last });
+    };
+    assert_eq!(after(lost).unwrap().steps, whole.steps);
+}
+
+#[test]
+fn a_single_outlier_of_the_clock_or_a_counter_is_dropped() {
+    let whole = wear_forecast(&steady(10, 56)).unwrap();
+    let outliers: [fn(&mut WearReading); 5] = [
+        |one| one.at_s = 0,
+        |one| one.at_s = 1 << 40,
+        |one| one.percentage_used = 255,
+        |one| one.percentage_used = 0,
+        |one| one.written_bytes = u64::MAX,
+    ];
+    for (nth, outlier) in outliers.into_iter().enumerate() {
+        let forecast = after(|readings| outlier(&mut readings[35])).unwrap();
+        assert_eq!(forecast.steps, whole.steps, "{nth}");
+        assert!((forecast.left_s / whole.left_s - 1.0).abs() < 0.01, "{nth}: {forecast:?}");
+    }
+}
+
+#[test]
+fn a_large_decrease_is_a_reset_once_a_second_reading_confirms_it() {
+    let reset = |count: u64| {
+        after(|readings| {
+            let at_s = readings[55].at_s;
+            let fresh = steady(10, count + 1).into_iter().skip(1);
+            readings.extend(fresh.map(|one| WearReading { at_s: at_s + one.at_s, ..one }));
+        })
+    };
+    assert_eq!(reset(1), wear_forecast(&steady(10, 56)));
+    assert_eq!(reset(2), Err(UnknownWear::NoStep { since_s: 56 * DAY_S }));
+}
+
 #[test]
 fn a_percent_that_takes_longer_than_the_others_delays_the_forecast() {
     let mut readings = steady(10, 56);
