@@ -33,6 +33,12 @@ const QUANTILE: f64 = 0.95;
 /// not support more.
 const MOST_CORRELATION: f64 = 0.8;
 
+/// The least share of a percent that is left before its step.
+const LEAST_LEFT: f64 = 0.1;
+
+/// The largest ratio of an end of the interval to the estimate. A wider interval says nothing.
+const WIDEST: f64 = 1000.0;
+
 /// The standard errors from which on a trend of the bytes per percent widens the interval.
 const SIGNIFICANT: f64 = 2.0;
 
@@ -93,6 +99,11 @@ pub enum UnknownWear {
         /// The time since when, in seconds.
         since_s: u64,
     },
+    /// The interval of the forecast would say nothing.
+    Scattered {
+        /// The time of the first reading, in seconds.
+        since_s: u64,
+    },
     /// The rated life is used up.
     Reached,
 }
@@ -132,14 +143,20 @@ pub fn wear_forecast(readings: &[WearReading]) -> Result<WearForecast, UnknownWe
     let left_bytes = wear.left(last.percentage_used);
     let left_s = left_bytes / load.mean;
     let parts = [wear.relative(last.percentage_used), load.relative(left_s)];
-    let factor = half_width(parts).exp();
     if !left_s.is_finite() {
         return Err(UnknownWear::Idle { since_s: load.since_s });
     }
+    let factor = half_width(parts).exp();
+    let [low_s, high_s] = [left_s / factor, left_s * factor];
+    // Also false for the missing number of a percent without bytes.
+    let is_narrow = factor <= WIDEST && high_s.is_finite();
+    if !is_narrow {
+        return Err(UnknownWear::Scattered { since_s: first.at_s });
+    }
     Ok(WearForecast {
         left_s,
-        low_s: left_s / factor,
-        high_s: left_s * factor,
+        low_s,
+        high_s,
         steps: u32::try_from(steps.len()).unwrap_or(u32::MAX),
         load_bytes_per_s: load.mean,
         bytes_per_percent: wear.per_percent,
@@ -272,10 +289,12 @@ impl Wear {
         }
     }
 
-    /// Returns the bytes left until the rated life is used up.
+    /// Returns the bytes left until the rated life is used up. At the end of a percent these are at
+    /// least its standard deviation: the length of the percent is not known better.
     fn left(&self, used: u32) -> f64 {
-        let percents = f64::from(RATED - used);
-        percents * self.per_percent - self.since.min(self.per_percent * 0.999)
+        let whole = f64::from(RATED - used) * self.per_percent;
+        let least = self.variance.sqrt().max(LEAST_LEFT * self.per_percent);
+        (whole - self.since.min(self.per_percent)).max(least.min(whole))
     }
 
     /// Returns the relative variance of the bytes left.
