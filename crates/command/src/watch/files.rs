@@ -194,7 +194,7 @@ const PANELS: &[Panel] = &[
     Panel {
         title: "Slow commands of the latency monitor",
         unit: "none",
-        curves: &[("{0}", SLOW_COMMANDS, "{{drive}}, {{op}} from {{at_least_ms}} ms")],
+        curves: &[("{0}", SLOW_COMMANDS, "{{drive}}, {{op}} from {{at_least_seconds}} s")],
     },
 ];
 

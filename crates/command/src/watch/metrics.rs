@@ -207,7 +207,7 @@ metrics! {
         "Power losses at which the drive could not save its full state",
         |drive| of_ocp(drive, |ocp| ocp.incomplete_shutdowns.into());
     SLOW_COMMANDS: Gauge "slow_commands" None,
-        "Commands of the latency monitor in its present window, from a latency in milliseconds",
+        "Commands of the latency monitor in its present window, from a latency in seconds",
         |drive| slow_commands(drive);
 }
 
@@ -250,14 +250,19 @@ fn warnings(drive: &DriveWatch) -> Vec<Sample> {
 }
 
 fn slow_commands(drive: &DriveWatch) -> Vec<Sample> {
-    let buckets = drive.latency_monitor.iter().flat_map(|monitor| &monitor.buckets);
-    let samples = buckets.flat_map(|bucket| {
-        bucket.counts().map(|(op, count)| {
-            let from = ("at_least_ms", bucket.at_least_ms.to_string());
-            (vec![("op", op.to_string()), from], number(count))
-        })
-    });
-    samples.collect()
+    let mut samples: Vec<Sample> = Vec::new();
+    for bucket in drive.latency_monitor.iter().flat_map(|monitor| &monitor.buckets) {
+        for (op, count) in bucket.counts() {
+            let from = f64::from(bucket.at_least_ms) / 1000.0;
+            let labels = vec![("op", op.to_string()), ("at_least_seconds", from.to_string())];
+            // Thresholds may be equal, and a label names a series once.
+            match samples.iter_mut().find(|(known, _)| *known == labels) {
+                Some((_, sum)) => *sum += number(count),
+                None => samples.push((labels, number(count))),
+            }
+        }
+    }
+    samples
 }
 
 fn percent(percent: u32) -> f64 {

@@ -17,7 +17,9 @@ pub(in crate::watch) fn report() -> WatchReport {
     let guid: u128 = 0xAFD5_14C9_7C6F_4F9C_A4F2_BFEA_2810_AFC5;
     extended[496..].copy_from_slice(&guid.to_le_bytes());
     let mut monitor: LogPage = [0; 512];
-    monitor[44] = 3;
+    (monitor[0], monitor[44]) = (1, 3);
+    // The thresholds of the last two buckets are equal.
+    (monitor[7], monitor[8], monitor[9], monitor[92]) = (1, 9, 9, 7);
     let guid: u128 = 0x85D4_5E58_D4E6_4370_9C6C_84D0_8CC0_7A92;
     monitor[496..].copy_from_slice(&guid.to_le_bytes());
     let known = KnownEndurance {
@@ -81,11 +83,24 @@ fn values_have_base_units() {
         "flashscope_watch_host_written_bytes_total{drive=\"S1\"} 2560000.0",
         "flashscope_watch_media_written_bytes_total{drive=\"S1\"} 7000000.0",
         "flashscope_watch_write_amplification{drive=\"S1\"} 2.0",
-        "flashscope_watch_slow_commands{drive=\"S1\",op=\"read\",at_least_ms=\"5\"} 3.0",
+        "flashscope_watch_slow_commands{drive=\"S1\",op=\"read\",at_least_seconds=\"0.005\"} 3.0",
+        "flashscope_watch_slow_commands{drive=\"S1\",op=\"read\",at_least_seconds=\"0.05\"} 7.0",
     ] {
         assert!(text.contains(&format!("\n{line}\n")), "{line} in {text}");
     }
     assert!(text.contains("model=\"a \\\"test\\\" drive\""), "{text}");
+}
+
+#[test]
+fn each_series_is_on_the_page_once() {
+    let text = text(&report());
+    let series = |line: &str| line.rsplit_once(' ').unwrap().0.to_owned();
+    let mut all: Vec<String> =
+        text.lines().filter(|line| !line.starts_with('#')).map(series).collect();
+    let count = all.len();
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), count, "{text}");
 }
 
 #[test]
