@@ -72,7 +72,8 @@ const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "DriveSpareLow",
-        expression: "{0} - {1} < 0.1",
+        // A tenth of the way from the threshold to full.
+        expression: "{0} <= {1} + 0.1 * (1 - {1})",
         metrics: &[SPARE, SPARE_THRESHOLD],
         holds_for: "1h",
         severity: WARNS,
@@ -319,6 +320,10 @@ mod tests {
         for nth in 0..3 {
             assert!(texts.iter().all(|text| !text.contains(&format!("{{{nth}}}"))), "{texts:?}");
         }
+        assert!(texts[0].contains(
+            "'flashscope_watch_spare_ratio <= flashscope_watch_spare_threshold_ratio \
+             + 0.1 * (1 - flashscope_watch_spare_threshold_ratio)'"
+        ));
         for alert in ALERTS {
             // A quote would end the scalar of YAML.
             assert!(!alert.expression.contains('\'') && !alert.summary.contains('\''));
