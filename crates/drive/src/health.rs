@@ -33,6 +33,14 @@ pub struct LogPages {
 /// The reason why the health of a drive could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum HealthError {
+    /// The path does not exist: the drive may have been removed.
+    #[error("`{}` is gone: {source}", path.display())]
+    Gone {
+        /// The path.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// The path does not lie on a single drive.
     #[error("`{}` does not lie on a single drive: its health cannot be read", .0.display())]
     NoDrive(PathBuf),
@@ -210,7 +218,8 @@ pub(crate) fn open(drive: &Drive) -> io::Result<File> {
 /// Returns the NVMe drive that is, or holds, the device or file at `path`.
 fn find(system: &System, path: &Path) -> Result<Drive, HealthError> {
     let none = || HealthError::NoDrive(path.into());
-    let number = Identity::from(&fs::metadata(path).map_err(|_| none())?).device();
+    let gone = |source| HealthError::Gone { path: path.into(), source };
+    let number = Identity::from(&fs::metadata(path).map_err(gone)?).device();
     let disk = system.whole_disk(number).ok_or_else(none)?;
     if bus_of(&disk) != Bus::Nvme {
         return Err(HealthError::NotNvme(path_of(&disk)));

@@ -138,7 +138,8 @@ fn other_drives_are_not_queried() {
     }
     let machine = Machine::new("nvme0n1", Some("nvme"), false);
     let missing = reason(&machine.system(), &machine.root.path().join("no such file"));
-    assert!(matches!(missing, HealthError::NoDrive(_)), "{missing:?}");
+    assert!(matches!(missing, HealthError::Gone { .. }), "{missing:?}");
+    assert!(missing.to_string().contains("no such file` is gone: "), "{missing}");
     let number = machine.root.path().join(format!("sys/dev/block/{}", machine.number));
     fs::remove_file(number).unwrap();
     let in_memory = reason(&machine.system(), &machine.file());
