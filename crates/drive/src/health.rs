@@ -16,6 +16,10 @@ use crate::nvme::{Admin, CommandError, Controller};
 /// The length of each of the two pages in bytes.
 const PAGE_LEN: usize = 512;
 
+/// The statuses of a drive without a log page: Invalid Log Page, and Invalid Field in Command (NVM
+/// Express Base Specification).
+const UNSUPPORTED: [u32; 2] = [0x109, 0x002];
+
 /// The raw content of a log page.
 pub type LogPage = [u8; PAGE_LEN];
 
@@ -28,6 +32,8 @@ pub struct LogPages {
     /// Specification, it is the extended SMART page. Other vendors may use the identifier
     /// differently; the GUID in the page identifies its format.
     pub extended: Option<LogPage>,
+    /// True if the drive stated that it has no log page C0h. Other failures may pass.
+    pub lacks_extended: bool,
 }
 
 /// The reason why the health of a drive could not be read.
@@ -63,6 +69,13 @@ pub enum HealthError {
         /// Status code type (bits 8 to 10) and status code (bits 0 to 7) of the completion.
         status: u32,
     },
+}
+
+impl HealthError {
+    /// Returns true if the drive stated that it does not have the log page.
+    pub fn is_unsupported(&self) -> bool {
+        matches!(self, HealthError::Refused { status, .. } if UNSUPPORTED.contains(status))
+    }
 }
 
 /// Returns advice for a permission error.
@@ -187,7 +200,10 @@ fn page(drive: &impl Controller, log: LogId) -> Result<LogPage, CommandError> {
 
 fn both(drive: &impl Controller) -> Result<LogPages, CommandError> {
     let smart = page(drive, LogId::Smart)?;
-    Ok(LogPages { smart, extended: page(drive, LogId::Extended).ok() })
+    let extended = page(drive, LogId::Extended);
+    let lacks_extended =
+        matches!(&extended, Err(CommandError::Status(status)) if UNSUPPORTED.contains(status));
+    Ok(LogPages { smart, extended: extended.ok(), lacks_extended })
 }
 
 /// Finds the drive, opens it and reads from it.

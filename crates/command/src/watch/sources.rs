@@ -37,10 +37,32 @@ pub(super) enum Source {
 /// An NVMe drive, with the optional log pages that it is known to have.
 pub(super) struct NvmeSource {
     drive: NvmeDrive,
-    /// `None` until the drive was asked. A drive that lacks a page is not asked again, because it
-    /// counts each such query as a rejected command.
-    has_extended: Option<bool>,
-    has_latency_monitor: Option<bool>,
+    extended: PageState,
+    latency_monitor: PageState,
+}
+
+/// The knowledge about an optional log page of a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum PageState {
+    /// No query succeeded, and the drive has not stated that it lacks the page.
+    #[default]
+    Unknown,
+    /// The drive has the page. A later failure does not change that.
+    Present,
+    /// The drive lacks the page. It is not asked again, because it counts each such query as a
+    /// rejected command.
+    Absent,
+}
+
+impl PageState {
+    /// Notes the result of a query.
+    fn note(&mut self, is_present: bool, is_absent: bool) {
+        *self = match (*self, is_present, is_absent) {
+            (PageState::Present, ..) | (_, true, _) => PageState::Present,
+            (_, _, true) => PageState::Absent,
+            (state, ..) => state,
+        };
+    }
 }
 
 impl Source {
@@ -77,7 +99,8 @@ impl Source {
     }
 
     fn nvme(drive: NvmeDrive) -> Source {
-        Source::Nvme(NvmeSource { drive, has_extended: None, has_latency_monitor: None })
+        let (extended, latency_monitor) = (PageState::default(), PageState::default());
+        Source::Nvme(NvmeSource { drive, extended, latency_monitor })
     }
 
     /// Reads the drives of this source.
@@ -103,27 +126,35 @@ impl NvmeSource {
         system: &System,
         path: &Path,
     ) -> anyhow::Result<(Health, Option<LatencyMonitor>)> {
-        let (smart, extended) = match self.has_extended {
-            Some(false) => (health::smart(system, path)?, None),
+        let (smart, extended, lacks_extended) = match self.extended {
+            PageState::Absent => (health::smart(system, path)?, None, true),
             _ => {
                 let pages = health::log_pages(system, path)?;
-                (pages.smart, pages.extended)
+                (pages.smart, pages.extended, pages.lacks_extended)
             }
         };
         let health = Health::decode(&smart, extended.as_ref())
             .ok_or_else(|| anyhow!("`{}` reports no health: its page is empty", path.display()))?;
-        // A drive without the one page of OCP's specification does not receive a query for the other.
-        self.has_extended = Some(health.ocp.is_some());
-        if health.ocp.is_none() || self.has_latency_monitor == Some(false) {
-            return Ok((health, None));
+        // A page C0h of another format is as good as none.
+        self.extended.note(health.ocp.is_some(), lacks_extended || extended.is_some());
+        if self.extended == PageState::Present && health.ocp.is_none() {
+            // A reading without these counters would change the base of the forecast.
+            return Err(anyhow!("`{}` did not return its log page C0h", path.display()));
         }
-        let monitor = match health::latency_monitor(system, path) {
-            Ok(page) => LatencyMonitor::decode(&page),
-            Err(HealthError::Refused { .. }) => None,
-            Err(other) => return Err(other.into()),
-        };
-        self.has_latency_monitor = Some(monitor.is_some());
-        Ok((health, monitor))
+        Ok((health, self.monitor(system, path)))
+    }
+
+    /// Reads the latency monitor. A failure leaves the health as it is.
+    fn monitor(&mut self, system: &System, path: &Path) -> Option<LatencyMonitor> {
+        // A drive without the one page of OCP's specification does not receive a query for the other.
+        if self.extended != PageState::Present || self.latency_monitor == PageState::Absent {
+            return None;
+        }
+        let page = health::latency_monitor(system, path);
+        let lacks = page.as_ref().map_or_else(HealthError::is_unsupported, |_| true);
+        let monitor = page.ok().and_then(|page| LatencyMonitor::decode(&page));
+        self.latency_monitor.note(monitor.is_some(), lacks);
+        monitor
     }
 }
 
@@ -132,3 +163,6 @@ fn of_file(path: &Path) -> SourceReading {
     let drive = WatchedDrive { name, source: WatchSource::File, model: None, serial: None };
     SourceReading { drive, health: smart_log(path).map(|health| (health, None)) }
 }
+
+#[cfg(test)]
+mod tests;
