@@ -99,14 +99,13 @@ impl Source {
     }
 
     fn nvme(drive: NvmeDrive) -> Source {
-        let (extended, latency_monitor) = (PageState::default(), PageState::default());
-        Source::Nvme(NvmeSource { drive, extended, latency_monitor })
+        Source::Nvme(NvmeSource::new(drive))
     }
 
     /// Reads the drives of this source.
     pub(super) fn read(&mut self, attached: &AttachedDrives) -> anyhow::Result<Vec<SourceReading>> {
         match self {
-            Source::Nvme(source) => Ok(vec![source.read()]),
+            Source::Nvme(source) => Ok(vec![source.read(&System::default())]),
             Source::File(path) => Ok(vec![of_file(path)]),
             Source::Attached => attached(),
         }
@@ -114,11 +113,30 @@ impl Source {
 }
 
 impl NvmeSource {
-    fn read(&mut self) -> SourceReading {
+    fn new(drive: NvmeDrive) -> NvmeSource {
+        let (extended, latency_monitor) = (PageState::default(), PageState::default());
+        NvmeSource { drive, extended, latency_monitor }
+    }
+
+    fn read(&mut self, system: &System) -> SourceReading {
+        let identified = self.identify(system);
         let NvmeDrive { path, model, serial } = self.drive.clone();
         let name = path.display().to_string();
         let drive = WatchedDrive { name, source: WatchSource::Nvme, model, serial };
-        SourceReading { health: self.health(&System::default(), &path), drive }
+        let health =
+            identified.map_err(Into::into).and_then(|()| self.health(system, &path));
+        SourceReading { health, drive }
+    }
+
+    /// Compares the serial number at the path. Another drive there has another history and other log
+    /// pages.
+    fn identify(&mut self, system: &System) -> Result<(), HealthError> {
+        let NvmeDrive { model, serial, .. } = health::drive(system, &self.drive.path)?;
+        if serial.is_some() && serial != self.drive.serial {
+            let path = self.drive.path.clone();
+            *self = NvmeSource::new(NvmeDrive { path, model, serial });
+        }
+        Ok(())
     }
 
     fn health(
