@@ -134,6 +134,7 @@ fn reading(status: DriveStatus) -> SourceReading {
     let no_health = || anyhow!("it reports no health: it is a real drive, which has a device");
     SourceReading {
         drive: WatchedDrive { name, source: WatchSource::Attached, model, serial: None },
+        at: None,
         health: health.map(|health| (health, None)).ok_or_else(no_health),
     }
 }

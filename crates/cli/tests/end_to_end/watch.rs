@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use flashscope_measure::{seconds_of, timestamp_of};
 use serde_json::Value;
@@ -172,9 +173,17 @@ fn a_killed_watch_leaves_a_folder_that_the_next_one_continues() {
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, format!("{text}{}", &text[..100])).unwrap();
     let more = ["watch", "smart.json", "--once", "--output", "w.flashscope"];
-    run(&place, &more).ok();
-    run(&place, &more).ok();
-    assert_eq!(readings(&place, "w.flashscope").len(), 3);
+    let log = fs::File::options().append(true).open(place.at("smart.json")).unwrap();
+    let modify = |second| {
+        log.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(4_000_000_000 + second))
+    };
+    for second in [0, 0, 1] {
+        modify(second).unwrap();
+        run(&place, &more).ok();
+    }
+    let kept = readings(&place, "w.flashscope");
+    assert_eq!(kept.len(), 3, "an unchanged file is no new reading");
+    assert_eq!(kept[2]["at"], "2096-10-02T07:06:41Z");
     fs::write(&file, format!("{{}}\n{text}")).unwrap();
     let damaged = run(&place, &more).message(1, &place);
     assert!(damaged.contains("readings.jsonl is damaged: line 1: missing field"), "{damaged}");

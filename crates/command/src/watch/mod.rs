@@ -65,7 +65,7 @@ impl Watch {
     pub fn read(&mut self) -> Result<(), Failure> {
         let before = std::mem::take(&mut self.drives);
         for source in &mut self.sources {
-            for SourceReading { drive, health } in source.read(&self.attached)? {
+            for SourceReading { drive, at, health } in source.read(&self.attached)? {
                 // A drive that is named twice is one drive.
                 if self.drives.iter().any(|(known, _)| known.id() == drive.id()) {
                     continue;
@@ -74,9 +74,11 @@ impl Watch {
                     Err(error) => Some(format!("{error:#}")),
                     Ok((health, latency_monitor)) => {
                         let history = self.histories.entry(drive.id().to_owned()).or_default();
-                        let (at, drive) = (timestamp(), drive.clone());
+                        let (at, drive) = (at.unwrap_or_else(timestamp), drive.clone());
                         let reading = WatchReading { at, drive, health, latency_monitor };
-                        history.add(reading, self.keeps_all, &mut keep(&mut self.folder))?;
+                        if !history.has(&reading) {
+                            history.add(reading, self.keeps_all, &mut keep(&mut self.folder))?;
+                        }
                         None
                     }
                 };

@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, anyhow};
 use flashscope_document::environment::{Health, LatencyMonitor};
 use flashscope_document::watch::{WatchSource, WatchedDrive};
 use flashscope_drive::guard::System;
 use flashscope_drive::health::{self, HealthError, NvmeDrive};
+use flashscope_measure::timestamp_of;
 
 use crate::import::smart_log;
 use crate::{Failure, usage};
@@ -20,6 +22,8 @@ const ATTACHED: &str = "attached";
 pub struct SourceReading {
     /// The identity of the drive.
     pub drive: WatchedDrive,
+    /// The time of the reading as RFC 3339 in UTC, if it is not the present.
+    pub at: Option<String>,
     /// The health with the latency monitor.
     pub health: anyhow::Result<(Health, Option<LatencyMonitor>)>,
 }
@@ -125,7 +129,7 @@ impl NvmeSource {
         let drive = WatchedDrive { name, source: WatchSource::Nvme, model, serial };
         let health =
             identified.map_err(Into::into).and_then(|()| self.health(system, &path));
-        SourceReading { health, drive }
+        SourceReading { drive, at: None, health }
     }
 
     /// Compares the serial number at the path. Another drive there has another history and other log
@@ -179,7 +183,16 @@ impl NvmeSource {
 fn of_file(path: &Path) -> SourceReading {
     let name = path.display().to_string();
     let drive = WatchedDrive { name, source: WatchSource::File, model: None, serial: None };
-    SourceReading { drive, health: smart_log(path).map(|health| (health, None)) }
+    // Before the content: a file that changes in between is read again.
+    let at = modified(path);
+    SourceReading { drive, at, health: smart_log(path).map(|health| (health, None)) }
+}
+
+/// Returns the time of the last change of a file.
+fn modified(path: &Path) -> Option<String> {
+    let modified = fs::metadata(path).and_then(|file| file.modified()).ok()?;
+    let since_1970 = modified.duration_since(UNIX_EPOCH).ok()?;
+    Some(timestamp_of(i64::try_from(since_1970.as_secs()).ok()?))
 }
 
 #[cfg(test)]
