@@ -14,9 +14,9 @@ use anyhow::{Context, anyhow};
 use flashscope_attach::DriveStatus;
 use flashscope_block::Nanos;
 use flashscope_command::watch::{
-    CONTENT_TYPE, SourceReading, Watch, WatchArgs, metrics, outcome, printed,
+    CONTENT_TYPE, SourceReading, Watch, WatchArgs, WatchState, metrics, outcome, printed,
 };
-use flashscope_document::watch::{WatchReport, WatchSource, WatchedDrive};
+use flashscope_document::watch::{DriveWatch, WatchSource, WatchedDrive};
 use flashscope_drive::Clock;
 use flashscope_serve::{Access, metrics_page, serve_beside};
 
@@ -40,10 +40,10 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<(), Failure> {
     let folder = runtime::folder();
     let mut watch = Watch::start(args, Box::new(move || attached(&folder)))?;
     if args.once {
-        watch.read()?;
-        let report = watch.report();
-        print::document(args.json, &report, || text::table(&report))?;
-        return outcome(&report);
+        watch.read();
+        let state = watch.state();
+        print::document(args.json, &state.report, || text::table(&state.report))?;
+        return outcome(&state);
     }
     let stop = stop::clean_end_flag()?;
     follow(args, &mut watch, stop)?;
@@ -54,8 +54,8 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<(), Failure> {
 fn follow(args: &WatchArgs, watch: &mut Watch, stop: &AtomicBool) -> Result<(), Failure> {
     let clock = Clock::new();
     let mut due = clock.now();
-    watch.read()?;
-    let latest = Arc::new(Mutex::new(watch.report()));
+    watch.read();
+    let latest = Arc::new(Mutex::new(watch.state()));
     if let Some(address) = args.listen {
         listen(address, &latest)?;
     }
@@ -73,27 +73,26 @@ fn follow(args: &WatchArgs, watch: &mut Watch, stop: &AtomicBool) -> Result<(), 
             let left = due.since(clock.now()).max(Nanos(1));
             sleep(CHECK_EVERY.min(Duration::from_nanos(left.0)));
         }
-        watch.read()?;
-        *locked(&latest) = watch.report();
+        watch.read();
+        *locked(&latest) = watch.state();
     }
 }
 
-fn locked(report: &Mutex<WatchReport>) -> MutexGuard<'_, WatchReport> {
-    report.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked(state: &Mutex<WatchState>) -> MutexGuard<'_, WatchState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The drives whose last reading failed, with the reasons.
+/// The drives and the parts of the watch that failed in the last round, with the reasons.
 #[derive(Default)]
 struct Failures(Vec<(String, String)>);
 
 impl Failures {
-    /// Prints the failures that are new in a report, and the first state of an empty one.
-    fn notice(&mut self, report: &WatchReport) {
-        let failed = report
-            .drives
-            .iter()
-            .filter_map(|drive| Some((drive.drive.name.clone(), drive.error.clone()?)));
-        let failed: Vec<(String, String)> = failed.collect();
+    /// Prints the failures that are new.
+    fn notice(&mut self, state: &WatchState) {
+        let of_drive = |drive: &DriveWatch| Some((drive.drive.name.clone(), drive.error.clone()?));
+        let of_drives = state.report.drives.iter().filter_map(of_drive);
+        let of_watch = state.failures.named().map(|(part, error)| (part.into(), error.into()));
+        let failed: Vec<(String, String)> = of_drives.chain(of_watch).collect();
         for (name, error) in failed.iter().filter(|one| !self.0.contains(one)) {
             notice!("flashscope: {name}: {error}");
         }
@@ -102,7 +101,7 @@ impl Failures {
 }
 
 /// Serves the metrics of the last report until the process ends.
-fn listen(address: SocketAddr, latest: &Arc<Mutex<WatchReport>>) -> Result<(), Failure> {
+fn listen(address: SocketAddr, latest: &Arc<Mutex<WatchState>>) -> Result<(), Failure> {
     if Access::of(&address) == Access::Network {
         notice!(
             "flashscope: everyone who can reach {address} sees the health of the drives, without a password"

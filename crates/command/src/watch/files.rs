@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::args::{PORT, PrintedFile};
 use super::metrics::{
-    AMPLIFICATION, CRITICAL_TEMPERATURE, DRIVE, HEAVY_THROTTLING, HOST_READ, HOST_WRITTEN,
+    AMPLIFICATION, CRITICAL_TEMPERATURE, DRIVE, FOLDER_UP, HEAVY_THROTTLING, HOST_READ, HOST_WRITTEN,
     INCOMPLETE_SHUTDOWNS, LIFE_LEFT, LIFE_LEFT_HIGH, LIFE_LEFT_LOW, LIFE_USED, MEDIA_ERRORS,
     MEDIA_WRITTEN, Metric, READ_AT, SLOW_COMMANDS, SPARE, SPARE_THRESHOLD, TEMPERATURE,
     UNCORRECTABLE, UNSAFE_SHUTDOWNS, UP, WARNING,
@@ -113,6 +113,26 @@ const ALERTS: &[Alert] = &[
     },
 ];
 
+/// The alerts about the watch itself, which have no label of a drive.
+const WATCH_ALERTS: &[Alert] = &[
+    Alert {
+        name: "DriveWatchAbsent",
+        expression: "absent({0})",
+        metrics: &[UP],
+        holds_for: "15m",
+        severity: WARNS,
+        summary: "No drive is watched, or the watch has ended",
+    },
+    Alert {
+        name: "DriveWatchFolder",
+        expression: "{0} == 0",
+        metrics: &[FOLDER_UP],
+        holds_for: "15m",
+        severity: WARNS,
+        summary: "The watch cannot keep its readings in its folder",
+    },
+];
+
 /// Fills the placeholders `{0}`, `{1}` … of an expression.
 fn filled(expression: &str, metrics: &[Metric]) -> String {
     let fill = |text: String, (nth, metric): (usize, &Metric)| {
@@ -127,12 +147,14 @@ fn alerts() -> String {
         "# Alert rules for Prometheus, from `flashscope watch --print alerts`.\n\
          groups:\n  - name: flashscope_watch\n    rules:\n",
     );
-    for Alert { name, expression, metrics, holds_for, severity, summary } in ALERTS {
+    let of_drives = ALERTS.iter().map(|alert| ("{{ $labels.drive }}: ", alert));
+    let all = of_drives.chain(WATCH_ALERTS.iter().map(|alert| ("", alert)));
+    for (subject, Alert { name, expression, metrics, holds_for, severity, summary }) in all {
         let expression = filled(expression, metrics);
         let _ = write!(
             text,
             "      - alert: {name}\n        expr: '{expression}'\n        for: {holds_for}\n        labels:\n          \
-             severity: {severity}\n        annotations:\n          summary: '{{{{ $labels.drive }}}}: {summary}'\n"
+             severity: {severity}\n        annotations:\n          summary: '{subject}{summary}'\n"
         );
     }
     text
@@ -290,7 +312,7 @@ WantedBy=multi-user.target
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::metrics::tests::{report, sample_names};
+    use crate::watch::metrics::tests::{sample_names, state};
     use crate::watch::metrics::{PREFIX, text};
 
     /// Returns the names of metrics in a text.
@@ -303,7 +325,7 @@ mod tests {
 
     #[test]
     fn every_metric_of_the_rules_and_the_dashboard_is_published() {
-        let published = sample_names(&text(&report()));
+        let published = sample_names(&text(&state()));
         for file in [PrintedFile::Alerts, PrintedFile::Dashboard] {
             let text = printed(file);
             let names = names(&text);
@@ -324,7 +346,7 @@ mod tests {
             "'flashscope_watch_spare_ratio <= flashscope_watch_spare_threshold_ratio \
              + 0.1 * (1 - flashscope_watch_spare_threshold_ratio)'"
         ));
-        for alert in ALERTS {
+        for alert in ALERTS.iter().chain(WATCH_ALERTS) {
             // A quote would end the scalar of YAML.
             assert!(!alert.expression.contains('\'') && !alert.summary.contains('\''));
         }

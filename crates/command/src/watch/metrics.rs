@@ -6,7 +6,7 @@
 use std::fmt::Error;
 
 use flashscope_document::environment::{CriticalWarning, Health, OcpHealth};
-use flashscope_document::watch::{DriveWatch, EnduranceForecast, KnownEndurance, WatchReport};
+use flashscope_document::watch::{DriveWatch, EnduranceForecast, KnownEndurance};
 use flashscope_measure::seconds_of;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text as openmetrics};
@@ -14,6 +14,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
+
+use super::WatchState;
 
 /// The media type of the result of [`text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -93,21 +95,40 @@ impl Metric {
     }
 }
 
-/// Returns all metrics of the drives of a report.
-pub fn text(report: &WatchReport) -> String {
+/// The metric of the folder, which belongs to no drive.
+pub(super) const FOLDER_UP: Metric = Metric {
+    name: "folder_up",
+    help: "1 if the readings that were due could be kept in the folder, else 0",
+    unit: None,
+    kind: Kind::Gauge,
+    samples: |_| Vec::new(),
+};
+
+/// Returns all metrics of a watch.
+pub fn text(state: &WatchState) -> String {
     let mut registry = Registry::with_prefix(PREFIX);
-    registry.register_collector(Box::new(Metrics(report.drives.clone())));
+    let folder_up = state.has_folder.then_some(state.failures.folder.is_none());
+    let drives = state.report.drives.clone();
+    registry.register_collector(Box::new(Metrics { drives, folder_up }));
     let mut text = String::new();
     openmetrics::encode(&mut text, &registry).expect("writing to a string cannot fail");
     text
 }
 
 #[derive(Debug)]
-struct Metrics(Vec<DriveWatch>);
+struct Metrics {
+    drives: Vec<DriveWatch>,
+    /// False if readings could not be kept; `None` without a folder.
+    folder_up: Option<bool>,
+}
 
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), Error> {
-        ALL.iter().try_for_each(|metric| metric.encode(&mut encoder, &self.0))
+        ALL.iter().try_for_each(|metric| metric.encode(&mut encoder, &self.drives))?;
+        let Some(up) = self.folder_up else { return Ok(()) };
+        let Metric { name, help, .. } = FOLDER_UP;
+        let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        ConstGauge::new(f64::from(u8::from(up))).encode(metric)
     }
 }
 

@@ -26,17 +26,47 @@ pub use sources::{AttachedDrives, SourceReading};
 use crate::build::tool;
 use crate::{Failure, usage};
 
+/// The message for a watch without drives.
+pub const NO_DRIVE: &str = "there is no drive to watch: this machine shows no NVMe drive, and no drive is attached; \
+     `flashscope attach sim:demo` attaches a simulated one";
+
+/// Keeps readings durably.
+type Keeper = Box<dyn FnMut(&WatchReading) -> Result<(), Error>>;
+
 /// A watch over drives.
 pub struct Watch {
     sources: Vec<Source>,
     attached: AttachedDrives,
-    folder: Option<WatchFolder>,
+    /// Adds to the folder, if there is one.
+    keeper: Option<Keeper>,
     /// True if each reading is kept.
     keeps_all: bool,
     /// The readings of each drive by its identity, of this watch and of the folder.
     histories: BTreeMap<String, History>,
     /// The drives of the last round, with the reasons of failures.
     drives: Vec<(WatchedDrive, Option<String>)>,
+    failures: WatchFailures,
+}
+
+/// The failures of the last round that are not failures of single drives. The watch goes on, and
+/// tries again at the next reading.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WatchFailures {
+    /// The reason why readings could not be kept in the folder.
+    pub folder: Option<String>,
+    /// The reason why attached drives could not be listed.
+    pub attached: Option<String>,
+}
+
+/// The state of a watch after a round of readings.
+#[derive(Debug, Clone)]
+pub struct WatchState {
+    /// The drives with their last readings.
+    pub report: WatchReport,
+    /// True if the watch keeps its readings in a folder.
+    pub has_folder: bool,
+    /// The failures of the round.
+    pub failures: WatchFailures,
 }
 
 impl Watch {
@@ -54,45 +84,81 @@ impl Watch {
             WatchHeader { schema_version: WATCH_VERSION, tool: tool(), began: timestamp() };
         let open = |path| WatchFolder::open(path, &header, &mut restore).map_err(not_opened);
         let folder = args.output.folder.as_deref().map(open).transpose()?;
-        let keeps_all = args.once;
-        Ok(Watch { sources, attached, folder, keeps_all, histories, drives: Vec::new() })
+        let keeper = folder.map(|mut folder| -> Keeper {
+            Box::new(move |reading: &WatchReading| folder.keep(reading))
+        });
+        Ok(Watch { keeper, keeps_all: args.once, histories, ..Watch::new(sources, attached) })
     }
 
-    /// Reads all drives. A drive that cannot be read is part of the report, with the reason.
-    ///
-    /// # Errors
-    /// If the readings cannot be kept, or attached drives cannot be listed.
-    pub fn read(&mut self) -> Result<(), Failure> {
+    /// Creates a watch without earlier readings and without a folder.
+    fn new(sources: Vec<Source>, attached: AttachedDrives) -> Watch {
+        Watch {
+            sources,
+            attached,
+            keeper: None,
+            keeps_all: false,
+            histories: BTreeMap::new(),
+            drives: Vec::new(),
+            failures: WatchFailures::default(),
+        }
+    }
+
+    /// Reads all drives. The state has the failures.
+    pub fn read(&mut self) {
         let before = std::mem::take(&mut self.drives);
-        for source in &mut self.sources {
-            for SourceReading { drive, at, health } in source.read(&self.attached)? {
-                // A drive that is named twice is one drive.
-                if self.drives.iter().any(|(known, _)| known.id() == drive.id()) {
-                    continue;
-                }
-                let error = match health {
-                    Err(error) => Some(format!("{error:#}")),
-                    Ok((health, latency_monitor)) => {
-                        let history = self.histories.entry(drive.id().to_owned()).or_default();
-                        let (at, drive) = (at.unwrap_or_else(timestamp), drive.clone());
-                        let reading = WatchReading { at, drive, health, latency_monitor };
-                        if !history.has(&reading) {
-                            history.add(reading, self.keeps_all, &mut keep(&mut self.folder))?;
-                        }
-                        None
-                    }
-                };
-                self.drives.push((drive, error));
+        self.failures = WatchFailures::default();
+        let mut sources = std::mem::take(&mut self.sources);
+        for source in &mut sources {
+            match source.read(&self.attached) {
+                Ok(readings) => readings.into_iter().for_each(|reading| self.add(reading)),
+                Err(error) => self.failures.attached = Some(format!("{error:#}")),
             }
         }
-        let is_gone = |drive: &WatchedDrive| {
-            drive.source == WatchSource::Attached
-                && self.drives.iter().all(|(known, _)| known.id() != drive.id())
+        self.sources = sources;
+        self.add_ended(before);
+    }
+
+    /// Adds a drive to the round, with its reading.
+    fn add(&mut self, reading: SourceReading) {
+        let SourceReading { drive, at, health } = reading;
+        // A drive that is named twice is one drive.
+        if self.is_read(&drive) {
+            return;
+        }
+        let error = match health {
+            Err(error) => Some(format!("{error:#}")),
+            Ok((health, latency_monitor)) => {
+                let (at, drive) = (at.unwrap_or_else(timestamp), drive.clone());
+                self.add_reading(WatchReading { at, drive, health, latency_monitor });
+                None
+            }
         };
-        let gone: Vec<_> = before.into_iter().filter(|(drive, _)| is_gone(drive)).collect();
-        let no_longer = |(drive, _)| (drive, Some("it is no longer attached".to_owned()));
-        self.drives.extend(gone.into_iter().map(no_longer));
-        Ok(())
+        self.drives.push((drive, error));
+    }
+
+    fn is_read(&self, drive: &WatchedDrive) -> bool {
+        self.drives.iter().any(|(known, _)| known.id() == drive.id())
+    }
+
+    fn add_reading(&mut self, reading: WatchReading) {
+        let history = self.histories.entry(reading.drive.id().to_owned()).or_default();
+        if !history.has(&reading) {
+            let kept = history.add(reading, self.keeps_all, &mut keep(&mut self.keeper));
+            if let Err(error) = kept {
+                self.failures.folder = Some(format!("{:#}", anyhow::Error::from(error)));
+            }
+        }
+    }
+
+    /// Adds the attached drives that the round did not read, of those `before`.
+    fn add_ended(&mut self, before: Vec<(WatchedDrive, Option<String>)>) {
+        for (drive, _) in before {
+            if drive.source == WatchSource::Attached && !self.is_read(&drive) {
+                let ended = || "it is no longer attached".to_owned();
+                let error = self.failures.attached.clone().unwrap_or_else(ended);
+                self.drives.push((drive, Some(error)));
+            }
+        }
     }
 
     /// Keeps the last readings.
@@ -101,13 +167,19 @@ impl Watch {
     /// If they cannot be kept.
     pub fn finish(&mut self) -> Result<(), Failure> {
         for history in self.histories.values_mut() {
-            history.keep_latest(&mut keep(&mut self.folder))?;
+            history.keep_latest(&mut keep(&mut self.keeper))?;
         }
         Ok(())
     }
 
+    /// Returns the state after the last round.
+    pub fn state(&self) -> WatchState {
+        let (report, failures) = (self.report(), self.failures.clone());
+        WatchState { report, has_folder: self.keeper.is_some(), failures }
+    }
+
     /// Returns the drives with their last readings.
-    pub fn report(&self) -> WatchReport {
+    fn report(&self) -> WatchReport {
         let watch = |(drive, error): &(WatchedDrive, Option<String>)| {
             let none = History::default();
             self.histories.get(drive.id()).unwrap_or(&none).watch(drive, error.as_ref())
@@ -117,26 +189,34 @@ impl Watch {
     }
 }
 
-/// Checks that a report has drives and that all were read.
+impl WatchFailures {
+    /// Returns the failures, each with the part of the watch that failed.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let parts = [("keeping readings", &self.folder), ("attached drives", &self.attached)];
+        parts.into_iter().filter_map(|(part, failure)| Some((part, failure.as_deref()?)))
+    }
+}
+
+/// Checks that a round read drives, and that nothing failed.
 ///
 /// # Errors
-/// If there is no drive, or one could not be read.
-pub fn outcome(report: &WatchReport) -> Result<(), Failure> {
-    if report.drives.is_empty() {
-        return Err(usage(anyhow!(
-            "there is no drive to watch: this machine shows no NVMe drive, and no drive is attached; \
-             `flashscope attach sim:demo` attaches a simulated one"
-        )));
+/// If there is no drive, one could not be read, or a reading could not be kept.
+pub fn outcome(state: &WatchState) -> Result<(), Failure> {
+    if let Some((part, failure)) = state.failures.named().next() {
+        return Err(Failure::from(anyhow!("{part}: {failure}")));
     }
-    match report.drives.iter().find_map(|drive| drive.error.as_ref()) {
+    if state.report.drives.is_empty() {
+        return Err(usage(anyhow!("{NO_DRIVE}")));
+    }
+    match state.report.drives.iter().find_map(|drive| drive.error.as_ref()) {
         Some(error) => Err(Failure::from(anyhow!("{error}"))),
         None => Ok(()),
     }
 }
 
-/// Returns a function that keeps a reading in the folder, if there is one.
-fn keep(folder: &mut Option<WatchFolder>) -> impl FnMut(&WatchReading) -> Result<(), Error> {
-    |reading| folder.as_mut().map_or(Ok(()), |folder| folder.keep(reading))
+/// Returns a function that keeps a reading, if there is a folder.
+fn keep(keeper: &mut Option<Keeper>) -> impl FnMut(&WatchReading) -> Result<(), Error> {
+    |reading| keeper.as_mut().map_or(Ok(()), |keep| keep(reading))
 }
 
 /// Converts an error in opening the folder. Most often the path is wrong.
@@ -148,3 +228,6 @@ fn not_opened(error: Error) -> Failure {
         other => Failure::from(other),
     }
 }
+
+#[cfg(test)]
+mod tests;
