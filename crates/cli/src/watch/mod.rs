@@ -14,7 +14,7 @@ use anyhow::{Context, anyhow};
 use flashscope_attach::DriveStatus;
 use flashscope_block::Nanos;
 use flashscope_command::watch::{
-    CONTENT_TYPE, SourceReading, Watch, WatchArgs, WatchState, metrics, outcome, printed,
+    CONTENT_TYPE, NO_DRIVE, SourceReading, Watch, WatchArgs, WatchState, metrics, outcome, printed,
 };
 use flashscope_document::watch::{DriveWatch, WatchSource, WatchedDrive};
 use flashscope_drive::Clock;
@@ -61,6 +61,12 @@ fn follow(args: &WatchArgs, watch: &mut Watch, stop: &AtomicBool) -> Result<(), 
     }
     if let Some(folder) = &args.output.folder {
         print::note(format_args!("flashscope: keeping readings in {}", folder.display()));
+    }
+    {
+        let first = locked(&latest);
+        if first.report.drives.is_empty() && first.failures.attached.is_none() {
+            notice!("flashscope: {NO_DRIVE}");
+        }
     }
     let mut failed = Failures::default();
     loop {

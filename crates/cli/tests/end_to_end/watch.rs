@@ -236,6 +236,19 @@ fn readings_of_a_folder_give_a_forecast() {
 }
 
 #[test]
+fn a_watch_without_drives_says_so_and_waits_for_one() {
+    let place = Scratch::in_memory();
+    let listen = ["watch", "attached", "--listen", "127.0.0.1:0", "--interval", "1s"];
+    let mut command = command(&place, &listen);
+    let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(process.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    process.kill().unwrap();
+    process.wait().unwrap();
+    assert!(line.contains("there is no drive to watch"), "{line}");
+}
+
+#[test]
 fn unusable_devices_and_options_are_named() {
     let place = with_a_log();
     let message = |arguments: &[&str], status| {
