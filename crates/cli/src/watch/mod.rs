@@ -136,10 +136,10 @@ fn reading(status: DriveStatus) -> SourceReading {
     // The place stays the same when the drive is attached again.
     let name = places.into_iter().next().unwrap_or_else(|| format!("process {process}"));
     let model = Some(drive.model.unwrap_or(drive.name));
-    let no_health = || anyhow!("it reports no health: it is a real drive, which has a device");
+    let no_health = anyhow!("{name} reports no health: it is a real drive, which has a device");
     SourceReading {
         drive: WatchedDrive { name, source: WatchSource::Attached, model, serial: None },
         at: None,
-        health: health.map(|health| (health, None)).ok_or_else(no_health),
+        health: health.map(|health| (health, None)).ok_or(no_health),
     }
 }

@@ -12,7 +12,7 @@ use anyhow::anyhow;
 use flashscope_document::watch::{
     WATCH_VERSION, WatchHeader, WatchReading, WatchReport, WatchSource, WatchedDrive,
 };
-use flashscope_measure::timestamp;
+use flashscope_measure::{seconds_of, timestamp};
 use flashscope_result::Error;
 use flashscope_result::watch::WatchFolder;
 
@@ -30,6 +30,9 @@ use crate::{Failure, usage};
 pub const NO_DRIVE: &str = "there is no drive to watch: this machine shows no NVMe drive, and no drive is attached; \
      `flashscope attach sim:demo` attaches a simulated one";
 
+/// The time for which an attached drive stays in the report after its end, in seconds.
+const FORGET_AFTER_S: u64 = 3600;
+
 /// Keeps readings durably.
 type Keeper = Box<dyn FnMut(&WatchReading) -> Result<(), Error>>;
 
@@ -43,9 +46,18 @@ pub struct Watch {
     keeps_all: bool,
     /// The readings of each drive by its identity, of this watch and of the folder.
     histories: BTreeMap<String, History>,
-    /// The drives of the last round, with the reasons of failures.
-    drives: Vec<(WatchedDrive, Option<String>)>,
+    /// The drives of the last round.
+    drives: Vec<RoundDrive>,
     failures: WatchFailures,
+}
+
+/// A drive of a round of readings.
+struct RoundDrive {
+    drive: WatchedDrive,
+    /// The reason of a failure.
+    error: Option<String>,
+    /// The time when an attached drive had ended, in seconds since 1970.
+    ended_s: Option<u64>,
 }
 
 /// The failures of the last round that are not failures of single drives. The watch goes on, and
@@ -105,6 +117,11 @@ impl Watch {
 
     /// Reads all drives. The state has the failures.
     pub fn read(&mut self) {
+        self.read_at(seconds_of(&timestamp()).unwrap_or(0));
+    }
+
+    /// Reads all drives, at a time in seconds since 1970.
+    fn read_at(&mut self, now_s: u64) {
         let before = std::mem::take(&mut self.drives);
         self.failures = WatchFailures::default();
         let mut sources = std::mem::take(&mut self.sources);
@@ -115,7 +132,7 @@ impl Watch {
             }
         }
         self.sources = sources;
-        self.add_ended(before);
+        self.add_ended(before, now_s);
     }
 
     /// Adds a drive to the round, with its reading.
@@ -133,11 +150,11 @@ impl Watch {
                 None
             }
         };
-        self.drives.push((drive, error));
+        self.drives.push(RoundDrive { drive, error, ended_s: None });
     }
 
     fn is_read(&self, drive: &WatchedDrive) -> bool {
-        self.drives.iter().any(|(known, _)| known.id() == drive.id())
+        self.drives.iter().any(|known| known.drive.id() == drive.id())
     }
 
     fn add_reading(&mut self, reading: WatchReading) {
@@ -150,14 +167,33 @@ impl Watch {
         }
     }
 
-    /// Adds the attached drives that the round did not read, of those `before`.
-    fn add_ended(&mut self, before: Vec<(WatchedDrive, Option<String>)>) {
-        for (drive, _) in before {
-            if drive.source == WatchSource::Attached && !self.is_read(&drive) {
-                let ended = || "it is no longer attached".to_owned();
-                let error = self.failures.attached.clone().unwrap_or_else(ended);
-                self.drives.push((drive, Some(error)));
+    /// Adds the attached drives that the round did not read, of those `before`. Forgets them an hour
+    /// after their end.
+    fn add_ended(&mut self, before: Vec<RoundDrive>, now_s: u64) {
+        for RoundDrive { drive, mut ended_s, .. } in before {
+            if drive.source != WatchSource::Attached || self.is_read(&drive) {
+                continue;
             }
+            let mut error = self.failures.attached.clone();
+            if error.is_none() {
+                let ended_s = *ended_s.get_or_insert(now_s);
+                if now_s.saturating_sub(ended_s) >= FORGET_AFTER_S {
+                    self.forget(&drive);
+                    continue;
+                }
+                error = Some("it is no longer attached".into());
+            }
+            self.drives.push(RoundDrive { drive, error, ended_s });
+        }
+    }
+
+    /// Drops the readings of a drive after keeping the last one.
+    fn forget(&mut self, drive: &WatchedDrive) {
+        let Some(mut history) = self.histories.remove(drive.id()) else { return };
+        if let Err(error) = history.keep_latest(&mut keep(&mut self.keeper)) {
+            self.failures.folder = Some(format!("{:#}", anyhow::Error::from(error)));
+            // The end of the watch tries again.
+            self.histories.insert(drive.id().to_owned(), history);
         }
     }
 
@@ -180,7 +216,7 @@ impl Watch {
 
     /// Returns the drives with their last readings.
     fn report(&self) -> WatchReport {
-        let watch = |(drive, error): &(WatchedDrive, Option<String>)| {
+        let watch = |RoundDrive { drive, error, .. }: &RoundDrive| {
             let none = History::default();
             self.histories.get(drive.id()).unwrap_or(&none).watch(drive, error.as_ref())
         };

@@ -35,7 +35,10 @@ pub type AttachedDrives = Box<dyn Fn() -> anyhow::Result<Vec<SourceReading>>>;
 pub(super) enum Source {
     Nvme(NvmeSource),
     File(PathBuf),
-    Attached,
+    Attached {
+        /// True if the user named it, and not only as part of all drives.
+        is_named: bool,
+    },
 }
 
 /// An NVMe drive, with the optional log pages that it is known to have.
@@ -82,12 +85,12 @@ impl Source {
         let drives =
             health::drives(&system).context("cannot list drives: is /sys mounted here?")?;
         let nvme = drives.into_iter().map(Source::nvme);
-        Ok(nvme.chain([Source::Attached]).collect())
+        Ok(nvme.chain([Source::Attached { is_named: false }]).collect())
     }
 
     fn of(system: &System, name: &str) -> Result<Source, Failure> {
         if name == ATTACHED {
-            return Ok(Source::Attached);
+            return Ok(Source::Attached { is_named: true });
         }
         let path = Path::new(name);
         let metadata = fs::metadata(path).map_err(|error| match error.kind() {
@@ -111,7 +114,12 @@ impl Source {
         match self {
             Source::Nvme(source) => Ok(vec![source.read(&System::default())]),
             Source::File(path) => Ok(vec![of_file(path)]),
-            Source::Attached => attached(),
+            Source::Attached { is_named } => {
+                let mut drives = attached()?;
+                // A real drive has no health of its own: it is watched as a device.
+                drives.retain(|drive| *is_named || drive.health.is_ok());
+                Ok(drives)
+            }
         }
     }
 }

@@ -42,7 +42,7 @@ fn errors(watch: &Watch) -> Vec<(String, Option<String>)> {
 
 #[test]
 fn a_failure_of_the_list_leaves_the_drives_in_the_report() {
-    let (mut watch, attached) = watch(Source::Attached, &[("a", true)]);
+    let (mut watch, attached) = watch(Source::Attached { is_named: false }, &[("a", true)]);
     watch.read();
     assert!(outcome(&watch.state()).is_ok());
     *attached.borrow_mut() = None;
@@ -57,7 +57,7 @@ fn a_failure_of_the_list_leaves_the_drives_in_the_report() {
 
 #[test]
 fn a_full_disk_is_a_failure_of_the_folder_until_a_reading_is_kept() {
-    let (mut watch, _) = watch(Source::Attached, &[("a", true), ("b", true)]);
+    let (mut watch, _) = watch(Source::Attached { is_named: false }, &[("a", true), ("b", true)]);
     let (is_full, kept) = (Rc::new(Cell::new(true)), Rc::new(Cell::new(0)));
     let (full, count) = (Rc::clone(&is_full), Rc::clone(&kept));
     watch.keeper = Some(Box::new(move |_| {
@@ -76,4 +76,28 @@ fn a_full_disk_is_a_failure_of_the_folder_until_a_reading_is_kept() {
     watch.histories.values_mut().for_each(|history| *history = History::default());
     watch.read();
     assert_eq!((watch.state().failures, kept.get()), (WatchFailures::default(), 2));
+}
+
+#[test]
+fn an_attached_drive_is_forgotten_an_hour_after_its_end() {
+    let (mut watch, attached) = watch(Source::Attached { is_named: false }, &[("a", true)]);
+    watch.read_at(1000);
+    *attached.borrow_mut() = Some(Vec::new());
+    watch.read_at(2000);
+    watch.read_at(5599);
+    assert_eq!(errors(&watch), [("a".into(), Some("it is no longer attached".into()))]);
+    watch.read_at(5600);
+    assert!(errors(&watch).is_empty() && watch.histories.is_empty());
+}
+
+#[test]
+fn attached_drives_without_health_are_watched_only_if_they_are_named() {
+    let drives = [("real", false), ("simulated", true)];
+    let names = |is_named| {
+        let (mut watch, _) = watch(Source::Attached { is_named }, &drives);
+        watch.read();
+        errors(&watch).into_iter().map(|(name, _)| name).collect::<Vec<String>>()
+    };
+    assert_eq!(names(false), ["simulated"]);
+    assert_eq!(names(true), ["real", "simulated"]);
 }
