@@ -39,8 +39,7 @@ impl History {
         let previous = self.latest.take();
         let kept = self.kept.as_ref();
         let has_news = kept.is_none_or(|kept| is_news(&kept.health, &reading.health));
-        let is_old =
-            |kept| seconds(&reading).abs_diff(seconds(kept)) >= KEEP_EVERY_S;
+        let is_old = |kept| seconds(&reading).abs_diff(seconds(kept)) >= KEEP_EVERY_S;
         let is_due = always || has_news || kept.is_some_and(is_old);
         self.latest = Some(reading);
         if !is_due {

@@ -135,8 +135,7 @@ impl NvmeSource {
         let NvmeDrive { path, model, serial } = self.drive.clone();
         let name = path.display().to_string();
         let drive = WatchedDrive { name, source: WatchSource::Nvme, model, serial };
-        let health =
-            identified.map_err(Into::into).and_then(|()| self.health(system, &path));
+        let health = identified.map_err(Into::into).and_then(|()| self.health(system, &path));
         SourceReading { drive, at: None, health }
     }
 

@@ -181,7 +181,8 @@ fn the_interval_is_finite_up_to_the_last_reading_before_the_rated_life() {
             assert!(forecast.low_s > 0.0 && forecast.high_s.is_finite(), "{forecast:?}");
         }
         let mut overdue = readings;
-        overdue.push(WearReading { written_bytes: 1000 * 105 * days, ..overdue[overdue.len() - 1] });
+        overdue
+            .push(WearReading { written_bytes: 1000 * 105 * days, ..overdue[overdue.len() - 1] });
         let forecast = wear_forecast(&overdue).unwrap();
         assert!(forecast.high_s < 100.0 * forecast.left_s, "{forecast:?}");
     }
