@@ -174,7 +174,7 @@ fn a_killed_watch_leaves_a_folder_that_the_next_one_continues() {
     fs::write(&file, format!("{text}{}", &text[..100])).unwrap();
     let more = ["watch", "smart.json", "--once", "--output", "w.flashscope"];
     let log = fs::File::options().append(true).open(place.at("smart.json")).unwrap();
-    let modify = |second| {
+    let modify = |second: u64| {
         log.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(4_000_000_000 + second))
     };
     for second in [0, 0, 1] {

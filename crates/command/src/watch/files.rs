@@ -342,10 +342,9 @@ mod tests {
         for nth in 0..3 {
             assert!(texts.iter().all(|text| !text.contains(&format!("{{{nth}}}"))), "{texts:?}");
         }
-        assert!(texts[0].contains(
-            "'flashscope_watch_spare_ratio <= flashscope_watch_spare_threshold_ratio \
-             + 0.1 * (1 - flashscope_watch_spare_threshold_ratio)'"
-        ));
+        let [spare, threshold] = [SPARE, SPARE_THRESHOLD].map(|metric| metric.full_name());
+        let low = format!("'{spare} <= {threshold} + 0.1 * (1 - {threshold})'");
+        assert!(texts[0].contains(&low), "{low}");
         for alert in ALERTS.iter().chain(WATCH_ALERTS) {
             // A quote would end the scalar of YAML.
             assert!(!alert.expression.contains('\'') && !alert.summary.contains('\''));
