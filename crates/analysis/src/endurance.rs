@@ -91,6 +91,10 @@ fn reason(unknown: UnknownWear, time: &dyn Fn(u64) -> String) -> String {
         UnknownWear::Idle { since_s } => {
             format!("nothing was written since {}", time(since_s))
         }
+        UnknownWear::Scattered { since_s } => format!(
+            "percentage used and written bytes since {} vary too much for a forecast",
+            time(since_s)
+        ),
     }
 }
 

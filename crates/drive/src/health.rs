@@ -16,6 +16,10 @@ use crate::nvme::{Admin, CommandError, Controller};
 /// The length of each of the two pages in bytes.
 const PAGE_LEN: usize = 512;
 
+/// The statuses of a drive without a log page: Invalid Log Page, and Invalid Field in Command (NVM
+/// Express Base Specification).
+const UNSUPPORTED: [u32; 2] = [0x109, 0x002];
+
 /// The raw content of a log page.
 pub type LogPage = [u8; PAGE_LEN];
 
@@ -28,11 +32,21 @@ pub struct LogPages {
     /// Specification, it is the extended SMART page. Other vendors may use the identifier
     /// differently; the GUID in the page identifies its format.
     pub extended: Option<LogPage>,
+    /// True if the drive stated that it has no log page C0h. Other failures may pass.
+    pub lacks_extended: bool,
 }
 
 /// The reason why the health of a drive could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum HealthError {
+    /// The path does not exist: the drive may have been removed.
+    #[error("`{}` is gone: {source}", path.display())]
+    Gone {
+        /// The path.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// The path does not lie on a single drive.
     #[error("`{}` does not lie on a single drive: its health cannot be read", .0.display())]
     NoDrive(PathBuf),
@@ -55,6 +69,13 @@ pub enum HealthError {
         /// Status code type (bits 8 to 10) and status code (bits 0 to 7) of the completion.
         status: u32,
     },
+}
+
+impl HealthError {
+    /// Returns true if the drive stated that it does not have the log page.
+    pub fn is_unsupported(&self) -> bool {
+        matches!(self, HealthError::Refused { status, .. } if UNSUPPORTED.contains(status))
+    }
 }
 
 /// Returns advice for a permission error.
@@ -179,7 +200,10 @@ fn page(drive: &impl Controller, log: LogId) -> Result<LogPage, CommandError> {
 
 fn both(drive: &impl Controller) -> Result<LogPages, CommandError> {
     let smart = page(drive, LogId::Smart)?;
-    Ok(LogPages { smart, extended: page(drive, LogId::Extended).ok() })
+    let extended = page(drive, LogId::Extended);
+    let lacks_extended =
+        matches!(&extended, Err(CommandError::Status(status)) if UNSUPPORTED.contains(status));
+    Ok(LogPages { smart, extended: extended.ok(), lacks_extended })
 }
 
 /// Finds the drive, opens it and reads from it.
@@ -210,7 +234,8 @@ pub(crate) fn open(drive: &Drive) -> io::Result<File> {
 /// Returns the NVMe drive that is, or holds, the device or file at `path`.
 fn find(system: &System, path: &Path) -> Result<Drive, HealthError> {
     let none = || HealthError::NoDrive(path.into());
-    let number = Identity::from(&fs::metadata(path).map_err(|_| none())?).device();
+    let gone = |source| HealthError::Gone { path: path.into(), source };
+    let number = Identity::from(&fs::metadata(path).map_err(gone)?).device();
     let disk = system.whole_disk(number).ok_or_else(none)?;
     if bus_of(&disk) != Bus::Nvme {
         return Err(HealthError::NotNvme(path_of(&disk)));

@@ -33,8 +33,20 @@ const QUANTILE: f64 = 0.95;
 /// not support more.
 const MOST_CORRELATION: f64 = 0.8;
 
+/// The least share of a percent that is left before its step.
+const LEAST_LEFT: f64 = 0.1;
+
+/// The largest ratio of an end of the interval to the estimate. A wider interval says nothing.
+const WIDEST: f64 = 1000.0;
+
 /// The standard errors from which on a trend of the bytes per percent widens the interval.
 const SIGNIFICANT: f64 = 2.0;
+
+/// The most readings that are outliers. More of them that exceed the later ones show a reset.
+const MOST_OUTLIERS: usize = 8;
+
+/// The denominator of the share of the written bytes from which on a decrease is large: 1 %.
+const LARGE_DECREASE: u64 = 100;
 
 /// A reading of the wear of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +99,11 @@ pub enum UnknownWear {
         /// The time since when, in seconds.
         since_s: u64,
     },
+    /// The interval of the forecast would say nothing.
+    Scattered {
+        /// The time of the first reading, in seconds.
+        since_s: u64,
+    },
     /// The rated life is used up.
     Reached,
 }
@@ -98,12 +115,12 @@ pub enum UnknownWear {
 /// forecast assumes that both continue as they were: that their means stay, and that their
 /// fluctuations have the size and the correlation of those seen. A significant trend of the bytes per
 /// percent is not continued, but widens the interval. Readings before a reset of a counter do not
-/// count.
+/// count, and neither do single readings that contradict the others.
 ///
 /// # Errors
 /// The reason why the readings do not support a forecast.
 pub fn wear_forecast(readings: &[WearReading]) -> Result<WearForecast, UnknownWear> {
-    let readings = since_reset(readings);
+    let readings = &consistent(readings)[..];
     let (Some(first), Some(last)) = (readings.first(), readings.last()) else {
         return Err(UnknownWear::NoReading);
     };
@@ -126,30 +143,66 @@ pub fn wear_forecast(readings: &[WearReading]) -> Result<WearForecast, UnknownWe
     let left_bytes = wear.left(last.percentage_used);
     let left_s = left_bytes / load.mean;
     let parts = [wear.relative(last.percentage_used), load.relative(left_s)];
-    let factor = half_width(parts).exp();
     if !left_s.is_finite() {
         return Err(UnknownWear::Idle { since_s: load.since_s });
     }
+    let factor = half_width(parts).exp();
+    let [low_s, high_s] = [left_s / factor, left_s * factor];
+    // Also false for the missing number of a percent without bytes.
+    let is_narrow = factor <= WIDEST && high_s.is_finite();
+    if !is_narrow {
+        return Err(UnknownWear::Scattered { since_s: first.at_s });
+    }
     Ok(WearForecast {
         left_s,
-        low_s: left_s / factor,
-        high_s: left_s * factor,
+        low_s,
+        high_s,
         steps: u32::try_from(steps.len()).unwrap_or(u32::MAX),
         load_bytes_per_s: load.mean,
         bytes_per_percent: wear.per_percent,
     })
 }
 
-/// Returns the readings since the last reset of a counter or of the clock.
-fn since_reset(readings: &[WearReading]) -> &[WearReading] {
-    let is_reset = |pair: &[WearReading]| {
-        let (before, after) = (&pair[0], &pair[1]);
-        after.at_s < before.at_s
-            || after.percentage_used < before.percentage_used
-            || after.written_bytes < before.written_bytes
-    };
-    let start = readings.windows(2).rposition(is_reset).map_or(0, |reset| reset + 1);
-    &readings[start..]
+/// Returns the readings since the last reset of a counter, without those that contradict the others.
+///
+/// A reading contradicts an earlier one if its time or a counter is lower. The later one is dropped
+/// if the next readings are no longer lower, or as long as a large decrease has no second reading.
+/// Else the earlier ones that exceed it are dropped, or it is a reset.
+fn consistent(readings: &[WearReading]) -> Vec<WearReading> {
+    let mut kept: Vec<WearReading> = Vec::new();
+    for (nth, reading) in readings.iter().enumerate() {
+        let agree = kept.partition_point(|earlier| earlier.can_precede(reading));
+        let exceed = kept.len() - agree;
+        if let Some(last) = kept.last().filter(|_| exceed > 0) {
+            let next = &readings[nth + 1..];
+            let is_recovered =
+                next.iter().take(exceed.min(MOST_OUTLIERS)).any(|next| last.can_precede(next));
+            let is_reset = exceed > MOST_OUTLIERS && last.is_far_above(reading);
+            if is_recovered || is_reset && next.is_empty() {
+                continue;
+            }
+            kept.truncate(if is_reset { 0 } else { agree });
+        }
+        kept.push(*reading);
+    }
+    kept
+}
+
+impl WearReading {
+    /// Returns true if neither the time nor a counter decreases from this reading to `later`.
+    fn can_precede(&self, later: &WearReading) -> bool {
+        self.at_s <= later.at_s
+            && self.percentage_used <= later.percentage_used
+            && self.written_bytes <= later.written_bytes
+    }
+
+    /// Returns true if `later` is so much lower that a counter may have been reset. A loss of power
+    /// takes back only the latest bytes.
+    fn is_far_above(&self, later: &WearReading) -> bool {
+        let rollback = self.written_bytes / LARGE_DECREASE;
+        self.percentage_used > later.percentage_used
+            || self.written_bytes - rollback > later.written_bytes
+    }
 }
 
 /// The moment at which the percentage reached a level, in bytes written since the first reading.
@@ -236,10 +289,12 @@ impl Wear {
         }
     }
 
-    /// Returns the bytes left until the rated life is used up.
+    /// Returns the bytes left until the rated life is used up. At the end of a percent these are at
+    /// least its standard deviation: the length of the percent is not known better.
     fn left(&self, used: u32) -> f64 {
-        let percents = f64::from(RATED - used);
-        percents * self.per_percent - self.since.min(self.per_percent * 0.999)
+        let whole = f64::from(RATED - used) * self.per_percent;
+        let least = self.variance.sqrt().max(LEAST_LEFT * self.per_percent);
+        (whole - self.since.min(self.per_percent)).max(least.min(whole))
     }
 
     /// Returns the relative variance of the bytes left.

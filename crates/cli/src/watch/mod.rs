@@ -14,9 +14,9 @@ use anyhow::{Context, anyhow};
 use flashscope_attach::DriveStatus;
 use flashscope_block::Nanos;
 use flashscope_command::watch::{
-    CONTENT_TYPE, SourceReading, Watch, WatchArgs, metrics, outcome, printed,
+    CONTENT_TYPE, NO_DRIVE, SourceReading, Watch, WatchArgs, WatchState, metrics, outcome, printed,
 };
-use flashscope_document::watch::{WatchReport, WatchSource, WatchedDrive};
+use flashscope_document::watch::{DriveWatch, WatchSource, WatchedDrive};
 use flashscope_drive::Clock;
 use flashscope_serve::{Access, metrics_page, serve_beside};
 
@@ -40,10 +40,10 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<(), Failure> {
     let folder = runtime::folder();
     let mut watch = Watch::start(args, Box::new(move || attached(&folder)))?;
     if args.once {
-        watch.read()?;
-        let report = watch.report();
-        print::document(args.json, &report, || text::table(&report))?;
-        return outcome(&report);
+        watch.read();
+        let state = watch.state();
+        print::document(args.json, &state.report, || text::table(&state.report))?;
+        return outcome(&state);
     }
     let stop = stop::clean_end_flag()?;
     follow(args, &mut watch, stop)?;
@@ -54,13 +54,19 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<(), Failure> {
 fn follow(args: &WatchArgs, watch: &mut Watch, stop: &AtomicBool) -> Result<(), Failure> {
     let clock = Clock::new();
     let mut due = clock.now();
-    watch.read()?;
-    let latest = Arc::new(Mutex::new(watch.report()));
+    watch.read();
+    let latest = Arc::new(Mutex::new(watch.state()));
     if let Some(address) = args.listen {
         listen(address, &latest)?;
     }
     if let Some(folder) = &args.output.folder {
         print::note(format_args!("flashscope: keeping readings in {}", folder.display()));
+    }
+    {
+        let first = locked(&latest);
+        if first.report.drives.is_empty() && first.failures.attached.is_none() {
+            notice!("flashscope: {NO_DRIVE}");
+        }
     }
     let mut failed = Failures::default();
     loop {
@@ -73,27 +79,26 @@ fn follow(args: &WatchArgs, watch: &mut Watch, stop: &AtomicBool) -> Result<(), 
             let left = due.since(clock.now()).max(Nanos(1));
             sleep(CHECK_EVERY.min(Duration::from_nanos(left.0)));
         }
-        watch.read()?;
-        *locked(&latest) = watch.report();
+        watch.read();
+        *locked(&latest) = watch.state();
     }
 }
 
-fn locked(report: &Mutex<WatchReport>) -> MutexGuard<'_, WatchReport> {
-    report.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked(state: &Mutex<WatchState>) -> MutexGuard<'_, WatchState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The drives whose last reading failed, with the reasons.
+/// The drives and the parts of the watch that failed in the last round, with the reasons.
 #[derive(Default)]
 struct Failures(Vec<(String, String)>);
 
 impl Failures {
-    /// Prints the failures that are new in a report, and the first state of an empty one.
-    fn notice(&mut self, report: &WatchReport) {
-        let failed = report
-            .drives
-            .iter()
-            .filter_map(|drive| Some((drive.drive.name.clone(), drive.error.clone()?)));
-        let failed: Vec<(String, String)> = failed.collect();
+    /// Prints the failures that are new.
+    fn notice(&mut self, state: &WatchState) {
+        let of_drive = |drive: &DriveWatch| Some((drive.drive.name.clone(), drive.error.clone()?));
+        let of_drives = state.report.drives.iter().filter_map(of_drive);
+        let of_watch = state.failures.named().map(|(part, error)| (part.into(), error.into()));
+        let failed: Vec<(String, String)> = of_drives.chain(of_watch).collect();
         for (name, error) in failed.iter().filter(|one| !self.0.contains(one)) {
             notice!("flashscope: {name}: {error}");
         }
@@ -102,7 +107,7 @@ impl Failures {
 }
 
 /// Serves the metrics of the last report until the process ends.
-fn listen(address: SocketAddr, latest: &Arc<Mutex<WatchReport>>) -> Result<(), Failure> {
+fn listen(address: SocketAddr, latest: &Arc<Mutex<WatchState>>) -> Result<(), Failure> {
     if Access::of(&address) == Access::Network {
         notice!(
             "flashscope: everyone who can reach {address} sees the health of the drives, without a password"
@@ -131,9 +136,10 @@ fn reading(status: DriveStatus) -> SourceReading {
     // The place stays the same when the drive is attached again.
     let name = places.into_iter().next().unwrap_or_else(|| format!("process {process}"));
     let model = Some(drive.model.unwrap_or(drive.name));
-    let no_health = || anyhow!("it reports no health: it is a real drive, which has a device");
+    let no_health = anyhow!("{name} reports no health: it is a real drive, which has a device");
     SourceReading {
         drive: WatchedDrive { name, source: WatchSource::Attached, model, serial: None },
-        health: health.map(|health| (health, None)).ok_or_else(no_health),
+        at: None,
+        health: health.map(|health| (health, None)).ok_or(no_health),
     }
 }

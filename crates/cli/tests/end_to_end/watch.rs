@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use flashscope_measure::{seconds_of, timestamp_of};
 use serde_json::Value;
@@ -172,9 +173,17 @@ fn a_killed_watch_leaves_a_folder_that_the_next_one_continues() {
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, format!("{text}{}", &text[..100])).unwrap();
     let more = ["watch", "smart.json", "--once", "--output", "w.flashscope"];
-    run(&place, &more).ok();
-    run(&place, &more).ok();
-    assert_eq!(readings(&place, "w.flashscope").len(), 3);
+    let log = fs::File::options().append(true).open(place.at("smart.json")).unwrap();
+    let modify = |second: u64| {
+        log.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(4_000_000_000 + second))
+    };
+    for second in [0, 0, 1] {
+        modify(second).unwrap();
+        run(&place, &more).ok();
+    }
+    let kept = readings(&place, "w.flashscope");
+    assert_eq!(kept.len(), 3, "an unchanged file is no new reading");
+    assert_eq!(kept[2]["at"], "2096-10-02T07:06:41Z");
     fs::write(&file, format!("{{}}\n{text}")).unwrap();
     let damaged = run(&place, &more).message(1, &place);
     assert!(damaged.contains("readings.jsonl is damaged: line 1: missing field"), "{damaged}");
@@ -224,6 +233,19 @@ fn readings_of_a_folder_give_a_forecast() {
     let [low, left, high] = ["days_left_low", "days_left", "days_left_high"]
         .map(|name| forecast[name].as_f64().unwrap());
     assert!(0.0 < low && low <= left && left <= high, "{endurance}");
+}
+
+#[test]
+fn a_watch_without_drives_says_so_and_waits_for_one() {
+    let place = Scratch::in_memory();
+    let listen = ["watch", "attached", "--listen", "127.0.0.1:0", "--interval", "1s"];
+    let mut command = command(&place, &listen);
+    let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(process.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    process.kill().unwrap();
+    process.wait().unwrap();
+    assert!(line.contains("there is no drive to watch"), "{line}");
 }
 
 #[test]

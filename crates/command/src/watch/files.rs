@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::args::{PORT, PrintedFile};
 use super::metrics::{
-    AMPLIFICATION, CRITICAL_TEMPERATURE, DRIVE, HEAVY_THROTTLING, HOST_READ, HOST_WRITTEN,
-    INCOMPLETE_SHUTDOWNS, LIFE_LEFT, LIFE_LEFT_HIGH, LIFE_LEFT_LOW, LIFE_USED, MEDIA_ERRORS,
-    MEDIA_WRITTEN, Metric, READ_AT, SLOW_COMMANDS, SPARE, SPARE_THRESHOLD, TEMPERATURE,
-    UNCORRECTABLE, UNSAFE_SHUTDOWNS, UP, WARNING,
+    AMPLIFICATION, CRITICAL_TEMPERATURE, DRIVE, FOLDER_UP, HEAVY_THROTTLING, HOST_READ,
+    HOST_WRITTEN, INCOMPLETE_SHUTDOWNS, LIFE_LEFT, LIFE_LEFT_HIGH, LIFE_LEFT_LOW, LIFE_USED,
+    MEDIA_ERRORS, MEDIA_WRITTEN, Metric, READ_AT, SLOW_COMMANDS, SPARE, SPARE_THRESHOLD,
+    TEMPERATURE, UNCORRECTABLE, UNSAFE_SHUTDOWNS, UP, WARNING,
 };
 
 /// Returns the text of a file.
@@ -72,7 +72,8 @@ const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "DriveSpareLow",
-        expression: "{0} - {1} < 0.1",
+        // A tenth of the way from the threshold to full.
+        expression: "{0} <= {1} + 0.1 * (1 - {1})",
         metrics: &[SPARE, SPARE_THRESHOLD],
         holds_for: "1h",
         severity: WARNS,
@@ -112,6 +113,26 @@ const ALERTS: &[Alert] = &[
     },
 ];
 
+/// The alerts about the watch itself, which have no label of a drive.
+const WATCH_ALERTS: &[Alert] = &[
+    Alert {
+        name: "DriveWatchAbsent",
+        expression: "absent({0})",
+        metrics: &[UP],
+        holds_for: "15m",
+        severity: WARNS,
+        summary: "No drive is watched, or the watch has ended",
+    },
+    Alert {
+        name: "DriveWatchFolder",
+        expression: "{0} == 0",
+        metrics: &[FOLDER_UP],
+        holds_for: "15m",
+        severity: WARNS,
+        summary: "The watch cannot keep its readings in its folder",
+    },
+];
+
 /// Fills the placeholders `{0}`, `{1}` … of an expression.
 fn filled(expression: &str, metrics: &[Metric]) -> String {
     let fill = |text: String, (nth, metric): (usize, &Metric)| {
@@ -126,12 +147,14 @@ fn alerts() -> String {
         "# Alert rules for Prometheus, from `flashscope watch --print alerts`.\n\
          groups:\n  - name: flashscope_watch\n    rules:\n",
     );
-    for Alert { name, expression, metrics, holds_for, severity, summary } in ALERTS {
+    let of_drives = ALERTS.iter().map(|alert| ("{{ $labels.drive }}: ", alert));
+    let all = of_drives.chain(WATCH_ALERTS.iter().map(|alert| ("", alert)));
+    for (subject, Alert { name, expression, metrics, holds_for, severity, summary }) in all {
         let expression = filled(expression, metrics);
         let _ = write!(
             text,
             "      - alert: {name}\n        expr: '{expression}'\n        for: {holds_for}\n        labels:\n          \
-             severity: {severity}\n        annotations:\n          summary: '{{{{ $labels.drive }}}}: {summary}'\n"
+             severity: {severity}\n        annotations:\n          summary: '{subject}{summary}'\n"
         );
     }
     text
@@ -194,7 +217,7 @@ const PANELS: &[Panel] = &[
     Panel {
         title: "Slow commands of the latency monitor",
         unit: "none",
-        curves: &[("{0}", SLOW_COMMANDS, "{{drive}}, {{op}} from {{at_least_ms}} ms")],
+        curves: &[("{0}", SLOW_COMMANDS, "{{drive}}, {{op}} from {{at_least_seconds}} s")],
     },
 ];
 
@@ -289,7 +312,7 @@ WantedBy=multi-user.target
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::metrics::tests::{report, sample_names};
+    use crate::watch::metrics::tests::{sample_names, state};
     use crate::watch::metrics::{PREFIX, text};
 
     /// Returns the names of metrics in a text.
@@ -302,7 +325,7 @@ mod tests {
 
     #[test]
     fn every_metric_of_the_rules_and_the_dashboard_is_published() {
-        let published = sample_names(&text(&report()));
+        let published = sample_names(&text(&state()));
         for file in [PrintedFile::Alerts, PrintedFile::Dashboard] {
             let text = printed(file);
             let names = names(&text);
@@ -319,7 +342,10 @@ mod tests {
         for nth in 0..3 {
             assert!(texts.iter().all(|text| !text.contains(&format!("{{{nth}}}"))), "{texts:?}");
         }
-        for alert in ALERTS {
+        let [spare, threshold] = [SPARE, SPARE_THRESHOLD].map(|metric| metric.full_name());
+        let low = format!("'{spare} <= {threshold} + 0.1 * (1 - {threshold})'");
+        assert!(texts[0].contains(&low), "{low}");
+        for alert in ALERTS.iter().chain(WATCH_ALERTS) {
             // A quote would end the scalar of YAML.
             assert!(!alert.expression.contains('\'') && !alert.summary.contains('\''));
         }

@@ -28,7 +28,7 @@ impl History {
     }
 
     /// Adds a reading. Passes the readings to keep to `keep`: this one if it brings news, if the
-    /// last kept one is an hour old, or if `always`. The one before a change is kept too, because it
+    /// last kept one is an hour old, or if `always`. The one before news is kept too, because it
     /// bounds the time of the change.
     pub(super) fn add<E>(
         &mut self,
@@ -37,22 +37,27 @@ impl History {
         keep: &mut dyn FnMut(&WatchReading) -> Result<(), E>,
     ) -> Result<(), E> {
         let previous = self.latest.take();
-        let is_due = self.kept.as_ref().is_none_or(|kept| {
-            always
-                || seconds(&reading).abs_diff(seconds(kept)) >= KEEP_EVERY_S
-                || is_news(&kept.health, &reading.health)
-        });
+        let kept = self.kept.as_ref();
+        let has_news = kept.is_none_or(|kept| is_news(&kept.health, &reading.health));
+        let is_old = |kept| seconds(&reading).abs_diff(seconds(kept)) >= KEEP_EVERY_S;
+        let is_due = always || has_news || kept.is_some_and(is_old);
         self.latest = Some(reading);
         if !is_due {
             return Ok(());
         }
-        if let Some(previous) = previous {
+        if let Some(previous) = previous.filter(|_| has_news) {
             keep(&previous)?;
             let latest = self.latest.take();
             self.restore(previous);
             self.latest = latest;
         }
         self.keep_latest(keep)
+    }
+
+    /// Returns true if the last reading is the same one, as from a file that has not changed.
+    pub(super) fn has(&self, reading: &WatchReading) -> bool {
+        let last = self.latest.as_ref().or(self.kept.as_ref());
+        last.is_some_and(|last| last.at == reading.at && last.health == reading.health)
     }
 
     /// Keeps the last reading, if it is not kept.
@@ -142,8 +147,17 @@ mod tests {
         assert_eq!(add(&mut history, reading(1120, 5), false), [0; 0]);
         assert_eq!(add(&mut history, reading(1180, 6), false), [1120, 1180]);
         assert_eq!(add(&mut history, reading(4779, 6), false), [0; 0]);
-        assert_eq!(add(&mut history, reading(4780, 6), false), [4779, 4780]);
+        assert_eq!(add(&mut history, reading(4780, 6), false), [4780]);
         assert_eq!(add(&mut history, reading(4781, 6), true), [4781]);
+    }
+
+    #[test]
+    fn a_reading_of_an_unchanged_file_is_no_new_one() {
+        let mut history = History::default();
+        assert!(!history.has(&reading(1000, 5)));
+        add(&mut history, reading(1000, 5), false);
+        assert!(history.has(&reading(1000, 5)));
+        assert!(!history.has(&reading(1001, 5)) && !history.has(&reading(1000, 6)));
     }
 
     #[test]

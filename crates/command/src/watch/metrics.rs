@@ -6,7 +6,7 @@
 use std::fmt::Error;
 
 use flashscope_document::environment::{CriticalWarning, Health, OcpHealth};
-use flashscope_document::watch::{DriveWatch, EnduranceForecast, KnownEndurance, WatchReport};
+use flashscope_document::watch::{DriveWatch, EnduranceForecast, KnownEndurance};
 use flashscope_measure::seconds_of;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text as openmetrics};
@@ -14,6 +14,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
+
+use super::WatchState;
 
 /// The media type of the result of [`text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -93,21 +95,40 @@ impl Metric {
     }
 }
 
-/// Returns all metrics of the drives of a report.
-pub fn text(report: &WatchReport) -> String {
+/// The metric of the folder, which belongs to no drive.
+pub(super) const FOLDER_UP: Metric = Metric {
+    name: "folder_up",
+    help: "1 if the readings that were due could be kept in the folder, else 0",
+    unit: None,
+    kind: Kind::Gauge,
+    samples: |_| Vec::new(),
+};
+
+/// Returns all metrics of a watch.
+pub fn text(state: &WatchState) -> String {
     let mut registry = Registry::with_prefix(PREFIX);
-    registry.register_collector(Box::new(Metrics(report.drives.clone())));
+    let folder_up = state.has_folder.then_some(state.failures.folder.is_none());
+    let drives = state.report.drives.clone();
+    registry.register_collector(Box::new(Metrics { drives, folder_up }));
     let mut text = String::new();
     openmetrics::encode(&mut text, &registry).expect("writing to a string cannot fail");
     text
 }
 
 #[derive(Debug)]
-struct Metrics(Vec<DriveWatch>);
+struct Metrics {
+    drives: Vec<DriveWatch>,
+    /// False if readings could not be kept; `None` without a folder.
+    folder_up: Option<bool>,
+}
 
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), Error> {
-        ALL.iter().try_for_each(|metric| metric.encode(&mut encoder, &self.0))
+        ALL.iter().try_for_each(|metric| metric.encode(&mut encoder, &self.drives))?;
+        let Some(up) = self.folder_up else { return Ok(()) };
+        let Metric { name, help, .. } = FOLDER_UP;
+        let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        ConstGauge::new(f64::from(u8::from(up))).encode(metric)
     }
 }
 
@@ -207,7 +228,7 @@ metrics! {
         "Power losses at which the drive could not save its full state",
         |drive| of_ocp(drive, |ocp| ocp.incomplete_shutdowns.into());
     SLOW_COMMANDS: Gauge "slow_commands" None,
-        "Commands of the latency monitor in its present window, from a latency in milliseconds",
+        "Commands of the latency monitor in its present window, from a latency in seconds",
         |drive| slow_commands(drive);
 }
 
@@ -250,14 +271,19 @@ fn warnings(drive: &DriveWatch) -> Vec<Sample> {
 }
 
 fn slow_commands(drive: &DriveWatch) -> Vec<Sample> {
-    let buckets = drive.latency_monitor.iter().flat_map(|monitor| &monitor.buckets);
-    let samples = buckets.flat_map(|bucket| {
-        bucket.counts().map(|(op, count)| {
-            let from = ("at_least_ms", bucket.at_least_ms.to_string());
-            (vec![("op", op.to_string()), from], number(count))
-        })
-    });
-    samples.collect()
+    let mut samples: Vec<Sample> = Vec::new();
+    for bucket in drive.latency_monitor.iter().flat_map(|monitor| &monitor.buckets) {
+        for (op, count) in bucket.counts() {
+            let from = f64::from(bucket.at_least_ms) / 1000.0;
+            let labels = vec![("op", op.to_string()), ("at_least_seconds", from.to_string())];
+            // Thresholds may be equal, and a label names a series once.
+            match samples.iter_mut().find(|(known, _)| *known == labels) {
+                Some((_, sum)) => *sum += number(count),
+                None => samples.push((labels, number(count))),
+            }
+        }
+    }
+    samples
 }
 
 fn percent(percent: u32) -> f64 {

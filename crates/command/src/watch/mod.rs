@@ -12,7 +12,7 @@ use anyhow::anyhow;
 use flashscope_document::watch::{
     WATCH_VERSION, WatchHeader, WatchReading, WatchReport, WatchSource, WatchedDrive,
 };
-use flashscope_measure::timestamp;
+use flashscope_measure::{seconds_of, timestamp};
 use flashscope_result::Error;
 use flashscope_result::watch::WatchFolder;
 
@@ -26,17 +26,59 @@ pub use sources::{AttachedDrives, SourceReading};
 use crate::build::tool;
 use crate::{Failure, usage};
 
+/// The message for a watch without drives.
+pub const NO_DRIVE: &str = "there is no drive to watch: this machine shows no NVMe drive, and no drive is attached; \
+     `flashscope attach sim:demo` attaches a simulated one";
+
+/// The time for which an attached drive stays in the report after its end, in seconds.
+const FORGET_AFTER_S: u64 = 3600;
+
+/// Keeps readings durably.
+type Keeper = Box<dyn FnMut(&WatchReading) -> Result<(), Error>>;
+
 /// A watch over drives.
 pub struct Watch {
     sources: Vec<Source>,
     attached: AttachedDrives,
-    folder: Option<WatchFolder>,
+    /// Adds to the folder, if there is one.
+    keeper: Option<Keeper>,
     /// True if each reading is kept.
     keeps_all: bool,
     /// The readings of each drive by its identity, of this watch and of the folder.
     histories: BTreeMap<String, History>,
-    /// The drives of the last round, with the reasons of failures.
-    drives: Vec<(WatchedDrive, Option<String>)>,
+    /// The drives of the last round.
+    drives: Vec<RoundDrive>,
+    failures: WatchFailures,
+}
+
+/// A drive of a round of readings.
+struct RoundDrive {
+    drive: WatchedDrive,
+    /// The reason of a failure.
+    error: Option<String>,
+    /// The time when an attached drive had ended, in seconds since 1970.
+    ended_s: Option<u64>,
+}
+
+/// The failures of the last round that are not failures of single drives. The watch goes on, and
+/// tries again at the next reading.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WatchFailures {
+    /// The reason why readings could not be kept in the folder.
+    pub folder: Option<String>,
+    /// The reason why attached drives could not be listed.
+    pub attached: Option<String>,
+}
+
+/// The state of a watch after a round of readings.
+#[derive(Debug, Clone)]
+pub struct WatchState {
+    /// The drives with their last readings.
+    pub report: WatchReport,
+    /// True if the watch keeps its readings in a folder.
+    pub has_folder: bool,
+    /// The failures of the round.
+    pub failures: WatchFailures,
 }
 
 impl Watch {
@@ -54,43 +96,105 @@ impl Watch {
             WatchHeader { schema_version: WATCH_VERSION, tool: tool(), began: timestamp() };
         let open = |path| WatchFolder::open(path, &header, &mut restore).map_err(not_opened);
         let folder = args.output.folder.as_deref().map(open).transpose()?;
-        let keeps_all = args.once;
-        Ok(Watch { sources, attached, folder, keeps_all, histories, drives: Vec::new() })
+        let keeper = folder.map(|mut folder| -> Keeper {
+            Box::new(move |reading: &WatchReading| folder.keep(reading))
+        });
+        Ok(Watch { keeper, keeps_all: args.once, histories, ..Watch::new(sources, attached) })
     }
 
-    /// Reads all drives. A drive that cannot be read is part of the report, with the reason.
-    ///
-    /// # Errors
-    /// If the readings cannot be kept, or attached drives cannot be listed.
-    pub fn read(&mut self) -> Result<(), Failure> {
+    /// Creates a watch without earlier readings and without a folder.
+    fn new(sources: Vec<Source>, attached: AttachedDrives) -> Watch {
+        Watch {
+            sources,
+            attached,
+            keeper: None,
+            keeps_all: false,
+            histories: BTreeMap::new(),
+            drives: Vec::new(),
+            failures: WatchFailures::default(),
+        }
+    }
+
+    /// Reads all drives. The state has the failures.
+    pub fn read(&mut self) {
+        self.read_at(seconds_of(&timestamp()).unwrap_or(0));
+    }
+
+    /// Reads all drives, at a time in seconds since 1970.
+    fn read_at(&mut self, now_s: u64) {
         let before = std::mem::take(&mut self.drives);
-        for source in &mut self.sources {
-            for SourceReading { drive, health } in source.read(&self.attached)? {
-                // A drive that is named twice is one drive.
-                if self.drives.iter().any(|(known, _)| known.id() == drive.id()) {
-                    continue;
-                }
-                let error = match health {
-                    Err(error) => Some(format!("{error:#}")),
-                    Ok((health, latency_monitor)) => {
-                        let history = self.histories.entry(drive.id().to_owned()).or_default();
-                        let (at, drive) = (timestamp(), drive.clone());
-                        let reading = WatchReading { at, drive, health, latency_monitor };
-                        history.add(reading, self.keeps_all, &mut keep(&mut self.folder))?;
-                        None
-                    }
-                };
-                self.drives.push((drive, error));
+        self.failures = WatchFailures::default();
+        let mut sources = std::mem::take(&mut self.sources);
+        for source in &mut sources {
+            match source.read(&self.attached) {
+                Ok(readings) => readings.into_iter().for_each(|reading| self.add(reading)),
+                Err(error) => self.failures.attached = Some(format!("{error:#}")),
             }
         }
-        let is_gone = |drive: &WatchedDrive| {
-            drive.source == WatchSource::Attached
-                && self.drives.iter().all(|(known, _)| known.id() != drive.id())
+        self.sources = sources;
+        self.add_ended(before, now_s);
+    }
+
+    /// Adds a drive to the round, with its reading.
+    fn add(&mut self, reading: SourceReading) {
+        let SourceReading { drive, at, health } = reading;
+        // A drive that is named twice is one drive.
+        if self.is_read(&drive) {
+            return;
+        }
+        let error = match health {
+            Err(error) => Some(format!("{error:#}")),
+            Ok((health, latency_monitor)) => {
+                let (at, drive) = (at.unwrap_or_else(timestamp), drive.clone());
+                self.add_reading(WatchReading { at, drive, health, latency_monitor });
+                None
+            }
         };
-        let gone: Vec<_> = before.into_iter().filter(|(drive, _)| is_gone(drive)).collect();
-        let no_longer = |(drive, _)| (drive, Some("it is no longer attached".to_owned()));
-        self.drives.extend(gone.into_iter().map(no_longer));
-        Ok(())
+        self.drives.push(RoundDrive { drive, error, ended_s: None });
+    }
+
+    fn is_read(&self, drive: &WatchedDrive) -> bool {
+        self.drives.iter().any(|known| known.drive.id() == drive.id())
+    }
+
+    fn add_reading(&mut self, reading: WatchReading) {
+        let history = self.histories.entry(reading.drive.id().to_owned()).or_default();
+        if !history.has(&reading) {
+            let kept = history.add(reading, self.keeps_all, &mut keep(&mut self.keeper));
+            if let Err(error) = kept {
+                self.failures.folder = Some(format!("{:#}", anyhow::Error::from(error)));
+            }
+        }
+    }
+
+    /// Adds the attached drives that the round did not read, of those `before`. Forgets them an hour
+    /// after their end.
+    fn add_ended(&mut self, before: Vec<RoundDrive>, now_s: u64) {
+        for RoundDrive { drive, mut ended_s, .. } in before {
+            if drive.source != WatchSource::Attached || self.is_read(&drive) {
+                continue;
+            }
+            let mut error = self.failures.attached.clone();
+            if error.is_none() {
+                let ended_s = *ended_s.get_or_insert(now_s);
+                if now_s.saturating_sub(ended_s) >= FORGET_AFTER_S {
+                    self.forget(&drive);
+                    continue;
+                }
+                error = Some("it is no longer attached".into());
+            }
+            self.drives.push(RoundDrive { drive, error, ended_s });
+        }
+    }
+
+    /// Drops the readings of a drive after keeping the last one.
+    fn forget(&mut self, drive: &WatchedDrive) {
+        let Some(mut history) = self.histories.remove(drive.id()) else { return };
+        if let Err(error) = history.keep_latest(&mut keep(&mut self.keeper)) {
+            self.failures.folder = Some(format!("{:#}", anyhow::Error::from(error)));
+            // The end of the watch tries again.
+            self.histories.insert(drive.id().to_owned(), history);
+        }
     }
 
     /// Keeps the last readings.
@@ -99,14 +203,20 @@ impl Watch {
     /// If they cannot be kept.
     pub fn finish(&mut self) -> Result<(), Failure> {
         for history in self.histories.values_mut() {
-            history.keep_latest(&mut keep(&mut self.folder))?;
+            history.keep_latest(&mut keep(&mut self.keeper))?;
         }
         Ok(())
     }
 
+    /// Returns the state after the last round.
+    pub fn state(&self) -> WatchState {
+        let (report, failures) = (self.report(), self.failures.clone());
+        WatchState { report, has_folder: self.keeper.is_some(), failures }
+    }
+
     /// Returns the drives with their last readings.
-    pub fn report(&self) -> WatchReport {
-        let watch = |(drive, error): &(WatchedDrive, Option<String>)| {
+    fn report(&self) -> WatchReport {
+        let watch = |RoundDrive { drive, error, .. }: &RoundDrive| {
             let none = History::default();
             self.histories.get(drive.id()).unwrap_or(&none).watch(drive, error.as_ref())
         };
@@ -115,26 +225,34 @@ impl Watch {
     }
 }
 
-/// Checks that a report has drives and that all were read.
+impl WatchFailures {
+    /// Returns the failures, each with the part of the watch that failed.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let parts = [("keeping readings", &self.folder), ("attached drives", &self.attached)];
+        parts.into_iter().filter_map(|(part, failure)| Some((part, failure.as_deref()?)))
+    }
+}
+
+/// Checks that a round read drives, and that nothing failed.
 ///
 /// # Errors
-/// If there is no drive, or one could not be read.
-pub fn outcome(report: &WatchReport) -> Result<(), Failure> {
-    if report.drives.is_empty() {
-        return Err(usage(anyhow!(
-            "there is no drive to watch: this machine shows no NVMe drive, and no drive is attached; \
-             `flashscope attach sim:demo` attaches a simulated one"
-        )));
+/// If there is no drive, one could not be read, or a reading could not be kept.
+pub fn outcome(state: &WatchState) -> Result<(), Failure> {
+    if let Some((part, failure)) = state.failures.named().next() {
+        return Err(Failure::from(anyhow!("{part}: {failure}")));
     }
-    match report.drives.iter().find_map(|drive| drive.error.as_ref()) {
+    if state.report.drives.is_empty() {
+        return Err(usage(anyhow!("{NO_DRIVE}")));
+    }
+    match state.report.drives.iter().find_map(|drive| drive.error.as_ref()) {
         Some(error) => Err(Failure::from(anyhow!("{error}"))),
         None => Ok(()),
     }
 }
 
-/// Returns a function that keeps a reading in the folder, if there is one.
-fn keep(folder: &mut Option<WatchFolder>) -> impl FnMut(&WatchReading) -> Result<(), Error> {
-    |reading| folder.as_mut().map_or(Ok(()), |folder| folder.keep(reading))
+/// Returns a function that keeps a reading, if there is a folder.
+fn keep(keeper: &mut Option<Keeper>) -> impl FnMut(&WatchReading) -> Result<(), Error> {
+    |reading| keeper.as_mut().map_or(Ok(()), |keep| keep(reading))
 }
 
 /// Converts an error in opening the folder. Most often the path is wrong.
@@ -146,3 +264,6 @@ fn not_opened(error: Error) -> Failure {
         other => Failure::from(other),
     }
 }
+
+#[cfg(test)]
+mod tests;

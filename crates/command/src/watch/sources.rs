@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, anyhow};
 use flashscope_document::environment::{Health, LatencyMonitor};
 use flashscope_document::watch::{WatchSource, WatchedDrive};
 use flashscope_drive::guard::System;
 use flashscope_drive::health::{self, HealthError, NvmeDrive};
+use flashscope_measure::timestamp_of;
 
 use crate::import::smart_log;
 use crate::{Failure, usage};
@@ -20,6 +22,8 @@ const ATTACHED: &str = "attached";
 pub struct SourceReading {
     /// The identity of the drive.
     pub drive: WatchedDrive,
+    /// The time of the reading as RFC 3339 in UTC, if it is not the present.
+    pub at: Option<String>,
     /// The health with the latency monitor.
     pub health: anyhow::Result<(Health, Option<LatencyMonitor>)>,
 }
@@ -31,16 +35,41 @@ pub type AttachedDrives = Box<dyn Fn() -> anyhow::Result<Vec<SourceReading>>>;
 pub(super) enum Source {
     Nvme(NvmeSource),
     File(PathBuf),
-    Attached,
+    Attached {
+        /// True if the user named it, and not only as part of all drives.
+        is_named: bool,
+    },
 }
 
 /// An NVMe drive, with the optional log pages that it is known to have.
 pub(super) struct NvmeSource {
     drive: NvmeDrive,
-    /// `None` until the drive was asked. A drive that lacks a page is not asked again, because it
-    /// counts each such query as a rejected command.
-    has_extended: Option<bool>,
-    has_latency_monitor: Option<bool>,
+    extended: PageState,
+    latency_monitor: PageState,
+}
+
+/// The knowledge about an optional log page of a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum PageState {
+    /// No query succeeded, and the drive has not stated that it lacks the page.
+    #[default]
+    Unknown,
+    /// The drive has the page. A later failure does not change that.
+    Present,
+    /// The drive lacks the page. It is not asked again, because it counts each such query as a
+    /// rejected command.
+    Absent,
+}
+
+impl PageState {
+    /// Notes the result of a query.
+    fn note(&mut self, is_present: bool, is_absent: bool) {
+        *self = match (*self, is_present, is_absent) {
+            (PageState::Present, ..) | (_, true, _) => PageState::Present,
+            (_, _, true) => PageState::Absent,
+            (state, ..) => state,
+        };
+    }
 }
 
 impl Source {
@@ -56,12 +85,12 @@ impl Source {
         let drives =
             health::drives(&system).context("cannot list drives: is /sys mounted here?")?;
         let nvme = drives.into_iter().map(Source::nvme);
-        Ok(nvme.chain([Source::Attached]).collect())
+        Ok(nvme.chain([Source::Attached { is_named: false }]).collect())
     }
 
     fn of(system: &System, name: &str) -> Result<Source, Failure> {
         if name == ATTACHED {
-            return Ok(Source::Attached);
+            return Ok(Source::Attached { is_named: true });
         }
         let path = Path::new(name);
         let metadata = fs::metadata(path).map_err(|error| match error.kind() {
@@ -77,25 +106,48 @@ impl Source {
     }
 
     fn nvme(drive: NvmeDrive) -> Source {
-        Source::Nvme(NvmeSource { drive, has_extended: None, has_latency_monitor: None })
+        Source::Nvme(NvmeSource::new(drive))
     }
 
     /// Reads the drives of this source.
     pub(super) fn read(&mut self, attached: &AttachedDrives) -> anyhow::Result<Vec<SourceReading>> {
         match self {
-            Source::Nvme(source) => Ok(vec![source.read()]),
+            Source::Nvme(source) => Ok(vec![source.read(&System::default())]),
             Source::File(path) => Ok(vec![of_file(path)]),
-            Source::Attached => attached(),
+            Source::Attached { is_named } => {
+                let mut drives = attached()?;
+                // A real drive has no health of its own: it is watched as a device.
+                drives.retain(|drive| *is_named || drive.health.is_ok());
+                Ok(drives)
+            }
         }
     }
 }
 
 impl NvmeSource {
-    fn read(&mut self) -> SourceReading {
+    fn new(drive: NvmeDrive) -> NvmeSource {
+        let (extended, latency_monitor) = (PageState::default(), PageState::default());
+        NvmeSource { drive, extended, latency_monitor }
+    }
+
+    fn read(&mut self, system: &System) -> SourceReading {
+        let identified = self.identify(system);
         let NvmeDrive { path, model, serial } = self.drive.clone();
         let name = path.display().to_string();
         let drive = WatchedDrive { name, source: WatchSource::Nvme, model, serial };
-        SourceReading { health: self.health(&System::default(), &path), drive }
+        let health = identified.map_err(Into::into).and_then(|()| self.health(system, &path));
+        SourceReading { drive, at: None, health }
+    }
+
+    /// Compares the serial number at the path. Another drive there has another history and other log
+    /// pages.
+    fn identify(&mut self, system: &System) -> Result<(), HealthError> {
+        let NvmeDrive { model, serial, .. } = health::drive(system, &self.drive.path)?;
+        if serial.is_some() && serial != self.drive.serial {
+            let path = self.drive.path.clone();
+            *self = NvmeSource::new(NvmeDrive { path, model, serial });
+        }
+        Ok(())
     }
 
     fn health(
@@ -103,32 +155,52 @@ impl NvmeSource {
         system: &System,
         path: &Path,
     ) -> anyhow::Result<(Health, Option<LatencyMonitor>)> {
-        let (smart, extended) = match self.has_extended {
-            Some(false) => (health::smart(system, path)?, None),
+        let (smart, extended, lacks_extended) = match self.extended {
+            PageState::Absent => (health::smart(system, path)?, None, true),
             _ => {
                 let pages = health::log_pages(system, path)?;
-                (pages.smart, pages.extended)
+                (pages.smart, pages.extended, pages.lacks_extended)
             }
         };
         let health = Health::decode(&smart, extended.as_ref())
             .ok_or_else(|| anyhow!("`{}` reports no health: its page is empty", path.display()))?;
-        // A drive without the one page of OCP's specification does not receive a query for the other.
-        self.has_extended = Some(health.ocp.is_some());
-        if health.ocp.is_none() || self.has_latency_monitor == Some(false) {
-            return Ok((health, None));
+        // A page C0h of another format is as good as none.
+        self.extended.note(health.ocp.is_some(), lacks_extended || extended.is_some());
+        if self.extended == PageState::Present && health.ocp.is_none() {
+            // A reading without these counters would change the base of the forecast.
+            return Err(anyhow!("`{}` did not return its log page C0h", path.display()));
         }
-        let monitor = match health::latency_monitor(system, path) {
-            Ok(page) => LatencyMonitor::decode(&page),
-            Err(HealthError::Refused { .. }) => None,
-            Err(other) => return Err(other.into()),
-        };
-        self.has_latency_monitor = Some(monitor.is_some());
-        Ok((health, monitor))
+        Ok((health, self.monitor(system, path)))
+    }
+
+    /// Reads the latency monitor. A failure leaves the health as it is.
+    fn monitor(&mut self, system: &System, path: &Path) -> Option<LatencyMonitor> {
+        // A drive without the one page of OCP's specification does not receive a query for the other.
+        if self.extended != PageState::Present || self.latency_monitor == PageState::Absent {
+            return None;
+        }
+        let page = health::latency_monitor(system, path);
+        let lacks = page.as_ref().map_or_else(HealthError::is_unsupported, |_| true);
+        let monitor = page.ok().and_then(|page| LatencyMonitor::decode(&page));
+        self.latency_monitor.note(monitor.is_some(), lacks);
+        monitor
     }
 }
 
 fn of_file(path: &Path) -> SourceReading {
     let name = path.display().to_string();
     let drive = WatchedDrive { name, source: WatchSource::File, model: None, serial: None };
-    SourceReading { drive, health: smart_log(path).map(|health| (health, None)) }
+    // Before the content: a file that changes in between is read again.
+    let at = modified(path);
+    SourceReading { drive, at, health: smart_log(path).map(|health| (health, None)) }
 }
+
+/// Returns the time of the last change of a file.
+fn modified(path: &Path) -> Option<String> {
+    let modified = fs::metadata(path).and_then(|file| file.modified()).ok()?;
+    let since_1970 = modified.duration_since(UNIX_EPOCH).ok()?;
+    Some(timestamp_of(i64::try_from(since_1970.as_secs()).ok()?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -191,10 +191,11 @@ pub struct OcpHealth {
 impl Health {
     /// Decodes the pages of a drive: `smart` of log identifier 02h, `extended` of C0h.
     ///
-    /// Returns `None` if `smart` is all zero, as for virtual drives without this log. Ignores a
-    /// page C0h without OCP's GUID, which is vendor-specific.
+    /// Returns `None` if `smart` is all zero, as for virtual drives without this log, or all FFh,
+    /// as for a drive that has left the bus. Ignores a page C0h without OCP's GUID, which is
+    /// vendor-specific.
     pub fn decode(smart: &LogPage, extended: Option<&LogPage>) -> Option<Health> {
-        if smart.iter().all(|&byte| byte == 0) {
+        if [0, 0xFF].iter().any(|empty| smart.iter().all(|byte| byte == empty)) {
             return None;
         }
         let page = Page(smart);

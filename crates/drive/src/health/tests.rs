@@ -86,7 +86,8 @@ fn read(
 #[test]
 fn both_pages_of_the_drive_that_holds_a_file_are_read() {
     let (pages, requests) = read(|log| Ok(log as u8));
-    let expected = LogPages { smart: [0x02; 512], extended: Some([0xC0; 512]) };
+    let expected =
+        LogPages { smart: [0x02; 512], extended: Some([0xC0; 512]), lacks_extended: false };
     assert_eq!(pages.unwrap(), expected);
     assert_eq!(requests, [LogId::Smart, LogId::Extended]);
 }
@@ -99,13 +100,29 @@ fn only_the_smart_page_is_mandatory() {
         move |log: LogId| if log == has { Ok(1) } else { Err(CommandError::Status(0x109)) }
     };
     let (pages, _) = read(has_only(LogId::Smart));
-    assert_eq!(pages.unwrap(), LogPages { smart: [1; 512], extended: None });
+    let lacks = LogPages { smart: [1; 512], extended: None, lacks_extended: true };
+    assert_eq!(pages.unwrap(), lacks);
     let (pages, requests) = read(has_only(LogId::Extended));
     let error = pages.unwrap_err();
     assert!(matches!(error, HealthError::Refused { status: 0x109, .. }), "{error:?}");
     let text = "`/dev/nvme0n1` does not report its health: it returned the NVMe status 0x109";
     assert_eq!(error.to_string(), text);
     assert_eq!(requests, [LogId::Smart]);
+}
+
+// Does a failure that may pass, such as a timeout or an aborted command, leave open if the drive has
+// the extended page?
+#[test]
+fn only_a_statement_of_the_drive_denies_the_extended_page() {
+    let lacks = |error: fn() -> CommandError| {
+        let (pages, _) = read(|log| if log == LogId::Smart { Ok(1) } else { Err(error()) });
+        let pages = pages.unwrap();
+        assert_eq!(pages.extended, None);
+        pages.lacks_extended
+    };
+    assert!(lacks(|| CommandError::Status(0x109)) && lacks(|| CommandError::Status(0x002)));
+    assert!(!lacks(|| CommandError::Status(0x007)));
+    assert!(!lacks(|| CommandError::System(io::Error::from_raw_os_error(libc::EINTR))));
 }
 
 // Does a permission error name the remedy, both on opening and on the command?
@@ -138,7 +155,8 @@ fn other_drives_are_not_queried() {
     }
     let machine = Machine::new("nvme0n1", Some("nvme"), false);
     let missing = reason(&machine.system(), &machine.root.path().join("no such file"));
-    assert!(matches!(missing, HealthError::NoDrive(_)), "{missing:?}");
+    assert!(matches!(missing, HealthError::Gone { .. }), "{missing:?}");
+    assert!(missing.to_string().contains("no such file` is gone: "), "{missing}");
     let number = machine.root.path().join(format!("sys/dev/block/{}", machine.number));
     fs::remove_file(number).unwrap();
     let in_memory = reason(&machine.system(), &machine.file());

@@ -12,6 +12,9 @@ const GUID: u128 = 0x85D4_5E58_D4E6_4370_9C6C_84D0_8CC0_7A92;
 /// The unit of the thresholds in milliseconds. A stored 0 means one unit.
 const THRESHOLD_UNIT_MS: u32 = 5;
 
+/// The bit of Latency Monitor Feature Status (byte 0) that is set while the monitor is enabled.
+const ENABLED: u32 = 1;
+
 /// The number of buckets.
 const BUCKETS: usize = 4;
 
@@ -21,8 +24,8 @@ const BUCKETS: usize = 4;
 /// The drive starts its active counters anew after a time that its owner sets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyMonitor {
-    /// The active counters of the four buckets, from the lowest latency. They are 0 while the drive
-    /// does not monitor its latency.
+    /// The active counters of the four buckets, from the lowest latency. There are none while the
+    /// drive does not monitor its latency.
     pub buckets: Vec<LatencyBucket>,
 }
 
@@ -65,7 +68,8 @@ impl LatencyMonitor {
                 trims: count(1),
             }
         };
-        Some(LatencyMonitor { buckets: (0..BUCKETS).map(bucket).collect() })
+        let is_enabled = page.small(0, 1) & ENABLED != 0;
+        Some(LatencyMonitor { buckets: (0..BUCKETS).filter(|_| is_enabled).map(bucket).collect() })
     }
 }
 
@@ -97,6 +101,12 @@ mod tests {
         let first = monitor.buckets[0];
         assert_eq!(first.counts(), [(Op::Read, 259), (Op::Write, 2), (Op::Trim, 1)]);
         assert_eq!(monitor.buckets[3].reads, u64::from(u32::MAX));
+    }
+
+    #[test]
+    fn a_disabled_monitor_has_no_buckets() {
+        let disabled = LatencyMonitor::decode(&page(&[(0, &[0xFE]), (44, &[3])]));
+        assert_eq!(disabled, Some(LatencyMonitor { buckets: Vec::new() }));
     }
 
     // A page of another vendor, of zeros or of FFh is no latency monitor.

@@ -105,6 +105,7 @@ fn large_counters() {
 #[test]
 fn empty_pages() {
     assert_eq!(Health::decode(&[0; 512], None), None);
+    assert_eq!(Health::decode(&[0xFF; 512], None), None);
     assert_eq!(Health::decode(&[0; 512], Some(&page(&[(496, &GUID)]))), None);
     let told = Health::decode(&page(&[(5, &[1])]), None).unwrap();
     assert_eq!((told.temperature_celsius, told.percentage_used), (None, 1));
