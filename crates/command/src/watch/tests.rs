@@ -22,10 +22,10 @@ fn reading(name: &str, health: bool) -> SourceReading {
 }
 
 /// The attached drives of a test: names, and true for those with health; `None` if the list fails.
-type Attached = Rc<RefCell<Option<Vec<(&'static str, bool)>>>>;
+type DriveTable = Rc<RefCell<Option<Vec<(&'static str, bool)>>>>;
 
-fn watch(source: Source, drives: &[(&'static str, bool)]) -> (Watch, Attached) {
-    let attached: Attached = Rc::new(RefCell::new(Some(drives.to_vec())));
+fn watch(source: Source, drives: &[(&'static str, bool)]) -> (Watch, DriveTable) {
+    let attached: DriveTable = Rc::new(RefCell::new(Some(drives.to_vec())));
     let list = Rc::clone(&attached);
     let read = move || {
         let list = list.borrow();

@@ -273,7 +273,7 @@ impl Localities {
             for (nth, log) in pools[pool as usize].partition(*role).iter().enumerate() {
                 let has_room = log.has_room(core.places());
                 let most = match cheapest {
-                    Some(((known, _), ..)) if has_room > known => continue,
+                    Some(((known, _), ..)) if has_room && !known => continue,
                     Some(((known, data_blocks), ..)) if has_room == known => data_blocks,
                     _ => usize::MAX,
                 };

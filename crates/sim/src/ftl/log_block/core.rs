@@ -131,7 +131,7 @@ impl Core {
     #[inline]
     fn map_index(&self, lpn: Lpn) -> usize {
         let (pool, within) = self.in_pool(lpn);
-        (u64::from(pool * self.logical_blocks) * u64::from(self.places()) + within) as usize
+        self.pages_of(pool * self.logical_blocks).start + small(within) as usize
     }
 
     /// Returns the range of map entries of a logical block.
