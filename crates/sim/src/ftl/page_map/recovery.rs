@@ -321,12 +321,9 @@ impl<M: MapStorage> PageMap<M> {
         if self.temperatures.is_empty() {
             return 0;
         }
-        let (mut sum, mut count, mut next) = (0u64, 0u64, nand.next_valid(block, 0));
-        while let Some(slot) = next {
-            sum += nand.entry(slot).map_or(0, |entry| u64::from(entry.stamp));
-            count += 1;
-            next = nand.next_valid(block, nand.geometry().index(slot) + 1);
-        }
+        let stamp = |slot| nand.entry(slot).map_or(0, |entry| u64::from(entry.stamp));
+        let sum: u64 = nand.valid_slots(block).map(stamp).sum();
+        let count = u64::from(nand.valid(block));
         Stamp::try_from(sum / count.max(1)).unwrap_or(Stamp::MAX)
     }
 }
