@@ -1,6 +1,5 @@
 //! Shows the activity of an attached drive: on the terminal, in a browser, to Prometheus, and in `flashscope devices`.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use flashscope_attach::{Answer, AttachedDrive, Monitor, metrics};
-use flashscope_serve::{Access, Attachment, attached};
+use flashscope_serve::{Access, Attachment, attached, serve_beside};
 use flashscope_status::StatusSocket;
 
 use super::AttachArgs;
@@ -89,20 +88,7 @@ fn listen(address: SocketAddr, monitor: &Arc<Monitor>) -> Result<SocketAddr, Fai
         metrics: Box::new(move || metrics_source.metrics()),
         metrics_type: metrics::CONTENT_TYPE,
     };
-    let (sender, outcome) = channel();
-    let answer = move || {
-        let ready = {
-            let sender = sender.clone();
-            move |address| drop(sender.send(Ok(address)))
-        };
-        let make = async |access| Ok(attached(attachment, access));
-        let served: io::Result<()> = flashscope_serve::serve(make, address, ready);
-        let _ = served.map_err(|error| sender.send(Err(error)));
-    };
-    thread::Builder::new().name("listen".into()).spawn(answer)?;
-    let address_taken =
-        outcome.recv().unwrap_or_else(|_| Err(io::Error::other("the server did not start")));
-    address_taken.map_err(|error| {
+    serve_beside(|access| attached(attachment, access), address).map_err(|error| {
         usage(anyhow!("cannot listen at {address}: {error}; choose another address with --listen"))
     })
 }
