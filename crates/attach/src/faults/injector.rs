@@ -38,6 +38,12 @@ pub(crate) struct Fate {
     pub(crate) delay: Nanos,
 }
 
+impl Fate {
+    fn failing(error: impl Into<RequestError>) -> Fate {
+        Fate { error: Some(error.into()), delay: Nanos(0) }
+    }
+}
+
 /// The faults of an attached drive.
 pub(crate) struct FaultInjector {
     rules: Vec<Rule>,
@@ -114,25 +120,23 @@ impl FaultInjector {
         if let Some(number) = self.absence(at, &state).or_else(|| self.cut(request, at, &mut state))
         {
             state.affect(number, &self.rules[number], at, request);
-            return Fate { error: Some(RequestError::Lost), delay: Nanos(0) };
+            return Fate::failing(RequestError::Lost);
         }
         for (number, rule) in self.rules.iter().enumerate() {
-            let fate = match rule.effect {
-                Effect::Delay(delay) => Fate { error: None, delay },
-                Effect::Error(errno) => Fate { error: Some(errno.into()), delay: Nanos(0) },
-                Effect::MediaError(_) => Fate { error: Some(Errno::EIO.into()), delay: Nanos(0) },
-                Effect::Stall | Effect::Cut | Effect::CutAtRequest(_) => continue,
-            };
             if !rule.applies(request, at) {
                 continue;
             }
-            let is_chosen = match rule.effect {
+            let of_rule = &mut state.rules[number];
+            let (fate, is_affected) = match rule.effect {
+                Effect::Delay(delay) => (Fate { error: None, delay }, of_rule.chooses(rule)),
+                Effect::Error(errno) => (Fate::failing(errno), of_rule.chooses(rule)),
                 Effect::MediaError(unit) => {
-                    self.hits_a_bad_unit(number, unit, request, &state.rules[number].healed)
+                    let hits = self.hits_a_bad_unit(number, unit, request, &of_rule.healed);
+                    (Fate::failing(Errno::EIO), hits)
                 }
-                _ => state.rules[number].chooses(rule),
+                Effect::Stall | Effect::Cut | Effect::CutAtRequest(_) => continue,
             };
-            if is_chosen {
+            if is_affected {
                 state.affect(number, rule, at, request);
                 return fate;
             }
