@@ -1,6 +1,6 @@
 //! Admin commands: Identify, features, log pages, events, format (Base Specification 2.1, "Admin Command Set").
 
-use crate::initiator::{Entry, Initiator};
+use crate::initiator::{Entry, Initiator, u16_at, u32_at, u64_at};
 use crate::served::{SIZE, Target};
 
 fn identify(admin: &mut Initiator, selector: u32, namespace: u32) -> (u16, Vec<u8>) {
@@ -15,18 +15,6 @@ fn log(admin: &mut Initiator, page: u32, len: usize) -> (u16, Vec<u8>) {
     let entry = Entry::new(0x02, 0).dword(10, page | dwords << 16).by_transport(len);
     let done = admin.execute(entry);
     (done.status, done.data)
-}
-
-fn u16_at(data: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes(data[at..at + 2].try_into().unwrap())
-}
-
-fn u32_at(data: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(data[at..at + 4].try_into().unwrap())
-}
-
-fn u64_at(data: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(data[at..at + 8].try_into().unwrap())
 }
 
 fn set_feature(admin: &mut Initiator, feature: u32, value: u32) -> (u16, u64) {

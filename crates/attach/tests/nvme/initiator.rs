@@ -342,3 +342,15 @@ pub(crate) fn property_get(offset: u32, size: u32) -> Entry {
 
 /// Enables a controller with entries of 64 and 16 bytes.
 pub(crate) const ENABLED: u32 = 1 | 6 << 16 | 4 << 20;
+
+pub(crate) fn u16_at(data: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(data[at..at + 2].try_into().unwrap())
+}
+
+pub(crate) fn u32_at(data: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(data[at..at + 4].try_into().unwrap())
+}
+
+pub(crate) fn u64_at(data: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(data[at..at + 8].try_into().unwrap())
+}

@@ -1,6 +1,6 @@
 //! Flexible data placement (NVM Express Base Specification 2.1, "Flexible Data Placement").
 
-use crate::initiator::{Entry, Initiator};
+use crate::initiator::{Entry, Initiator, u16_at, u32_at, u64_at};
 use crate::placed::{HANDLES, UNIT};
 use crate::served::Target;
 
@@ -9,18 +9,6 @@ const UNIT_BLOCKS: u64 = UNIT / 512;
 
 /// The type of the directive that names a placement identifier.
 const PLACED: u32 = 2 << 20;
-
-fn u16_at(data: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes(data[at..at + 2].try_into().unwrap())
-}
-
-fn u32_at(data: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(data[at..at + 4].try_into().unwrap())
-}
-
-fn u64_at(data: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(data[at..at + 8].try_into().unwrap())
-}
 
 fn identify(admin: &mut Initiator, selector: u32, namespace: u32) -> Vec<u8> {
     let done = admin.execute(Entry::new(0x06, namespace).dword(10, selector).by_transport(4096));
