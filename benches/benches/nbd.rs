@@ -133,15 +133,7 @@ impl Server {
     fn start(device: Box<dyn Device + Send>, path: &Path, speed: Speed) -> Server {
         let info = device.info();
         let (name, logical_block) = (info.name.clone(), info.logical_block);
-        let export = Export {
-            name,
-            size: SIZE,
-            logical_block,
-            trims: true,
-            writable: true,
-            zones: None,
-            handles: None,
-        };
+        let export = Export::new(name, (SIZE, logical_block));
         let store = Store::memory(SIZE).expect("there is memory");
         let drive = AttachedDrive::simulated(
             device,

@@ -65,6 +65,14 @@ pub struct Export {
     pub handles: Option<PlacementLimits>,
 }
 
+impl Export {
+    /// Describes a drive that may be written and trimmed.
+    pub fn new(name: impl Into<String>, (size, logical_block): (Bytes, Bytes)) -> Export {
+        let (name, zones, handles) = (name.into(), None, None);
+        Export { name, size, logical_block, trims: true, writable: true, zones, handles }
+    }
+}
+
 /// A simulated or real drive that serves the requests of a transport, with their data.
 ///
 /// Dropping the drive discards requests in flight without a reply.

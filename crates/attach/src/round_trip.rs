@@ -137,15 +137,7 @@ fn places(len: Bytes) -> impl Iterator<Item = Bytes> {
 
 /// Creates a full drive of constant latency for measurements.
 pub(crate) fn trial_drive<A: Answer>() -> io::Result<Arc<AttachedDrive<A>>> {
-    let export = Export {
-        name: "round trip".into(),
-        size: SIZE,
-        logical_block: Bytes(512),
-        trims: false,
-        writable: true,
-        zones: None,
-        handles: None,
-    };
+    let export = Export { trims: false, ..Export::new("round trip", (SIZE, Bytes(512))) };
     let store = Store::memory(SIZE)?;
     let step = Bytes::MIB;
     for offset in (0..SIZE.0).step_by(to_usize(step)) {

@@ -38,15 +38,7 @@ impl Fake {
 
     fn export(&self) -> Export {
         let (size, logical_block) = (self.info.capacity, self.info.logical_block);
-        Export {
-            name: "fake".into(),
-            size,
-            logical_block,
-            trims: true,
-            writable: true,
-            zones: None,
-            handles: None,
-        }
+        Export::new("fake", (size, logical_block))
     }
 }
 
@@ -289,15 +281,7 @@ fn a_real_drive_keeps_its_own_data() {
     let options =
         OpenOptions { access, size: Some(CAPACITY), queue_depth: 2, ..OpenOptions::new(location) };
     let (contents, info) = Contents::open(&options).unwrap();
-    let export = Export {
-        name: info.name.clone(),
-        size: info.capacity,
-        logical_block: info.logical_block,
-        trims: true,
-        writable: true,
-        zones: None,
-        handles: None,
-    };
+    let export = Export::new(info.name.clone(), (info.capacity, info.logical_block));
     let (sender, completions) = channel();
     let hook: CompletionHook = Box::new(move |completion| sender.send(*completion).unwrap());
     let hooks = Hooks { completion: Some(hook), faults: None };

@@ -83,15 +83,7 @@ fn attached(gate: Gate) -> Arc<AttachedDrive<Recipient>> {
 
 fn attached_as(gate: Gate, writable: bool) -> Arc<AttachedDrive<Recipient>> {
     let (name, logical_block) = (gate.info.name.clone(), Bytes(BLOCK));
-    let export = Export {
-        name,
-        size: SIZE,
-        logical_block,
-        trims: true,
-        writable,
-        zones: None,
-        handles: None,
-    };
+    let export = Export { writable, ..Export::new(name, (SIZE, logical_block)) };
     let (gate, store) = (Box::new(gate), Store::memory(SIZE).unwrap());
     Arc::new(
         AttachedDrive::simulated(

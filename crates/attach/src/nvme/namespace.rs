@@ -239,15 +239,7 @@ mod tests {
 
     fn namespace(block: u64) -> Namespace {
         let (size, logical_block) = (Bytes::mib(1), Bytes(block));
-        Namespace::new(&Export {
-            name: "drive".into(),
-            size,
-            logical_block,
-            trims: true,
-            writable: true,
-            zones: None,
-            handles: None,
-        })
+        Namespace::new(&Export::new("drive", (size, logical_block)))
     }
 
     // While the drive is erased, all commands are refused with the reason; a failed sanitize

@@ -58,15 +58,7 @@ impl TestServer {
             false => Store::memory(SIZE).unwrap(),
         };
         let device = Box::new(FixedLatencyDrive::new(SIZE, options.takes));
-        let export = Export {
-            name: "fixed".into(),
-            size: SIZE,
-            logical_block: Bytes(512),
-            trims: true,
-            writable: true,
-            zones: None,
-            handles: None,
-        };
+        let export = Export::new("fixed", (SIZE, Bytes(512)));
         let faults = options.faults.map(|plan| (plan.parse().unwrap(), None));
         let hooks = Hooks { completion: None, faults };
         let drive = AttachedDrive::simulated(

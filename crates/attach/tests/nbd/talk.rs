@@ -114,15 +114,7 @@ pub(crate) fn talk(bytes: &[u8]) -> Outcome {
 fn listen(kind: u8, input_bytes: &[u8], step: usize) -> Outcome {
     let trims = kind & 1 == 0;
     let logical_block = Bytes(512);
-    let export = Export {
-        name: "fixed".into(),
-        size: SIZE,
-        logical_block,
-        trims,
-        writable: true,
-        zones: None,
-        handles: None,
-    };
+    let export = Export { trims, ..Export::new("fixed", (SIZE, logical_block)) };
     let offer = Offer { export, trims_to_zeros: trims, exclusive: kind & 2 == 2, longest: LONGEST };
     let mut outcome = Outcome { events: Vec::new(), output: Vec::new(), end: None };
     let mut session = Session::new(Arc::new(offer), &mut outcome.output);

@@ -86,13 +86,8 @@ impl Target {
         let sets = if device.zones().is_some() { 6 << 4 } else { 0 };
         let info = device.info();
         let export = Export {
-            name: info.name.clone(),
-            size: info.capacity,
-            logical_block: info.logical_block,
-            trims: true,
             writable,
-            zones: None,
-            handles: None,
+            ..Export::new(info.name.clone(), (info.capacity, info.logical_block))
         };
         let speed = if hooks.faults.is_some() { Speed::Times(1.0) } else { Speed::Max };
         let drive =

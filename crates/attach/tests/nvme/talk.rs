@@ -213,15 +213,7 @@ fn subsystem(kind: u8) -> (Arc<Subsystem>, Queue) {
     let zones = is_zoned(kind).then_some(limits);
     let limits = PlacementLimits { handles: 3, is_persistent: false, unit: ZONE };
     let handles = has_handles(kind).then_some(limits);
-    let export = Export {
-        name: "fixed".into(),
-        size: SIZE,
-        logical_block,
-        trims,
-        writable: true,
-        zones,
-        handles,
-    };
+    let export = Export { trims, zones, handles, ..Export::new("fixed", (SIZE, logical_block)) };
     let options = SubsystemOptions { nqn: Some(NQN.parse().unwrap()), hosts: Vec::new() };
     let address = "127.0.0.1:4420".parse().unwrap();
     let subsystem = Arc::new(Subsystem::new(&export, &options, address, Box::new(|| None)));

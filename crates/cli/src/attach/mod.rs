@@ -104,13 +104,9 @@ fn simulated<A: Answer>(
     }
     let store = store(args, size, seed)?;
     let export = Export {
-        name: args.drive.clone(),
-        size,
-        logical_block: block,
         trims,
         writable: !args.read_only.is_set,
-        zones: None,
-        handles: None,
+        ..Export::new(args.drive.clone(), (size, block))
     };
     let mut bar = LateBar::new();
     let mut progress = |done: Bytes, total: Bytes| {
@@ -174,13 +170,8 @@ fn real<A: Answer>(args: &AttachArgs, outputs: Outputs<'_>) -> Result<AttachedDr
         OpenOptions { access, ignore_open_by_others, queue_depth: args.queue_depth, ..options };
     let (contents, info) = Contents::open(&options).map_err(usage)?;
     let export = Export {
-        name: info.name.clone(),
-        size: info.capacity,
-        logical_block: info.logical_block,
-        trims: true,
         writable: !args.read_only.is_set,
-        zones: None,
-        handles: None,
+        ..Export::new(info.name.clone(), (info.capacity, info.logical_block))
     };
     Ok(AttachedDrive::real(info, contents, export, outputs.hooks()?)?)
 }
