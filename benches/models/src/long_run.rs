@@ -92,13 +92,13 @@ impl Pair {
     }
 
     fn compare(&self) -> Option<LongRunCase> {
-        let layout = self.layout()?;
+        let (profile, layout) = (setup::parse(&self.drive).ok()?, self.layout()?);
         let generator = self.generator(&layout)?;
-        let run = LongRun::of(&generator.law()?, &layout)?;
+        let run = LongRun::of(&generator.law()?, &layout, &profile.interface)?;
         let (page_size, ios) = (layout.logical_page_size().into(), layout.logical_pages().into());
         let computed = run.total(ios, &layout).write_amplification();
         let mut requests = Requests::Endless { stream: generator, page_size, ios, trims: false };
-        let mut drive = SimulatedDrive::new(&setup::parse(&self.drive).ok()?).ok()?;
+        let mut drive = SimulatedDrive::new(&profile).ok()?;
         let never = AtomicBool::new(false);
         let counted = CountedPasses::until_steady(
             &mut drive,

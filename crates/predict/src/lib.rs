@@ -39,7 +39,7 @@ pub enum PredictError {
         ftl: &'static str,
     },
     /// There is no model of that name.
-    #[error("there is no model `{name}`; there are: {}", .known.join(", "))]
+    #[error("there is no model `{name}`; choose one of: {}", .known.join(", "))]
     UnknownModel {
         /// The name that was given.
         name: String,

@@ -28,9 +28,9 @@ pub fn predicted_value(
     let interval = factors.map(|factors| {
         let least =
             (amplification / factors.write_amplification / factors.lower - grain.1).max(1.0);
-        let most = amplification * factors.write_amplification + grain.1;
+        let most = amplification * factors.write_amplification * factors.upper + grain.1;
         let low = of((erases / factors.erases / factors.lower - grain.0).max(0.0), least);
-        let high = of(erases * factors.erases + grain.0, most);
+        let high = of(erases * factors.erases * factors.upper + grain.0, most);
         Interval { low: low.min(high), high: low.max(high) }
     });
     PredictedValue { value: of(erases, amplification), interval }

@@ -112,6 +112,8 @@ pub struct Factors {
     pub write_amplification: f64,
     /// A further factor by which both may be lower: 1, unless the work of GC depends on the idle time of the drive.
     pub lower: f64,
+    /// The same for higher values.
+    pub upper: f64,
 }
 
 impl Factors {
@@ -123,6 +125,7 @@ impl Factors {
             erases: of(|case| case.erases)?,
             write_amplification: of(|case| case.write_amplification)?,
             lower: 1.0,
+            upper: 1.0,
         })
     }
 }

@@ -33,7 +33,8 @@ fn generator(workload: &str, layout: &Layout) -> Box<Generator> {
 
 fn computed(workload: &str, drive: &str) -> Option<LongRun> {
     let layout = layout(drive);
-    LongRun::of(&generator(workload, &layout).law()?, &layout)
+    let interface = &setup::parse(drive).unwrap().interface;
+    LongRun::of(&generator(workload, &layout).law()?, &layout, interface)
 }
 
 /// Returns the simulated write amplification in the steady state.
@@ -102,6 +103,41 @@ fn background_cleaning_lies_between_its_bounds() {
         (0.99 * run.without_idle_time..1.03 * run.amplification).contains(&simulated),
         "{simulated}"
     );
+}
+
+// Packages are idle while others work. With few packages or long requests, background cleaning finds no time for its blocks.
+#[test]
+fn background_cleaning_keeps_as_many_blocks_free_as_idle_time_allows() {
+    let cases = [
+        (1, "", "uniform", 0.04),
+        (2, "", "uniform?reads=0.7", 0.05),
+        (3, "", "uniform?reads=0.5", 0.05),
+        (4, "", "uniform", 0.05),
+        (5, "&flash.page_program=800us&flash.block_erase=4ms", "uniform", 0.05),
+        (6, "&flash.page_read=200us", "zipf?exponent=0.9", 0.05),
+        (6, "", "uniform?size=16KiB", 0.07),
+        (8, "", "uniform?size=8KiB", 0.05),
+        (8, "", "zipf?exponent=1.2", 0.14),
+        (8, "", "uniform", 0.03),
+    ];
+    for (packages, fields, workload, known) in cases {
+        let drive = format!("demo?flash.packages={packages}&flash.blocks_per_plane=24{fields}");
+        let (run, simulated) = (computed(workload, &drive).unwrap(), simulated(workload, &drive));
+        let value = run.total(1 << 20, &layout(&drive)).write_amplification();
+        let error = value / simulated - 1.0;
+        println!("{drive} {workload}: {value:.2} for {simulated:.2}, {:+.1} %", 100.0 * error);
+        assert!(run.balances_idle_time, "{drive}");
+        assert!(error.abs() < known, "{drive} {workload}: {value} for {simulated}");
+    }
+}
+
+#[test]
+fn idle_time_is_assumed_where_packages_share_a_bus_or_a_pool() {
+    for field in ["active_blocks=plane", "packages_per_pool=2", "gang.packages=2"] {
+        let run = computed("uniform", &format!("demo?flash.packages=2&{field}")).unwrap();
+        assert!(!run.balances_idle_time, "{field}");
+        assert!(run.amplification.total_cmp(&run.with_idle_time).is_eq(), "{field}");
+    }
 }
 
 #[test]

@@ -135,7 +135,12 @@ impl AppliedGrid<'_> {
             cost.ok_or_else(no_distribution)?;
         let written = (self.args.ios as f64 * writes * pages).round().max(1.0);
         let beyond = beyond_the_grid(self.grid, f64::from(u8::from(is_beyond)));
-        let factors = Factors { erases: KNOWN, write_amplification: KNOWN, lower: 1.0 / separated };
+        let factors = Factors {
+            erases: KNOWN,
+            write_amplification: KNOWN,
+            lower: 1.0 / separated,
+            upper: 1.0,
+        };
         let unknown = (separated < 0.99).then(|| {
             "separation of hot and cold data, which a grid of uniform writes cannot show: intervals extend to the best separation"
                 .to_owned()
@@ -246,7 +251,8 @@ fn named_drive(args: &PredictArgs, grid: &Grid) -> Result<Option<NamedDrive>, Fa
 
 fn not_simulated(grid: &Grid) -> Failure {
     usage(anyhow!(
-        "--compare simulates a drive, but `{}` is none: name its twin or a profile of the same size with --drive",
+        "--compare needs a simulated drive, and `{}` is not one: name its twin or a profile of the same size with \
+         --drive",
         grid.device.name
     ))
 }

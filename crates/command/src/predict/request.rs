@@ -14,7 +14,7 @@ use flashscope_predict::{
     never_modelled, not_modelled,
 };
 use flashscope_sim::budget::Budget;
-use flashscope_sim::setup::Layout;
+use flashscope_sim::setup::{HostInterface, Layout};
 use flashscope_sim::{Profile, setup};
 use flashscope_simulate::profile_name;
 use flashscope_workload::synthetic::{Ios, Law, Target};
@@ -93,7 +93,7 @@ impl PredictionRequest<'_> {
         let _memory = profile.reserve(self.drive, &self.memory).map_err(usage)?;
         let mut loaded = self.load(AddressSpace::of(&layout), (stop, &mut *sink))?;
         let ModelResult { model, passes, total, factors, cases, not_modelled } =
-            match self.long_run(&layout, &loaded)? {
+            match self.long_run((&profile.interface, &layout), &loaded)? {
                 Some(run) => self.computed(&run, &layout),
                 None => self.sampled(&layout, &mut loaded, (stop, sink))?,
             };
@@ -128,14 +128,14 @@ impl PredictionRequest<'_> {
     /// that the request names.
     fn long_run(
         &self,
-        layout: &Layout,
+        (interface, layout): (&HostInterface, &Layout),
         loaded: &LoadedWorkload,
     ) -> Result<Option<LongRun>, Failure> {
         let named = self.model.map(LongRunModel::named);
         if named.is_some_and(|model| model.is_none()) {
             return Ok(None);
         }
-        let run = loaded.law.as_ref().and_then(|law| LongRun::of(law, layout));
+        let run = loaded.law.as_ref().and_then(|law| LongRun::of(law, layout, interface));
         let Some(name) = self.model else { return Ok(run) };
         match run {
             Some(run) if run.model.name == name => Ok(Some(run)),
@@ -148,12 +148,16 @@ impl PredictionRequest<'_> {
         let mut not_modelled = never_modelled(layout);
         let (factors, cases) = long_run::factors(run, self.confidence);
         let factors = factors.filter(|_| not_modelled.is_empty());
-        if run.amplification > run.without_idle_time {
-            not_modelled.push(
-                "the idle time of packages, in which background cleaning moves more: the value assumes enough of it, and intervals \
-                 extend to none"
-                    .into(),
-            );
+        if run.with_idle_time > run.without_idle_time {
+            let assumed = match run.balances_idle_time {
+                true => {
+                    "the value assumes one request in flight, and intervals extend to none and to any amount"
+                }
+                false => "the value assumes enough of it, and intervals extend to none",
+            };
+            not_modelled.push(format!(
+                "other idle time of packages, in which background cleaning moves more: {assumed}"
+            ));
         }
         ModelResult {
             model: run.model.name,

@@ -4,6 +4,7 @@
 //! stays in place. For independent writes, the models of `flashscope_model` give that state directly: a mean field for
 //! uniform writes, and the equivalent FIFO drive for skewed ones. `long_run.csv` has their errors beside the simulator.
 
+mod idle;
 mod pools;
 mod validation;
 
@@ -13,9 +14,10 @@ use flashscope_model::{
 };
 use flashscope_sim::ftl::Family;
 use flashscope_sim::gc::Ties;
-use flashscope_sim::setup::{Frontiers, Layout};
+use flashscope_sim::setup::{Frontiers, HostInterface, Layout};
 use flashscope_workload::synthetic::{Law, Shares};
 
+use idle::Bounds;
 pub(crate) use pools::{PageDivision, PoolLaw};
 pub use validation::{ERRORS, factors, share_of_known};
 
@@ -191,10 +193,14 @@ pub struct LongRun {
     pub model: &'static LongRunModel,
     /// The kind of writes.
     pub skew: Skew,
-    /// Data pages programmed for each page that the host writes, if idle packages clean in the background.
+    /// Data pages programmed for each page that the host writes, if it issues one request at a time.
     pub amplification: f64,
     /// The same if no package is ever idle; equal unless the drive cleans in the background.
     pub without_idle_time: f64,
+    /// The same if idle packages clean in the background for any amount of time.
+    pub with_idle_time: f64,
+    /// True if `amplification` follows from the idle time of packages. Otherwise it is the one with idle time.
+    pub balances_idle_time: bool,
     /// Pages of a request.
     pages: u64,
     /// The share of writes in the requests.
@@ -204,7 +210,7 @@ pub struct LongRun {
 impl LongRun {
     /// Computes the long run of a workload on a drive; `None` if no model covers the two.
     #[must_use]
-    pub fn of(law: &Law, layout: &Layout) -> Option<LongRun> {
+    pub fn of(law: &Law, layout: &Layout, interface: &HostInterface) -> Option<LongRun> {
         let model = LONG_RUN_MODELS.iter().find(|model| model.policy == layout.policy.name)?;
         let page_mapped = layout.ftl.family == (Family::PageMapped { map_on_flash: false });
         if !page_mapped || layout.placement.is_on() {
@@ -227,16 +233,29 @@ impl LongRun {
             return None;
         }
         let skew = Skew::of(law, layout, &pools);
-        let at = |reserve: u32| -> Option<f64> {
-            let of = |pool: &PoolLaw| Some(pool.writes * model.of_pool(pool, layout, reserve)?);
-            pools.iter().map(of).sum()
+        let reserve = layout.clean_below.max(layout.background_below);
+        let of = |pool: &PoolLaw| {
+            let without = model.of_pool(pool, layout, layout.clean_below)?;
+            let with = match reserve > layout.clean_below {
+                true => model.of_pool(pool, layout, reserve)?,
+                false => without,
+            };
+            Some(Bounds { without, with })
         };
+        let bounds: Vec<Bounds> = pools.iter().map(of).collect::<Option<_>>()?;
+        let mean = |of: &dyn Fn(usize) -> f64| -> f64 {
+            (0..).zip(&pools).map(|(nth, pool)| pool.writes * of(nth)).sum()
+        };
+        let with_idle_time = mean(&|nth| bounds[nth].with);
+        let balance = idle::balance(law, &pools, &bounds, layout, interface);
         let page = u64::from(layout.logical_page_size());
         Some(LongRun {
             model,
             skew,
-            amplification: at(layout.clean_below.max(layout.background_below))?,
-            without_idle_time: at(layout.clean_below)?,
+            amplification: balance.as_ref().map_or(with_idle_time, |found| mean(&|nth| found[nth])),
+            without_idle_time: mean(&|nth| bounds[nth].without),
+            with_idle_time,
+            balances_idle_time: balance.is_some(),
             pages: law.size.0.div_ceil(page),
             writes,
         })

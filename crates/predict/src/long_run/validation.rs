@@ -42,6 +42,7 @@ pub fn factors(run: &LongRun, level: f64) -> (Option<Factors>, usize) {
         erases: known,
         write_amplification: known,
         lower: (run.amplification / run.without_idle_time).max(1.0),
+        upper: (run.with_idle_time / run.amplification).max(1.0),
     });
     (factors, count)
 }
