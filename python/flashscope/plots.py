@@ -108,7 +108,7 @@ def _benchmark(result: Measurement, name: str) -> MicroBenchmark:
         if benchmark.name == name:
             return benchmark
     names = ", ".join(benchmark.name for benchmark in result.manifest.micro_benchmarks)
-    raise UsageError(f"{result.path} has no {name}; there are: {names}")
+    raise UsageError(f"{result.path} has no {name}; choose one of: {names}")
 
 
 def _means(result: Measurement, benchmark: MicroBenchmark, experiment: str) -> list[tuple[int, Estimate]]:
@@ -126,7 +126,7 @@ def _means(result: Measurement, benchmark: MicroBenchmark, experiment: str) -> l
     runs = [facts for facts in result.facts.runs if facts.run in values]
     if not runs:
         names = ", ".join(one.name for one in benchmark.experiments)
-        raise UsageError(f"{benchmark.name} has no runs of {experiment}; there are: {names}")
+        raise UsageError(f"{benchmark.name} has no runs of {experiment}; choose one of: {names}")
     return sorted(((values[run.run], run.latency_ns.mean) for run in runs), key=lambda item: item[0])
 
 

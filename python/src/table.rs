@@ -69,7 +69,7 @@ impl Table {
         for batch in &self.batches {
             let column = batch.column_by_name(name).ok_or_else(|| {
                 let there = self.columns().join(", ");
-                UsageError::new_err(format!("there is no column `{name}`; there are: {there}"))
+                UsageError::new_err(format!("there is no column `{name}`; choose one of: {there}"))
             })?;
             append(&values, column)?;
         }

@@ -25,7 +25,7 @@ def test_micro_benchmark_has_a_line_for_each_experiment(measured: fs.Measurement
     ax = plots.micro_benchmark(measured, "granularity")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["SR", "RR", "SW", "RW"]
     assert ax.get_xscale() == "log"
-    with pytest.raises(fs.UsageError, match="there are: granularity, locality"):
+    with pytest.raises(fs.UsageError, match="choose one of: granularity, locality"):
         plots.micro_benchmark(measured, "mix")
 
 

@@ -102,7 +102,7 @@ describe.each(['a file', 'a server'])('on the page of %s', (where) => {
         'page-map',
         'The page cannot read records.parquet. Records open with',
         'The page cannot read trace.csv.zst. Decompress it first',
-        'notes.txt is no trace that flashscope reads',
+        'notes.txt is not a trace that flashscope reads',
         'As a table, it has 2 columns, and 1 fields in row 1.',
         'other.json is JSON, but no result that this page shows.',
         'broken.json is no document of flashscope',

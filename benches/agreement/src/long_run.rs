@@ -144,7 +144,7 @@ impl Runs<'_> {
     }
 
     /// Returns the largest cheap area. Areas below 1 MiB do not count: some drives write them in
-    /// place. In each area, as much is written as the drive holds, so that garbage collection has
+    /// place. The writes to each area equal the capacity of the drive, so that garbage collection has
     /// adapted; the second half counts.
     fn locality(&mut self, device: &mut SimDevice, sequential: f64) -> f64 {
         let capacity = usable(device).0;

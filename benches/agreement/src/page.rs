@@ -76,9 +76,10 @@ of a mean (2 %).
 
 - *From the profile*: arithmetic on the fields of the profile, without a simulation (`benches/agreement/src/truth.rs`).
   The reasons where it says nothing are below.
-- *Long run*: a simulation that uses neither the plan nor the analysis of the benchmark. Reads are 100,000 IOs. Random
-  writes write the drive four times, and the second half counts. Sequential writes count from a quarter to half of the
-  drive, in three states. For a limit, each area gets as many writes as the drive holds.
+- *Long run*: a simulation that uses neither the plan nor the analysis of the benchmark. Each read pattern runs
+  for 100,000 IOs. Random writes write the drive four times, and the second half counts. Sequential writes count from a
+  quarter to half of the drive, in three states. To find the largest cheap area, the simulation writes the capacity of
+  the drive into each area.
 - *Not compared*: erase blocks, stripes and units of parallelism. The benchmark does not state them; `flashscope probe`
   does, and [probe-accuracy.md](probe-accuracy.md) scores it. [long-run.md](long-run.md) scores the models of write
   amplification, which the benchmark does not state either.

@@ -243,8 +243,8 @@ impl<A: Answer> AttachedDrive<A> {
         }
     }
 
-    /// Lets handles go on with empty reclaim units, and returns the bytes that each of the previous
-    /// ones would still have taken.
+    /// Moves handles to empty reclaim units, and returns the bytes that each of the previous units
+    /// could still have taken.
     pub fn renew_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
         match &*self.backend {
             Backend::Paced(drive) => drive.renew_units(handles),

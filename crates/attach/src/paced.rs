@@ -330,7 +330,7 @@ impl<A: Answer> PacedDrive<A> {
         })
     }
 
-    /// Lets handles go on with empty reclaim units.
+    /// Moves handles to empty reclaim units, and returns the bytes that the previous units could still have taken.
     pub(crate) fn renew_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
         self.at_present(|core, _| match core.device.placed() {
             Some(placed) => handles.iter().map(|handle| placed.renew(*handle)).collect(),

@@ -66,9 +66,9 @@ impl ColumnUnit {
 /// The encoding of a column in a file of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storage {
-    /// 64 bits; values rise steadily, hence files store their differences.
+    /// 64 bits; values rise steadily; files store their differences.
     Rising,
-    /// 64 bits; values are unordered, hence files store the lowest bytes of all values together,
+    /// 64 bits; values are unordered; files store the lowest bytes of all values together,
     /// then the next bytes, and so on.
     Unordered,
     /// 32 bits; values rarely change from one row to the next.

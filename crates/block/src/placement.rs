@@ -26,8 +26,8 @@ pub trait PlacedDevice {
     /// If `handle` is not below [`PlacementLimits::handles`].
     fn room(&self, handle: StreamId) -> Bytes;
 
-    /// Lets a handle go on with an empty reclaim unit. Returns the bytes that the previous one would
-    /// still have taken.
+    /// Moves a handle to an empty reclaim unit. Returns the bytes that the previous unit could still
+    /// have taken.
     ///
     /// # Panics
     /// If `handle` is not below [`PlacementLimits::handles`].

@@ -24,7 +24,7 @@ const STATUS: &str = "running";
 /// The command that this process runs, if a page may show it.
 static RUNNING: OnceLock<Arc<LiveCommand>> = OnceLock::new();
 
-/// The time for open pages to learn the end of the command.
+/// The time that open pages have to receive the end of the command.
 const LAST_WORDS: Duration = Duration::from_millis(750);
 
 /// The interval at which the end of the page is awaited.
@@ -119,7 +119,7 @@ pub(crate) fn start(address: Option<SocketAddr>, output: Option<PathBuf>) -> Res
     });
     if output.is_some() {
         let shown = Arc::clone(&command);
-        // Without the socket the command runs all the same, and only shelves do not show it.
+        // Without the socket the command still runs, and only shelves do not show it.
         let socket = StatusSocket::start(&runtime::folder(), STATUS, move || shown.snapshot().1);
         *command.socket.lock().unwrap_or_else(PoisonError::into_inner) = socket.ok();
     }
@@ -139,7 +139,7 @@ fn open_page(address: SocketAddr, command: Arc<LiveCommand>) -> Result<(), Failu
     let address = served.map_err(|error| {
         usage(anyhow!("cannot listen at {address}: {error}; choose another address with --live"))
     })?;
-    notice!("flashscope: live at http://{address}/");
+    notice!("flashscope: the progress is at http://{address}/");
     Ok(())
 }
 

@@ -160,7 +160,11 @@ pub(crate) fn check_target(
         }
     }
     if size.0 > room {
-        bail!("--target-size {size} is more than the {} that `{}` has", Bytes(room), info.name);
+        bail!(
+            "--target-size {size} does not fit on `{}`: it has {} from --target-offset on",
+            info.name,
+            Bytes(room)
+        );
     }
     if io_size > size {
         bail!("--io-size {io_size} does not fit in the target space, {size}");

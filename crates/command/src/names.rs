@@ -29,7 +29,7 @@ pub fn micro_benchmarks(names: &[String]) -> Result<Vec<&'static MicroBenchmark>
         let list: Vec<&str> = known().collect();
         let near = nearest(unknown, known());
         let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
-        bail!("`{unknown}` is not a micro-benchmark{near}\nthere are: {}", list.join(", "));
+        bail!("`{unknown}` is not a micro-benchmark{near}\nchoose one of: {}", list.join(", "));
     }
     let is_chosen = |name| names.is_empty() || names.iter().any(|chosen| chosen == name);
     Ok(uflip::all().filter(|benchmark| is_chosen(benchmark.name)).collect())
@@ -42,7 +42,7 @@ pub fn test(name: &str) -> Result<&'static Test> {
         let list: Vec<&str> = known().collect();
         let near = nearest(name, known());
         let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
-        anyhow!("`{name}` is not a test{near}\nthere are: {}", list.join(", "))
+        anyhow!("`{name}` is not a test{near}\nchoose one of: {}", list.join(", "))
     })
 }
 
@@ -198,7 +198,7 @@ fn per_baseline(text: &str, unnamed: PerBaseline) -> Result<PerBaseline> {
             Some(Baseline::RandomRead) => &mut counts.random_read,
             Some(Baseline::SequentialWrite) => &mut counts.sequential_write,
             Some(Baseline::RandomWrite) => &mut counts.random_write,
-            None => bail!("`{name}` is not a baseline pattern; there are: SR, RR, SW, RW"),
+            None => bail!("`{name}` is not a baseline pattern; choose one of: SR, RR, SW, RW"),
         };
         *field = count(number)?;
     }
@@ -213,7 +213,9 @@ mod tests {
     fn unknown_names_get_the_nearest_and_the_list() {
         let message = |name: &str| micro_benchmarks(&[name.into()]).err().unwrap().to_string();
         assert!(message("granulrity").contains("did you mean `granularity`?"));
-        assert!(message("xyzzy").starts_with("`xyzzy` is not a micro-benchmark\nthere are: prep"));
+        assert!(
+            message("xyzzy").starts_with("`xyzzy` is not a micro-benchmark\nchoose one of: prep")
+        );
         assert_eq!(micro_benchmarks(&[]).unwrap().len(), 10);
         let two = micro_benchmarks(&["pause".into(), "order".into()]).unwrap();
         assert_eq!(two.iter().map(|b| b.name).collect::<Vec<_>>(), ["order", "pause"]);

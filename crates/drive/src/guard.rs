@@ -266,7 +266,7 @@ pub enum Refusal {
     /// Another process has the drive open for writing, without a lock.
     #[error(
         "`{}` is open for writing by {process}: end that process first, or pass \
-         `--ignore-open-by-others` if it does not write meanwhile",
+         `--ignore-open-by-others` if it does not write during the run",
         path.display()
     )]
     OpenByOthers {

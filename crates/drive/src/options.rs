@@ -53,7 +53,7 @@ pub struct OpenOptions {
     pub name: String,
     /// The kind and the path.
     pub location: Location,
-    /// The permission to write it.
+    /// The permission to write the drive.
     pub access: Access,
     /// The engine; `None` chooses the best one that works.
     pub engine: Option<EngineKind>,

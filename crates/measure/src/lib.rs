@@ -48,7 +48,7 @@ pub use warm_up::{MOST_IOS, ParseWarmUpError, WarmUp};
 /// Returns a seed that was never used before: the current time in nanoseconds.
 ///
 /// Use it only for the data written to a real drive. That data must not repeat what an earlier benchmark wrote, because a drive
-/// that deduplicates would recognise it. The user seeds everything else.
+/// that deduplicates would recognize it. The user seeds everything else.
 pub fn fresh_seed() -> u64 {
     wall_clock_ns().cast_unsigned()
 }

@@ -37,7 +37,7 @@ impl DroppedProfile {
     /// Reads a profile.
     ///
     /// # Errors
-    /// If it is none, or has a structure that the playground does not show.
+    /// If the text is not a profile, or the profile has a structure that the playground does not show.
     pub fn read(toml: &str) -> Result<DroppedProfile, Refusal> {
         let profile = setup::from_toml(toml).map_err(refusal)?;
         let whole = pages(&profile);

@@ -212,7 +212,7 @@ impl Parser {
         let (_, sign) = self.next();
         let kind = field.kind();
         if matches!(kind, Kind::Operation | Kind::Text) {
-            let message = format!("{} is no number, and has no remainder", field.name());
+            let message = format!("{} is not a number, and has no remainder", field.name());
             return Err(ParseError::at(sign, message));
         }
         let (token, place) = self.next();
@@ -243,7 +243,7 @@ impl Parser {
                 unit::named(&word).ok_or_else(|| {
                     ParseError::at(
                         unit_place,
-                        format!("`{word}` is no unit: use one of {}", known()),
+                        format!("`{word}` is not a unit: use one of {}", known()),
                     )
                 })?
             }
@@ -376,8 +376,8 @@ fn unknown(word: &str) -> String {
     match similar
         .filter(|name| distance(name, &lower) <= 1 + lower.len() / 3 || lower.starts_with(*name))
     {
-        Some(name) => format!("`{word}` is no field; did you mean {name}?"),
-        None => format!("`{word}` is no field: the fields are {}", names.join(", ")),
+        Some(name) => format!("`{word}` is not a field; did you mean {name}?"),
+        None => format!("`{word}` is not a field: the fields are {}", names.join(", ")),
     }
 }
 

@@ -73,7 +73,7 @@ fn errors_point_at_their_place() {
         ("latency > 4 KiB", "4 KiB", "compare latency with a time"),
         ("length = 3", "3", "compare length with a size"),
         ("latency > 1.5ns", "1.5", "not a whole ns"),
-        ("latency > 10 parsecs", "parsecs", "`parsecs` is no unit"),
+        ("latency > 10 parsecs", "parsecs", "`parsecs` is not a unit"),
         ("latency > 99999999999h", "99999999999", "larger than any value"),
         ("op = delete", "delete", "compare op with read, write, trim or flush"),
         ("op < write", "<", "have no order"),
@@ -91,8 +91,8 @@ fn errors_point_at_their_place() {
         ("!op = read", "!", "write not"),
         ("op = read; drop", ";", "has no meaning here"),
         ("experiment = \"RW", "\"RW", "no closing quote"),
-        ("latency > fast", "fast", "`fast` is no field"),
-        ("größe > 3 KiB", "größe", "is no field"),
+        ("latency > fast", "fast", "`fast` is not a field"),
+        ("größe > 3 KiB", "größe", "is not a field"),
     ] {
         let error = parse(text).expect_err(text);
         let characters: Vec<char> = text.chars().collect();

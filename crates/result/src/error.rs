@@ -28,7 +28,7 @@ pub enum Error {
         kept: PathBuf,
     },
     /// The output path is a disk or a folder.
-    #[error("{} is no file, and is not written over: choose another name", .0.display())]
+    #[error("{} is not a file, and is not overwritten: choose another name", .0.display())]
     NoFile(PathBuf),
     /// Another program is writing the result.
     #[error("{} is being measured by another flashscope: wait for it, or stop it", .0.display())]

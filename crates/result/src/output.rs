@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "pipes, terminals, and the descriptors that the caller passed: only after the opened file has proved to be one; never a disk or another device"
+        reason = "pipes, terminals, and the descriptors that the caller passed: only after a check that the opened file is a stream; never a disk or another device"
     )
 )]
 

@@ -141,7 +141,7 @@ pub(crate) fn open(
     let metadata = path.metadata().map_err(Error::io("open", path))?;
     if !metadata.is_file() {
         // Reading a pipe could block forever.
-        return Err(damaged("it is no file".into()));
+        return Err(damaged("it is not a file".into()));
     }
     let file = File::open(path).map_err(Error::io("open", path))?;
     guarded::open(file, limits, |_| true).map_err(Error::refused(path))
@@ -193,8 +193,7 @@ pub(crate) const fn limits(row_groups: usize, rows: usize, bytes: u64) -> Limits
     Limits { row_groups, rows, entries: rows, pages: 64, bytes }
 }
 
-/// Returns the limits of a file of records. No encoding makes values longer, hence the limit of
-/// twice their size.
+/// The limits of a file of records. No encoding makes values longer; the limit is twice their size.
 const LIMITS: Limits =
     limits(FILE_ROW_GROUPS as usize, ROW_GROUP_ROWS, 2 * 8 * ROW_GROUP_ROWS as u64);
 

@@ -52,7 +52,7 @@ fn typed_name(column: &Column) -> String {
 
 /// Returns the encoding of each column.
 ///
-/// Submission times rise steadily, hence their differences are stored. Response times and random
+/// Submission times rise steadily: files store their differences. Response times and random
 /// addresses are unordered, but their high bytes repeat: bytes of the same rank are stored together
 /// and compressed. Random reads take 4.5 bytes per row at 25 ns of CPU time; plain columns with the
 /// same compression take 6.6 bytes at 95 ns.

@@ -58,7 +58,7 @@ impl StagingFolder {
             return Err(Error::Exists(path.into()));
         }
         let Some(name) = path.file_name() else {
-            let source = io::Error::new(io::ErrorKind::InvalidInput, "this is no name of a folder");
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "this is not a folder name");
             return Err(Error::io("create", path)(source));
         };
         let parent = parent_of(path);

@@ -7,7 +7,7 @@ use flashscope_workload::synthetic::WorkloadError;
 pub enum Error {
     /// The name belongs to a real drive or a file, which `flashscope simulate` cannot open.
     #[error(
-        "`{name}` is no simulated drive: name a profile, such as `sim:demo` (see `flashscope \
+        "`{name}` is not a simulated drive: name a profile, such as `sim:demo` (see `flashscope \
          simulate --list`), or one that `flashscope probe {name} --profile` has saved; `flashscope \
          bench` measures other drives"
     )]

@@ -44,7 +44,7 @@ pub struct Tenant {
 /// The text is not a tenant.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "`{0}` is no tenant: write NAME=WORKLOAD or NAME:CLASS=WORKLOAD, where CLASS is urgent, high, medium or low"
+    "`{0}` is not a tenant: write NAME=WORKLOAD or NAME:CLASS=WORKLOAD, where CLASS is urgent, high, medium or low"
 )]
 pub struct TenantError(String);
 

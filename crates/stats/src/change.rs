@@ -29,8 +29,8 @@ pub(crate) struct Change {
 ///
 /// The statistic is the non-parametric likelihood ratio of Zou, Yin, Feng and Wang (*Annals of
 /// Statistics* 42(3), 2014), at levels that are denser towards the tails (Haynes, Fearnhead and
-/// Eckley, *Statistics and Computing* 27, 2017). It only counts the values above each level, hence
-/// heavy tails and bimodal distributions do not distort it.
+/// Eckley, *Statistics and Computing* 27, 2017). It only counts the values above each level.
+/// Heavy tails and bimodal distributions therefore do not distort it.
 ///
 /// As in quasi-likelihood, the ratio is divided by the dispersion between segments of the same
 /// length in the rest, and compared with Student's distribution. If values depend on each other,

@@ -1,4 +1,4 @@
-//! The columns of a trace in Parquet. The records of a result have the same column names, hence
+//! The columns of a trace in Parquet. The records of a result have the same column names, and
 //! flashscope reads them as a trace directly.
 
 use std::sync::Arc;

@@ -14,7 +14,7 @@ use super::{Error, OnBad, Options, Source};
 pub enum FieldError {
     /// The field does not exist.
     #[error(
-        "a trace has no field `{name}`{}; there are: {}",
+        "a trace has no field `{name}`{}; choose one of: {}",
         nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default(),
         FIELDS.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")
     )]

@@ -14,7 +14,8 @@ use crate::{Stream, seed_for};
 /// than garbage collection that begins early.
 const MARGIN: f64 = 1.1;
 
-/// The random writes after the pass, as a share of the pages. They correct what is misjudged.
+/// The random writes after the pass, as a share of the pages. They correct errors of the pass, such as those from
+/// a wrong estimate of the spare space.
 const CORRECTION: f64 = 0.125;
 
 /// The least share of spare space, below which the pass has no order.

@@ -260,7 +260,7 @@ export class DropSource implements Source {
       return [await readTrace(name, content)];
     } catch (error) {
       if (!(error instanceof NoTrace)) throw error;
-      return [undefined, `${name} is no trace that flashscope reads: ${error.message}.`];
+      return [undefined, `${name} is not a trace that flashscope reads: ${error.message}.`];
     }
   }
 

@@ -347,7 +347,7 @@ impl Batch<'_> {
             _ => {}
         }
         if plan == Plan::Erase(Erase::Sanitize) {
-            // The operation goes on after its command.
+            // The operation continues after its command.
             self.reply(&Completion::new(id, Status::SUCCESS), Vec::new());
             Job::start(self.connection, (id, 0), plan, self.steps);
             return;

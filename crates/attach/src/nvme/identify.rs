@@ -287,7 +287,7 @@ fn endurance_group_of(space: &Namespace) -> u16 {
     if space.handles().is_some() { ENDURANCE_GROUP } else { 0 }
 }
 
-/// Returns the list of endurance groups from the identifier of the command on.
+/// Returns the endurance groups whose identifiers are at least that of the command.
 fn endurance_groups(command: &Command) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
     if command.u16(44) <= ENDURANCE_GROUP {

@@ -119,7 +119,7 @@ impl Job {
         pending.collect()
     }
 
-    /// Takes the reply to a request. The last one leads to the next step.
+    /// Takes the reply to a request. The last reply starts the next step of the command.
     pub(super) fn answered(self: &Arc<Job>, place: usize, answered: CompletedRequest<()>) {
         let mut state = lock(&self.state);
         state.open -= 1;

@@ -19,7 +19,7 @@ pub(super) const ALL_NAMESPACES: u32 = u32::MAX;
 /// two. Their places are the numbers of the LBA formats.
 const BLOCK_SHIFTS: [u32; 2] = [9, 12];
 
-/// A command set of namespaces: its identifier (CSI).
+/// The identifier of a command set of namespaces (CSI).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommandSet {
     /// The NVM command set.

@@ -65,7 +65,7 @@ const EVENT_INVALID_IDENTIFIER: u8 = 0x03;
 pub enum PlacementCommand {
     /// Reports the handles in this number of bytes.
     Status(usize),
-    /// Lets handles go on with empty reclaim units.
+    /// Moves handles to empty reclaim units.
     Update(Vec<StreamId>),
 }
 

@@ -257,7 +257,7 @@ fn send(space: &Namespace, command: &Command) -> Result<Option<Plan>, Status> {
             let reset = plan::request(Op::Trim, start, len, false);
             Ok(Some(Plan::One(reset, Finish::Status)))
         }
-        // Only read-only zones can be taken offline, and there are none.
+        // Only read-only zones can be taken offline, and this drive has no read-only zones.
         None if selects_all => Ok(None),
         None => Err(Status::INVALID_ZONE_STATE_TRANSITION),
     }

@@ -40,7 +40,7 @@ fn injected_errors_have_the_status_of_their_operation() {
     assert_eq!(write(&mut queue, 24, 8), NAMESPACE_WRITE_PROTECTED);
     assert_eq!(read(&mut queue, 8, 1), UNRECOVERED_READ_ERROR);
     assert_eq!(queue.execute(Entry::new(0x00, 1)).status, INTERNAL_ERROR);
-    assert_eq!(read(&mut queue, 0, 8), 0, "the connection goes on");
+    assert_eq!(read(&mut queue, 0, 8), 0, "the connection stays open");
 }
 
 // A write that fails changes nothing, and a write of a whole unit heals it.

@@ -137,7 +137,7 @@ fn writes_go_to_their_handles() {
     }
 }
 
-// An update lets handles go on with empty units; invalid ones change nothing.
+// An update moves handles to empty units; an invalid update changes nothing.
 #[test]
 fn updates_renew_reclaim_units() {
     let target = Target::placed(false);

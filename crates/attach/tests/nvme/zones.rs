@@ -374,7 +374,7 @@ fn format_and_sanitize_empty_all_zones() {
         }
         assert_eq!(append(&mut queue, 7, 1, 1).0, 0);
         assert_eq!(admin.execute(erase).status, 0);
-        // Sanitize goes on after its command.
+        // Sanitize continues after its command.
         while queue.execute(report_entry(0, 0, 0, 4096)).status == 0x1d {}
         assert_eq!(states(&mut queue), [EMPTY; ZONES as usize]);
         assert_eq!(read(&mut queue, 0, 16), [0; 16]);

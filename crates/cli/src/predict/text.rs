@@ -98,7 +98,7 @@ pub(crate) fn text(report: &PredictionReport) -> String {
         ),
         None if !report.not_modelled.is_empty() => writeln!(
             text,
-            "no intervals: the cases that compare {} with the simulator do not cover what follows",
+            "no intervals: the validation cases of {} do not cover the parts listed as not modelled",
             report.model
         ),
         None if !passes.converged => {

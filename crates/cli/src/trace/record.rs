@@ -71,7 +71,9 @@ pub(super) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let mut notes = Vec::new();
     if is_on_device(Path::new(&args.output.name), &args.device) {
         notes.push(
-            "the output is on the recorded drive, so the recording includes its own writes".into(),
+            "the output is on the recorded drive, so the recording includes its own writes; name a \
+             file on another drive"
+                .into(),
         );
     }
     let (requests, bytes, more) = match target {

@@ -167,8 +167,8 @@ fn extrapolation(one: Extrapolation) -> String {
         }
     };
     format!(
-        "\nextrapolated: {name} {value}, measured {least} to {most}; {steps:.1} {of} outside move both ends of the \
-         intervals by {widened:.0} %\n"
+        "\nextrapolated: {name} {value}, which is {steps:.1} {of} outside the measured {least} to {most}; both ends of \
+         the intervals are {widened:.0} % further from the value\n"
     )
 }
 

@@ -15,7 +15,7 @@ fn run(place: &Scratch, arguments: &[&str]) -> (Option<i32>, String, Vec<Value>)
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
-    let address = line.trim().strip_prefix("flashscope: live at http://").expect(&line);
+    let address = line.trim().strip_prefix("flashscope: the progress is at http://").expect(&line);
     let answer = get(address.trim_end_matches('/'), "/api/running/events");
     let events = answer.lines().filter_map(|line| line.strip_prefix("data: "));
     let events = events.map(|event| serde_json::from_str(event).expect(event)).collect();

@@ -203,7 +203,7 @@ fn unpredictable_requests_are_refused_with_advice() {
         (&["--drive", "/dev/null"], "--profile` has saved"),
         (&["--drive", "demo?raid.drives=2"], "set raid.drives=1"),
         (&["--model", "bast"], "the model `bast` is not for ftl = \"page-map\""),
-        (&["--model", "gready"], "there are: fragment-bast"),
+        (&["--model", "gready"], "choose one of: fragment-bast"),
         (&["--workload", "uflip:granularity"], "uFLIP runs cannot be predicted"),
         (&["--lifetime"], "--per-day SIZE"),
         (&["--trace", "reads.csv"], "writes nothing"),

@@ -354,7 +354,7 @@ fn options_without_effect_on_a_test_are_refused() {
     };
     assert_snapshot!(refused("null:", "--test pts-iop"), @"
     flashscope: `pts-iop` is not a test, did you mean `pts-iops`?
-      there are: pts-iops, pts-throughput, pts-throughput-128k, pts-latency, pts-write-saturation
+      choose one of: pts-iops, pts-throughput, pts-throughput-128k, pts-latency, pts-write-saturation
     ");
     assert_snapshot!(refused("null:", "--test pts-iops --read-only"), @"flashscope: pts-iops writes to the drive, and --read-only forbids it");
     assert_snapshot!(refused(DRIVE, "--test pts-iops --queue-depth 33"), @"flashscope: QueueDepth = 33: there are 32 IOs in flight at most");

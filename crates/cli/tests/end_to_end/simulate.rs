@@ -493,10 +493,10 @@ fn invalid_requests_have_status_2_and_advice() {
         outcome.message(2, &place)
     };
     for (options, message) in [
-        ("--drive dmeo", "no simulated drive is called `dmeo` (did you mean `demo`?); there are: "),
-        ("--drive file:x", "`file:x` is no simulated drive: name a profile, such as `sim:demo`"),
+        ("--drive dmeo", "no simulated drive is called `dmeo` (did you mean `demo`?); choose "),
+        ("--drive file:x", "`file:x` is not a simulated drive: name a profile, such as `sim:demo`"),
         ("--drive demo?ftl=x", "profile field `ftl` is x: it must be one of: "),
-        ("--workload unifrom", "no workload is called `unifrom` (did you mean `uniform`?); there "),
+        ("--workload unifrom", "no workload is called `unifrom` (did you mean `uniform`?)"),
         (
             "--workload uniform?reeds=1",
             "the workload `uniform` has no field `reeds` (did you mean ",
@@ -509,7 +509,7 @@ fn invalid_requests_have_status_2_and_advice() {
         ),
         (
             "--workload uflip:ordr",
-            "`ordr` is no micro-benchmark (did you mean `order`?); there are",
+            "no micro-benchmark is called `ordr` (did you mean `order`?); choose one of",
         ),
     ] {
         let expected = format!("flashscope: {message}");

@@ -223,7 +223,7 @@ fn intervals_widen_with_the_distance_from_the_measured_range() {
     let inside = predicted(&["--filled", "300MiB"]);
     assert_eq!(inside["extrapolated"], serde_json::json!([]));
     let said = place.run(&[&command[..], &["--queue-depth", "4"]].concat()).ok().stdout;
-    assert!(said.contains("extrapolated: IOs in flight 4, measured 8 to 8; 1.0"), "{said}");
+    assert!(said.contains("extrapolated: IOs in flight 4, which is 1.0 halvings"), "{said}");
     let message = place.run(&[&command[..], &["--filled", "2GiB"]].concat()).message(2, &place);
     assert!(message.contains("leave no spare flash"), "{message}");
 }

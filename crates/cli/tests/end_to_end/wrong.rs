@@ -23,11 +23,11 @@ fn bench(drive: &str, options: &str) -> String {
 fn unknown_micro_benchmark_gets_the_nearest_and_the_list() {
     assert_snapshot!(bench("null:", "--only granulrity"), @"
     flashscope: `granulrity` is not a micro-benchmark, did you mean `granularity`?
-      there are: preparation, granularity, alignment, locality, partitioning, order, parallelism, mix, pause, bursts
+      choose one of: preparation, granularity, alignment, locality, partitioning, order, parallelism, mix, pause, bursts
     ");
     assert_snapshot!(bench("null:", "--only order,xyzzy"), @"
     flashscope: `xyzzy` is not a micro-benchmark
-      there are: preparation, granularity, alignment, locality, partitioning, order, parallelism, mix, pause, bursts
+      choose one of: preparation, granularity, alignment, locality, partitioning, order, parallelism, mix, pause, bursts
     ");
 }
 
@@ -63,7 +63,7 @@ fn unknown_kind_of_drive_gets_the_nearest_and_the_list() {
 fn invalid_profiles_and_fields_get_the_nearest() {
     let names: Vec<_> = flashscope_sim::setup::KINDS.iter().map(|kind| kind.name).collect();
     let unknown = bench("sim:agrawal2008", "").replace(&names.join(", "), "THESE");
-    assert_snapshot!(unknown, @"flashscope: no simulated drive is called `agrawal2008` (did you mean `agrawal-2008`?); there are: THESE; or name a file, such as `my.toml`");
+    assert_snapshot!(unknown, @"flashscope: no simulated drive is called `agrawal2008` (did you mean `agrawal-2008`?); choose one of: THESE; or name a file, such as `my.toml`");
     assert_snapshot!(bench("sim:demo?over_provisionin=0.2", ""), @"flashscope: a profile has no field `over_provisionin` (did you mean `over_provisioning`?)");
     assert_snapshot!(bench("sim:demo?over_provisioning=2", ""), @"flashscope: profile field `over_provisioning` is 2: it must be above 0 and below 1");
     assert_snapshot!(bench("sim:demo?over_provisioning=lots", ""), @r#"
@@ -159,7 +159,7 @@ fn unknown_options_and_commands_get_the_nearest() {
 #[test]
 fn invalid_quantities_name_the_valid_range() {
     assert_snapshot!(bench("null:", "--io-count XX=1"), @"
-    error: invalid value 'XX=1' for '--io-count <COUNTS>': `XX` is not a baseline pattern; there are: SR, RR, SW, RW
+    error: invalid value 'XX=1' for '--io-count <COUNTS>': `XX` is not a baseline pattern; choose one of: SR, RR, SW, RW
 
     For more information, try '--help'.
     ");
@@ -215,7 +215,7 @@ fn refused_request_removes_the_created_file() {
     let file = "file:x.img?size=64MiB&direct=false";
     assert_snapshot!(bench(file, "--io-size 1000"), @"flashscope: --io-size 1000 B is not a multiple of the logical block, 512 B");
     assert_snapshot!(bench(file, "--io-size 1MiB --target-size 512KiB"), @"flashscope: --io-size 1 MiB does not fit in the target space, 512 KiB");
-    assert_snapshot!(bench(file, "--target-size 1GiB"), @"flashscope: --target-size 1 GiB is more than the 64 MiB that `file:x.img?size=64MiB&direct=false` has");
+    assert_snapshot!(bench(file, "--target-size 1GiB"), @"flashscope: --target-size 1 GiB does not fit on `file:x.img?size=64MiB&direct=false`: it has 64 MiB from --target-offset on");
     assert_snapshot!(bench(file, "--target-offset 1GiB"), @"flashscope: --target-offset 1 GiB is past the end of `file:x.img?size=64MiB&direct=false`, 64 MiB");
     assert_snapshot!(bench(file, "--target-offset 1000"), @"flashscope: --target-offset 1000 B is not a multiple of the logical block, 512 B");
     assert_snapshot!(bench(file, "--only order --io-count 0"), @"flashscope: none of the runs can run on `file:x.img?size=64MiB&direct=false`; the reason for the first run: IOCount = 0: must be more than IOIgnore, 0");

@@ -27,7 +27,7 @@ const GLOBAL: &str = "global";
 /// Reads the jobs of a file.
 ///
 /// # Errors
-/// If a line is none that flashscope understands.
+/// If flashscope does not understand a line.
 pub(super) fn sections(text: &str) -> Result<Vec<Section>> {
     let (mut global, mut jobs) = (Vec::new(), Vec::<Section>::new());
     let mut current: Option<String> = None;
@@ -39,7 +39,7 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>> {
         }
         if let Some(name) = line.strip_prefix('[') {
             let Some(name) = name.strip_suffix(']') else {
-                bail!("line {number}: `{line}` is no section: it lacks the `]`");
+                bail!("line {number}: `{line}` is not a section: it lacks the `]`");
             };
             current = Some(name.trim().into());
             if name.trim() != GLOBAL {
@@ -94,7 +94,7 @@ mod tests {
     fn lines_that_are_not_understood_are_named() {
         for (text, message) in [
             ("rw=read\n", "line 1: `rw=read` is before the first section"),
-            ("[a\n", "line 1: `[a` is no section"),
+            ("[a\n", "line 1: `[a` is not a section"),
             ("[a]\ninclude b.fio\n", "line 2: `include b.fio`"),
             ("[a]\nsize=${SIZE}\n", "line 2: `size=${SIZE}`: flashscope expands no variables"),
         ] {

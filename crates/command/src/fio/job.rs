@@ -127,10 +127,13 @@ impl JobSpec {
         let (offset, shift) = (self.offset.on(capacity), self.shift.on(capacity));
         let unit = self.job.single_size().unwrap_or(Bytes(1));
         let shifts = shift.0.saturating_mul(u64::from(self.job.processes) - 1);
-        let room = capacity.0.checked_sub(offset.0.saturating_add(shifts));
+        let begin = Bytes(offset.0.saturating_add(shifts));
         let name = &self.job.name;
-        let room = room.filter(|room| *room > 0).ok_or_else(|| {
-            anyhow!("job `{name}` begins at {offset}, and the drive ends at {capacity}")
+        let room = capacity.0.checked_sub(begin.0).filter(|room| *room > 0).ok_or_else(|| {
+            anyhow!(
+                "job `{name}`: its last process begins at {begin}, and the drive ends at {capacity}: \
+                 lower `offset`, `offset_increment` or `numjobs`"
+            )
         })?;
         let whole = |size: Bytes| size.round_down(unit);
         let target_size = whole(self.size.map_or(Bytes(room), |size| size.on(capacity)));
@@ -251,7 +254,7 @@ fn think(values: &Values, queue_depth: u32, ios: u64) -> Result<Option<ThinkTime
     let pause = values.parsed("thinktime", "a time", |text| time(text, Nanos::micros(1)))?;
     let Some(pause) = pause.filter(|pause| pause.0 > 0) else { return Ok(None) };
     if queue_depth > 1 {
-        let rule = "fio then waits for all IOs in flight, and flashscope does not: set `iodepth=1`";
+        let rule = "fio drains its IOs before a pause, and flashscope does not: set `iodepth=1`";
         return Err(values.wrong("thinktime", rule));
     }
     Ok(Some(ThinkTime { pause, ios }))

@@ -44,7 +44,7 @@ fn each(text: &str, parse: impl Fn(&str) -> Result<Vec<SizeShare>>) -> Result<Pe
 fn positive(text: &str) -> Result<Bytes> {
     match bytes(text).filter(|size| size.0 > 0) {
         Some(size) => Ok(size),
-        None => bail!("`{text}` is no size, such as 4k"),
+        None => bail!("`{text}` is not a size, such as 4k"),
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn fixed(text: &str) -> Result<PerOperation> {
 pub(super) fn range(text: &str) -> Result<PerOperation> {
     each(text, |part| {
         let Some((least, most)) = part.split_once('-') else {
-            bail!("`{part}` is no range, such as 4k-16k");
+            bail!("`{part}` is not a range, such as 4k-16k");
         };
         let (least, most) = (positive(least)?, positive(most)?);
         if least > most || !most.0.is_multiple_of(least.0) || most.0 / least.0 > MOST {
@@ -81,7 +81,7 @@ pub(super) fn split(text: &str) -> Result<PerOperation> {
                 "" => None,
                 number => match number.parse::<u32>() {
                     Ok(percent) if percent <= 100 => Some(percent),
-                    _ => bail!("`{entry}`: the percentage is no number up to 100"),
+                    _ => bail!("`{entry}`: the percentage must be a whole number up to 100"),
                 },
             };
             sizes.push((positive(size)?, percent));
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn wrong_sizes_are_refused() {
         for (parsed, message) in [
-            (fixed("0"), "`0` is no size"),
+            (fixed("0"), "`0` is not a size"),
             (fixed("1k,2k,3k,4k"), "at most three"),
             (split("4k/50:8k/40"), "add up to 90"),
             (split("4k/50:8k/60"), "add up to 110"),

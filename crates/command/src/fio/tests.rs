@@ -144,7 +144,7 @@ fn unknown_options_are_refused_with_section_and_line_all_at_once() {
 fn wrong_values_are_refused_with_their_line() {
     for (options, message) in [
         ("rw=write:8k", "line 2: `rw=write:8k`, in job `a`: it must be read, write"),
-        ("bs=4q", "line 2: `bs=4q`, in job `a`: `4q` is no size"),
+        ("bs=4q", "line 2: `bs=4q`, in job `a`: `4q` is not a size"),
         ("bs", "`bs`, in job `a`: it needs a value"),
         ("bssplit=4k/50", "add up to 50"),
         ("iodepth=0", "a whole number, at least 1"),

@@ -14,10 +14,11 @@ use serde_json::{Map, Value};
 pub(crate) fn read(path: &Path) -> Result<Health> {
     let place = || path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(place)?;
-    let document: Value = serde_json::from_str(&text)
-        .with_context(|| format!("{} is not the JSON of `nvme smart-log`", place()))?;
+    let document: Value = serde_json::from_str(&text).with_context(|| {
+        format!("{} is not the output of `nvme smart-log --output-format=json`", place())
+    })?;
     let Value::Object(fields) = &document else {
-        bail!("{} is not the JSON of `nvme smart-log`", place());
+        bail!("{} is not the output of `nvme smart-log --output-format=json`", place());
     };
     health(fields).with_context(|| format!("{}, as a SMART log of nvme-cli", place()))
 }
@@ -31,7 +32,7 @@ fn health(fields: &Map<String, Value>) -> Result<Health> {
             Value::String(text) => text.replace(',', "").parse().ok(),
             _ => None,
         };
-        number.ok_or_else(|| anyhow!("`{name}` is {value}, which is no count"))
+        number.ok_or_else(|| anyhow!("`{name}` is {value}, which is not a count"))
     };
     let small = |name: &str| anyhow::Ok(u32::try_from(count(name)?).unwrap_or(u32::MAX));
     let small_or_0 =

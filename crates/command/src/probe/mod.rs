@@ -113,7 +113,7 @@ fn parameters(names: &[String]) -> Result<Vec<Parameter>, Failure> {
             let near = nearest(name, known());
             let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
             let list: Vec<&str> = known().collect();
-            usage(anyhow!("`{name}` is not a parameter{near}\nthere are: {}", list.join(", ")))
+            usage(anyhow!("`{name}` is not a parameter{near}\nchoose one of: {}", list.join(", ")))
         })
     };
     names.iter().map(named).collect()

@@ -60,7 +60,7 @@ struct RoundDrive {
     ended_s: Option<u64>,
 }
 
-/// The failures of the last round that are not failures of single drives. The watch goes on, and
+/// The failures of the last round that are not failures of single drives. The watch continues, and
 /// tries again at the next reading.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WatchFailures {

@@ -123,7 +123,7 @@ fn next(pending: &[u8]) -> io::Result<Option<Part>> {
 fn unknown(word: &[u8]) -> io::Error {
     let reason = format!(
         "the kernel's stream contains an unknown event ({word:02x?}): the kernel is newer than this \
-             program, or someone changed the tracer meanwhile"
+             program, or another program changed the tracer during the recording"
     );
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }

@@ -1,5 +1,5 @@
-//! The SLC cache: the amount written at the speed of cells with one bit, up to the drop in bandwidth (the cliff) in the run that
-//! filled the drive in order.
+//! The SLC cache: the amount that a sequential fill of the drive writes at the speed of cells with one bit. A drop in
+//! bandwidth (the cliff) shows its end.
 //!
 //! After the cliff, a drive either writes past the full cache, and each write takes longer, or
 //! empties the cache first, and some writes take much longer. Both raise the mean cost: the cliff

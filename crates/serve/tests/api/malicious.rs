@@ -120,7 +120,7 @@ fn invalid_records_are_refused_before_decoding() {
             claim_a_gibibyte(&mut bytes);
             fs::write(&path, bytes).unwrap();
         }),
-        ("pipe", "it is no file", |path| {
+        ("pipe", "it is not a file", |path| {
             let path = path.join("records/run-00003-000.parquet");
             fs::remove_file(&path).unwrap();
             assert!(Command::new("mkfifo").arg(path).status().unwrap().success());

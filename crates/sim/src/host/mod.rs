@@ -134,7 +134,8 @@ impl<D: Device> Device for Host<D> {
     }
 
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
-        // All answers of one instant come before the controller fetches a command at that instant. The successors of all of these IOs then take part in the arbitration.
+        // The controller answers all IOs of an instant before it fetches a command at that instant. The
+        // arbitration therefore includes the successors of all these IOs.
         let now = self.device.now();
         if self.waiting > 0
             && self.in_controller > 0

@@ -24,7 +24,8 @@ impl Glances {
         Glances { switch, last_done: Cell::new(0) }
     }
 
-    /// Reports that `done` of `total` is prepared.
+    /// Takes the progress of the preparation: `done` of `total`. Switches the observers on in its last part,
+    /// and off before.
     pub fn prepare(&self, done: u64, total: u64) {
         // A smaller number belongs to another preparation.
         let step = done.checked_sub(self.last_done.replace(done)).unwrap_or(done);

@@ -7,7 +7,7 @@ use crate::budget::Refusal;
 pub enum ProfileError {
     /// No registered profile has this name, and it does not look like a file.
     #[error(
-        "no simulated drive is called `{name}`{}; there are: {}; or name a file, such as `my.toml`",
+        "no simulated drive is called `{name}`{}; choose one of: {}; or name a file, such as `my.toml`",
         did_you_mean(nearest), valid.join(", ")
     )]
     UnknownProfile {
@@ -71,7 +71,7 @@ pub enum ProfileError {
 fn nearest_or_all(nearest: &Option<String>, valid: &[String]) -> String {
     match nearest {
         Some(_) => did_you_mean(nearest),
-        None => format!("; there are: {}", valid.join(", ")),
+        None => format!("; choose one of: {}", valid.join(", ")),
     }
 }
 

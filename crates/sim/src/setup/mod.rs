@@ -372,9 +372,9 @@ pub struct Cache {
     /// Default: 1. Source: none; fitted to the times of drives in uFLIP's Table 3 for writes that
     /// all fall on one package.
     pub batch: u32,
-    /// The share of the write buffer (0 to `write_back`) that a buffer frees in one go once it is full.
-    /// Until then, each write that needs space waits for all evictions in progress, at most `batch`, so
-    /// that slow writes and fast ones alternate in long periods. 0 if a write waits only for its own
+    /// The share of the write buffer (0 to `write_back`) that a full buffer frees before it stops draining.
+    /// While it drains, each write that needs space waits for all evictions in progress, at most `batch`.
+    /// Slow writes and fast ones therefore alternate in long periods. 0 if a write waits only for its own
     /// space; no effect if `kind` is `none`. Default: 0. Source: none; fitted to uFLIP's Figure 3.
     pub drain: f64,
     /// The number of logical pages fetched after sequential reads (0 to 65536), into separate

@@ -21,7 +21,7 @@ impl Profile {
     }
 
     /// Returns the drive with the minimum number of blocks in a plane for a capacity of at least
-    /// `size`. All other fields stay the same, hence also its speed and its parallelism.
+    /// `size`. All other fields stay the same, and with them its speed and its parallelism.
     ///
     /// # Errors
     /// The first field that is invalid, as it is or at that size.

@@ -153,8 +153,8 @@ fn persistent_classes_have_their_mean_field() {
     }
 }
 
-/// Writes two logs that go round in parts of the drive, `turns` times: the first three times as fast as
-/// the second, over half of the space. Returns the counts after the first round of the slower log.
+/// Writes two circular logs, each to half of the drive. The first log gets three of every four writes. Returns
+/// the counts after the first round of the slower log, and the drive.
 fn two_logs(placement: Placement, streams: [u16; 2]) -> (Counters, SimDevice) {
     let (mut drive, pages) = drive_with(128, 0.9, |profile| profile.placement = placement);
     let half = pages / 2;
@@ -298,8 +298,8 @@ fn refreshed_data_stays_with_its_handle() {
     assert_eq!(counts.handles[0].pages_written, 0);
 }
 
-// A host sees the room of a reclaim unit shrink with each page. After an update, the handle goes on in another block, and the
-// rest of the previous one is reported. Updates at random times lose no data and no space.
+// A host sees the room of a reclaim unit shrink with each page. After an update, the handle fills another block, and
+// the drive reports the rest of the previous one. Updates at random times lose no data and no space.
 #[test]
 fn updated_handles_go_on_in_empty_units() {
     let (mut drive, pages) =

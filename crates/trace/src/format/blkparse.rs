@@ -23,7 +23,7 @@ use super::Format;
 
 pub(super) const FORMAT: Format = Format::text::<Blkparse>(
     "blkparse",
-    "text of Linux' blkparse, with response times",
+    "text output of blkparse on Linux, with response times",
     "Brunelle, blktrace User Guide, 2007, section 7; blkparse(1)",
 );
 

@@ -39,8 +39,8 @@ pub(super) const FORMAT: Format = Format {
 
 const COLUMNS: [&str; 6] = [SUBMITTED, LATENCY, OFFSET, LENGTH, OP, VOLUME];
 
-/// The size limits of a file. Writers hold a row group in memory and readers hold a page, hence no
-/// legitimate file exceeds the limits.
+/// The size limits of a file. Writers hold a row group in memory and readers hold a page. No
+/// legitimate file therefore exceeds the limits.
 const LIMITS: Limits =
     Limits { row_groups: 1 << 20, rows: 1 << 28, entries: 1 << 24, pages: 1 << 16, bytes: 1 << 31 };
 

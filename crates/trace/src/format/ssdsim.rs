@@ -2,8 +2,8 @@
 //! application-specific unit; logical sector number and length in sectors of 512 bytes; 1 for a
 //! read and 0 for a write.
 //!
-//! [MQSim](super::mqsim) has the same columns with the same meaning, hence detection reports
-//! `mqsim`.
+//! [MQSim](super::mqsim) has the same columns with the same meaning. Detection therefore
+//! reports `mqsim`.
 
 use super::Format;
 use super::mqsim::MqSim;

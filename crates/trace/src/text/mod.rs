@@ -147,7 +147,7 @@ impl<F: TextFormat> Lines<F> {
         self.start = 0;
         if self.end > LONGEST_LINE {
             let reason = format!(
-                "line {} is longer than {LONGEST_LINE} bytes: this is no trace in text",
+                "line {} is longer than {LONGEST_LINE} bytes: this is not a text trace",
                 self.line + 1
             );
             return Err(Error::Damaged { name: self.source.name().into(), reason });

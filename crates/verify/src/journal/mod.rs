@@ -123,7 +123,7 @@ impl Journal {
     /// Reads a journal.
     ///
     /// # Errors
-    /// If it is none, or its first record is damaged.
+    /// If the bytes are not a journal, or its first record is damaged.
     pub fn parse(bytes: Vec<u8>) -> Result<Journal, JournalError> {
         if !bytes.starts_with(FIRST_LINE) {
             let is_ours = bytes.starts_with(&FIRST_LINE[..FIRST_WORDS]);

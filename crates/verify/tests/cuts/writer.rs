@@ -1,4 +1,4 @@
-//! The writer on drives that hold back flushes, fail, or answer wrongly.
+//! Tests the writer on drives that delay flushes, fail, or complete an IO twice.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;

@@ -2,7 +2,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
     /// No workload has this name.
-    #[error("no workload is called `{name}`{}; there are: {}", meant(nearest), valid.join(", "))]
+    #[error("no workload is called `{name}`{}; choose one of: {}", meant(nearest), valid.join(", "))]
     Unknown {
         /// The name given.
         name: String,
@@ -13,7 +13,7 @@ pub enum WorkloadError {
     },
     /// The workload has no field of this name.
     #[error(
-        "the workload `{workload}` has no field `{name}`{}; there are: {}",
+        "the workload `{workload}` has no field `{name}`{}; choose one of: {}",
         meant(nearest), valid.join(", ")
     )]
     UnknownField {

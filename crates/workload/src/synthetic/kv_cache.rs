@@ -12,7 +12,7 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 /// The key-value cache of a large language model, which moves from the memory of accelerators to a drive.
 ///
 /// A conversation consists of blocks: the keys and values of a number of tokens. A new conversation writes the blocks of
-/// its prompt. A conversation that goes on reads all of its blocks, and writes the new ones. If there is no room, the
+/// its prompt. A resumed conversation reads all of its blocks, and writes the new ones. If there is no room, the
 /// conversation that has waited longest is dropped, and the oldest free blocks are overwritten first. Lengths are
 /// geometrically distributed.
 ///
@@ -32,11 +32,7 @@ pub(super) const KIND: Kind = Kind {
         field("block", Some("2MiB"), "bytes in a block of tokens, up to 1GiB"),
         field("prompt", Some("8"), "mean number of blocks of a new conversation, 1 to 1000"),
         field("answer", Some("2"), "mean number of blocks that a turn adds, 1 to 1000"),
-        field(
-            "resumed",
-            Some("0.7"),
-            "share of turns that go on with a stored conversation, 0 to 1",
-        ),
+        field("resumed", Some("0.7"), "share of turns that resume a stored conversation, 0 to 1"),
         field("trims", Some("false"), "`true` trims the blocks of a dropped conversation"),
         REQUEST,
     ],
@@ -100,7 +96,7 @@ impl KvCache {
         }
     }
 
-    /// Starts a conversation, or goes on with a random one.
+    /// Starts a conversation, or resumes a random stored one.
     fn take_turn(&mut self, rng: &mut Xoshiro256PlusPlus) {
         let resumes = rng.next_u64() < self.resumed && !self.stored.is_empty();
         let mut blocks = match resumes {

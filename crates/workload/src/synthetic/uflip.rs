@@ -95,5 +95,7 @@ fn unknown(what: &str, name: &str, valid: &[&str], hint: &str) -> WorkloadError 
     let meant = nearest(name, valid.iter().copied());
     let meant = meant.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default();
     let list = valid.join(", ");
-    WorkloadError::Uflip(format!("`{name}` is no {what}{meant}; there are: {list}; {hint}"))
+    WorkloadError::Uflip(format!(
+        "no {what} is called `{name}`{meant}; choose one of: {list}; {hint}"
+    ))
 }

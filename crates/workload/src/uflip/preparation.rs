@@ -5,7 +5,7 @@ use crate::pattern::{Pattern, Reference};
 /// The measurements before all others: how the drive starts and oscillates (four long baselines),
 /// and how long the effects of writes last (reads, writes, and reads again).
 ///
-/// The parameter is IOCount. Each experiment has one run.
+/// Each experiment has one run.
 pub(super) const PREPARATION: MicroBenchmark = MicroBenchmark {
     name: "preparation",
     title: "Preparation",

@@ -90,7 +90,7 @@ impl DiskContents {
         Ok(())
     }
 
-    /// Writes as much as fits.
+    /// Writes the part of `data` that fits on the disk. Returns its length.
     fn write(&mut self, file: u64, offset: usize, data: &[u8]) -> Result<usize, Errno> {
         let held = self.tree.data(file).ok_or(Errno::EISDIR)?.len();
         let has = held.div_ceil(4096);

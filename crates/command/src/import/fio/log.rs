@@ -95,11 +95,11 @@ fn parsed(line: &str) -> Result<Entry> {
         }
         [time, value, direction, len, offset, ..] => (time, value, direction, len, Some(offset)),
         _ => bail!(
-            "`{line}` is no line of a log of fio 3: a line has a time, a value, a direction and a length"
+            "`{line}` is not a line of a fio 3 log: a line has a time, a value, a direction and a length"
         ),
     };
     let number = |text: &str| {
-        text.parse::<u64>().map_err(|_| anyhow!("`{text}` is no whole number, in `{line}`"))
+        text.parse::<u64>().map_err(|_| anyhow!("`{text}` is not a whole number, in `{line}`"))
     };
     let op = match direction {
         "0" => Op::Read,
@@ -143,8 +143,8 @@ mod tests {
         for (line, message) in [
             ("1, 2, 0, 0, 0", "the mean of a window"),
             ("1, 2, 2, 4096, 0, 0", "direction 2"),
-            ("1, fast, 0, 4096, 0, 0", "`fast` is no whole number"),
-            ("latency", "is no line of a log"),
+            ("1, fast, 0, 4096, 0, 0", "`fast` is not a whole number"),
+            ("latency", "is not a line of a fio 3 log"),
         ] {
             let error = format!(
                 "{:#}",

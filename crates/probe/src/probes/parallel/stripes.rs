@@ -54,7 +54,7 @@ const UNITS: [(u32, f64); 15] = [
     (64, 0.1),
 ];
 
-/// The numbers of consecutive pages on a unit.
+/// The numbers of consecutive pages on a unit to consider.
 const CHUNKS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 /// The longest period of a drive that takes one request at a time, in pages, and the longest of which every stride counts.

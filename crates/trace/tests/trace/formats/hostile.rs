@@ -124,7 +124,7 @@ fn bomb(piece: &[u8], times: usize) -> Vec<u8> {
 fn bombs_are_stopped() {
     let zeros = bomb(&[0; 1 << 10], 1 << 20);
     assert!(zeros.len() < 100 << 10);
-    let reason = "line 1 is longer than 65536 bytes: this is no trace in text";
+    let reason = "line 1 is longer than 65536 bytes: this is not a text trace";
     assert_eq!(failure(&zeros, Some("msr")), format!("a trace: {reason}"));
     assert!(failure(&zeros, None).starts_with("a trace is of no format that is known: "));
     // 72 MiB, of which 64 MiB are read.
@@ -195,6 +195,6 @@ fn large_windows_are_refused() {
 fn lines_without_end_are_refused() {
     let Sample { content, .. } = samples().remove(0);
     let long = [&content[..], &b"1".repeat(1 << 20)].concat();
-    let wanted = "is longer than 65536 bytes: this is no trace in text";
+    let wanted = "is longer than 65536 bytes: this is not a text trace";
     assert!(failure(&long, None).contains(wanted));
 }
