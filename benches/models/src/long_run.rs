@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_model::trace::Total;
-use flashscope_predict::long_run::{LONG_RUN_MODELS, LongRun, Skew, share_of_known};
+use flashscope_predict::long_run::{LONG_RUN_MODELS, LongRun, Skew, required_coverage};
 use flashscope_predict::{CountedPasses, LONG_RUN_TURNS, Requests, SimulatedDrive, free_pages};
 use flashscope_sim::setup::{self, Layout};
 use flashscope_workload::synthetic::{Generator, Ios};
@@ -183,7 +183,7 @@ pub(crate) fn table(calibration: &[LongRunCase], held_out: &[LongRunCase]) -> St
             };
             let (known, errors) = (of(calibration), of(held_out));
             let all = calibration.iter().filter(|one| one.skew == skew).map(LongRunCase::error);
-            let share = share_of_known(0.9);
+            let share = required_coverage(0.9);
             let pooled = || bound(all.collect(), share);
             let Some(bound) = bound(known, share).or_else(pooled) else { continue };
             if errors.is_empty() {

@@ -94,7 +94,7 @@ fn score(pair: &Pair) -> Vec<ScoredPrediction> {
             ),
         };
         let Ok(total) = total else { continue };
-        predicted.push((model, total, requests.have_trimmed()));
+        predicted.push((model, total, requests.has_trimmed()));
     }
     let Some(passes) = passes.filter(|passes| passes.converged) else { return Vec::new() };
     let profile = setup::parse(&pair.drive).expect("it has a layout");

@@ -99,6 +99,15 @@ pub fn never_modelled(layout: &Layout) -> Vec<String> {
         (layout.timing.page_types.is_some(), "the times of page types"),
         (layout.wear.name != "none", "wear levelling"),
         (
+            layout.geometry.slots_per_page > 1,
+            "logical_page_size: a write of less than a flash page takes a whole one",
+        ),
+        (layout.reliability.factory_bad_blocks > 0.0, "the variation of bad blocks among lanes"),
+        (
+            layout.reliability.program_failures > 0.0 || layout.reliability.erase_failures > 0.0,
+            "failures of programs and erases, which use up the spare blocks",
+        ),
+        (
             !matches!(layout.ftl.family, Family::LogBlock(_)) && layout.lanes_per_pool > 1,
             "active_blocks: the models assume that cleaning chooses among all blocks of a pool",
         ),

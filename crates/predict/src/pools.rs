@@ -5,6 +5,7 @@ use std::ops::Range;
 use flashscope_model::OutOfRange;
 use flashscope_model::trace::{Predictor, Space, Total};
 use flashscope_sim::ftl::Family;
+use flashscope_sim::nand::Geometry;
 use flashscope_sim::setup::Layout;
 
 use super::{Access, Pieces, Request, SelectedModel};
@@ -34,7 +35,7 @@ impl Pools {
             stripe: layout.stripe as usize,
             pools: chosen.predictors(layout, pieces)?,
             free_pages: free_pages(layout),
-            summary_pages: layout.geometry.summary_pages.into(),
+            summary_pages: summary_pages(layout),
         })
     }
 
@@ -94,6 +95,12 @@ fn put(pool: &mut dyn Predictor, request: Request, pages: Range<usize>) {
 fn pages_before(page: usize, pool: usize, count: usize, stripe: usize) -> usize {
     let round = stripe * count;
     page / round * stripe + (page % round).saturating_sub(pool * stripe).min(stripe)
+}
+
+/// Returns the number of logical pages that the summary of a block takes.
+pub(crate) fn summary_pages(layout: &Layout) -> f64 {
+    let Geometry { slots_per_page, pages_per_slot, .. } = layout.geometry;
+    f64::from(layout.geometry.summary_pages * slots_per_page) / f64::from(pages_per_slot)
 }
 
 /// Returns the space of a pool of a drive.

@@ -6,8 +6,10 @@ use flashscope_document::prediction::{
 };
 use flashscope_model::trace::Total;
 use flashscope_model::{Nand, Prediction};
+use flashscope_sim::nand::Interleaving;
 use flashscope_sim::setup::Layout;
 
+use super::long_run::LongRun;
 use super::nand;
 use super::validation::Factors;
 
@@ -68,18 +70,23 @@ pub struct Numbers {
     nand: Nand,
     page_size: f64,
     pages_per_block: f64,
-    /// The number of packages that work in parallel.
-    packages: f64,
+    /// The number of buses to packages, and of the parts of packages that work in parallel.
+    buses: f64,
+    units: f64,
     /// The number of pools, in each of which a block may be collected earlier or later than predicted.
     pools: f64,
     /// The number of physical blocks, which all wear.
     blocks: f64,
     block_lifetime: u32,
+    /// True if all blocks wear evenly, which times until blocks wear out assume.
+    wears_evenly: bool,
+    /// The write amplification while all packages are busy, relative to the predicted one.
+    busy: f64,
 }
 
 #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
 impl Numbers {
-    /// Creates the numbers for the totals of a prediction of a drive. Intervals follow from `factors`.
+    /// Creates the numbers for the totals of a prediction of a drive. Intervals follow from `factors`; endurance has none.
     #[must_use]
     pub fn new(layout: &Layout, total: Total, factors: Option<Factors>) -> Numbers {
         let blocks = layout.geometry.blocks();
@@ -89,11 +96,22 @@ impl Numbers {
             nand: nand(layout),
             page_size: f64::from(layout.logical_page_size()),
             pages_per_block: f64::from(layout.slots_per_block()),
-            packages: f64::from(layout.geometry.elements()),
+            buses: f64::from(layout.geometry.elements().div_ceil(layout.wiring.gang)),
+            units: f64::from(units(layout)),
             pools: f64::from(layout.pools),
             blocks: f64::from(blocks),
             block_lifetime: layout.reliability.block_lifetime,
+            wears_evenly: false,
+            busy: 1.0,
         }
+    }
+
+    /// Adds what a computed long run knows: whether blocks wear evenly, so that endurance has an interval, and how much a drive
+    /// moves while all packages are busy.
+    #[must_use]
+    pub fn in_the_long_run(self, run: &LongRun) -> Numbers {
+        let busy = run.without_idle_time / run.amplification;
+        Numbers { wears_evenly: run.wears_evenly, busy, ..self }
     }
 
     fn predicted(&self, of: impl Fn(f64, f64) -> f64) -> PredictedValue {
@@ -132,16 +150,31 @@ impl Numbers {
     }
 
     /// Returns [`PredictionReport::bytes_per_second`], without an interval: times were not validated.
+    ///
+    /// The units of a package share its bus, and the packages of a gang theirs.
     #[must_use]
     pub fn bytes_per_second(&self) -> PredictedValue {
-        PredictedValue::alone(1e9 * self.packages * self.page_size / self.ns_per_page().value)
+        let copies = self.total.write_amplification() * self.busy - 1.0;
+        let erasures = self.total.erasures / self.total.pages as f64 * self.busy;
+        let flash = Prediction { erasures, copies, merges: None }.nanos_per_page(&self.nand);
+        let transfers = if self.nand.copy_back { 1.0 } else { 1.0 + 2.0 * copies };
+        let pages_per_ns = (self.units / flash).min(self.buses / (transfers * self.nand.transfer));
+        PredictedValue::alone(1e9 * self.page_size * pages_per_ns)
     }
 
     /// Returns the bytes that the host can write to a new drive until it is worn out; `None` if nothing is erased.
     #[must_use]
     pub fn endurance(&self) -> Option<PredictedValue> {
         let finite = self.total.erasures > 0.0;
-        finite.then(|| self.predicted(|erases, _| self.endurance_left(0.0, erases)))
+        finite.then(|| self.while_it_lasts(|erases| self.endurance_left(0.0, erases)))
+    }
+
+    /// Returns a number that assumes that blocks wear evenly, with an interval only if they do.
+    fn while_it_lasts(&self, of: impl Fn(f64) -> f64) -> PredictedValue {
+        match self.wears_evenly {
+            true => self.predicted(|erases, _| of(erases)),
+            false => PredictedValue::alone(of(self.total.erasures)),
+        }
     }
 
     /// Returns the blocks erased per GiB that the host writes.
@@ -163,18 +196,33 @@ impl Numbers {
     }
 
     /// Predicts the lifetime of a drive whose blocks have `worn` erases each, if the host writes `bytes_per_day`. Assumes
-    /// that blocks wear evenly.
+    /// that blocks wear evenly; without an interval if they do not.
     #[must_use]
     pub fn lifetime(&self, worn: f64, bytes_per_day: f64) -> LifetimeReport {
         LifetimeReport {
             block_lifetime: self.block_lifetime,
             erases_per_block: worn,
-            endurance_left_bytes: self.predicted(|erases, _| self.endurance_left(worn, erases)),
+            endurance_left_bytes: self.while_it_lasts(|erases| self.endurance_left(worn, erases)),
             bytes_per_day,
-            days: self.predicted(|erases, _| self.endurance_left(worn, erases) / bytes_per_day),
+            days: self.while_it_lasts(|erases| self.endurance_left(worn, erases) / bytes_per_day),
         }
     }
 }
+
+/// Returns the number of parts of a drive that carry out commands in parallel.
+fn units(layout: &Layout) -> u32 {
+    let geometry = &layout.geometry;
+    let parts = match (layout.wiring.interleaving, layout.wiring.queue_per_package) {
+        (_, false) => return geometry.elements().div_ceil(layout.wiring.gang),
+        (Interleaving::None, true) => 1,
+        (Interleaving::Die, true) => geometry.dies_per_package,
+        (Interleaving::PlanePair, true) => {
+            geometry.dies_per_package * (geometry.planes_per_die / 2).max(1)
+        }
+    };
+    geometry.elements() * parts
+}
+
 /// Returns the equivalent throughput of a workload that needs at least `fewest` erases: at most 1, also
 /// where a model predicts fewer erases than that.
 #[must_use]

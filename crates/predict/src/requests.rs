@@ -99,7 +99,7 @@ const CHECK_INTERVAL: u64 = 1 << 14;
 impl Requests {
     /// True if this is an endless stream that has issued a trim so far.
     #[must_use]
-    pub const fn have_trimmed(&self) -> bool {
+    pub const fn has_trimmed(&self) -> bool {
         matches!(self, Requests::Endless { trims: true, .. })
     }
 

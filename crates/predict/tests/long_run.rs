@@ -140,6 +140,48 @@ fn idle_time_is_assumed_where_packages_share_a_bus_or_a_pool() {
     }
 }
 
+// Summaries in flash pages, bad blocks, and draws of full blocks only: each was wrong by 5 to 56 % before.
+#[test]
+fn summaries_bad_blocks_and_full_draws_are_counted() {
+    let small = "agrawal-2008?flash.packages=2&flash.dies_per_package=1&flash.planes_per_die=1&\
+                 flash.blocks_per_plane=160&over_provisioning=0.2&timed=false";
+    let cases = [
+        ("&logical_page_size=16KiB", "uniform?size=16KiB", 0.03),
+        ("&reliability.factory_bad_blocks=0.05", "uniform", 0.03),
+        ("&flash.pages_per_block=16&cleaning.policy=d-choices&cleaning.choices=1", "uniform", 0.03),
+        ("&flash.pages_per_block=16&cleaning.policy=d-choices&cleaning.choices=2", "uniform", 0.03),
+    ];
+    for (fields, workload, known) in cases {
+        let drive = format!("{small}{fields}");
+        let run = computed(workload, &drive).unwrap_or_else(|| panic!("{fields}"));
+        let value = run.total(1 << 20, &layout(&drive)).write_amplification();
+        let simulated = simulated(workload, &drive);
+        let error = value / simulated - 1.0;
+        println!("{fields} {workload}: {value:.3} for {simulated:.3}, {:+.1} %", 100.0 * error);
+        assert!(error.abs() < known, "{fields} {workload}: {value} for {simulated}");
+    }
+}
+
+#[test]
+fn extreme_skew_is_named_and_writes_of_whole_blocks_are_left_to_samples() {
+    let beyond = |workload: &str| computed(workload, DRIVE).unwrap().beyond.is_some();
+    assert!(beyond("zipf?exponent=2"));
+    assert!(beyond("hotcold?hot_space=0.02&hot_writes=0.9"));
+    assert!(beyond("hotcold?hot_space=0.05&hot_writes=0.95"));
+    assert!(!beyond("zipf?exponent=1.2"));
+    assert!(!beyond("hotcold?hot_space=0.1&hot_writes=0.9"));
+    let one = DRIVE.replace("flash.packages=2", "flash.packages=1");
+    assert!(computed("uniform?size=1MiB", &one).is_none());
+}
+
+#[test]
+fn only_uniform_writes_of_the_whole_drive_wear_its_blocks_evenly() {
+    let evenly = |workload: &str| computed(workload, DRIVE).unwrap().wears_evenly;
+    assert!(evenly("uniform"));
+    assert!(!evenly("uniform?length=8MiB"));
+    assert!(!evenly("zipf"));
+}
+
 #[test]
 fn workloads_and_drives_without_a_model_are_left_to_samples() {
     let two = format!("{DRIVE}&cleaning.frontiers=host-and-cleaning");

@@ -30,15 +30,18 @@ fn performance(report: &PredictionReport) -> Option<Conclusion> {
     let speed = with_interval(&throughput, rate);
     let limit = match report.model.as_str() {
         "grid" => format!("one write at a time reaches {speed}"),
-        _ => format!("writes cannot exceed {speed}"),
+        _ => format!("writes that keep all packages busy reach about {speed}"),
     };
     let Some(amplification) = report.write_amplification.as_ref().map(estimate) else {
         let text = format!("On this drive {limit}.");
         return Some(Conclusion::new(text, all));
     };
     all.insert(0, evidence("write amplification", amplification, EvidenceUnit::Number));
+    // Without an interval, the error is unknown.
+    let has_interval = report.write_amplification.is_some_and(|one| one.interval.is_some());
+    let begin = if has_interval { "Expect" } else { "A rough estimate is" };
     let text = format!(
-        "Expect a write amplification of {}, with which {limit}.",
+        "{begin} a write amplification of {}; {limit}.",
         with_interval(&amplification, number)
     );
     Some(Conclusion::new(text, all))
@@ -47,7 +50,8 @@ fn performance(report: &PredictionReport) -> Option<Conclusion> {
 fn lifetime(report: &PredictionReport) -> Option<Conclusion> {
     let LifetimeReport { days, .. } = report.lifetime?;
     let days = estimate(&days);
-    let text = format!("The blocks wear out after {} days.", with_interval(&days, rounded));
+    let evenly = if days.low.is_some() { "" } else { ", if all wear evenly" };
+    let text = format!("The blocks wear out after {} days{evenly}.", with_interval(&days, rounded));
     Some(Conclusion::new(text, vec![evidence("days until worn out", days, EvidenceUnit::Days)]))
 }
 

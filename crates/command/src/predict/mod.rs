@@ -90,7 +90,12 @@ fn per_day(
     report: &PredictionReport,
 ) -> Result<f64, Failure> {
     if let Some(given) = given {
-        return Ok(given.0 as f64);
+        return match given.0 {
+            0 => Err(usage(anyhow!(
+                "--per-day 0: a drive that is never written wears out never; give more than 0 bytes"
+            ))),
+            bytes => Ok(bytes as f64),
+        };
     }
     let span = span.ok_or_else(|| {
         usage(anyhow!("--lifetime: the workload has no times of its own: give the bytes written per day with --per-day SIZE"))

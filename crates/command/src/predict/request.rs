@@ -92,12 +92,17 @@ impl PredictionRequest<'_> {
         // A model keeps no more state per page than the simulated drive does.
         let _memory = profile.reserve(self.drive, &self.memory).map_err(usage)?;
         let mut loaded = self.load(AddressSpace::of(&layout), (stop, &mut *sink))?;
-        let ModelResult { model, passes, total, factors, cases, not_modelled } =
-            match self.long_run((&profile.interface, &layout), &loaded)? {
-                Some(run) => self.computed(&run, &layout),
-                None => self.sampled(&layout, &mut loaded, (stop, sink))?,
-            };
+        let run = self.long_run((&profile.interface, &layout), &loaded)?;
+        let result = match &run {
+            Some(run) => self.computed(run, &layout),
+            None => self.sampled(&layout, &mut loaded, (stop, sink))?,
+        };
+        let ModelResult { model, passes, total, factors, cases, not_modelled } = result;
         let numbers = Numbers::new(&layout, total, factors);
+        let numbers = match &run {
+            Some(run) => numbers.in_the_long_run(run),
+            None => numbers,
+        };
         let wall_ns = (clock.now() - begun).0;
         let report = PredictionReport {
             schema_version: PREDICTION_VERSION,
@@ -146,9 +151,11 @@ impl PredictionRequest<'_> {
     /// Predicts the computed long run of a workload.
     fn computed(&self, run: &LongRun, layout: &Layout) -> ModelResult {
         let mut not_modelled = never_modelled(layout);
+        not_modelled.extend(run.beyond.map(String::from));
         let (factors, cases) = long_run::factors(run, self.confidence);
         let factors = factors.filter(|_| not_modelled.is_empty());
-        if run.with_idle_time > run.without_idle_time {
+        // The interval contains this error, so that it is not a reason to leave the interval out.
+        if run.with_idle_time > run.without_idle_time && factors.is_some() {
             let assumed = match run.balances_idle_time {
                 true => {
                     "the value assumes one request in flight, and intervals extend to none and to any amount"
@@ -194,6 +201,11 @@ impl PredictionRequest<'_> {
         // Intervals from them hold only for such predictions.
         let is_like_them = not_modelled.is_empty() && passes.converged;
         let factors = Factors::of(&cases, self.confidence).filter(|_| is_like_them);
+        // The validation cases have these pages, so the interval contains their error.
+        let is_noted = factors.is_some() || !not_modelled.is_empty();
+        if layout.pages_per_record > 0 && loaded.has_trims() && is_noted {
+            not_modelled.push("the flash pages that record trims".into());
+        }
         let (model, cases) = (chosen.name(), cases.len());
         Ok(ModelResult { model, passes, total, factors, cases, not_modelled })
     }
@@ -273,7 +285,7 @@ impl LoadedWorkload {
 
     /// True if the workload has trims. For a generated workload this is only known after its prediction.
     pub(crate) fn has_trims(&self) -> bool {
-        self.trims || self.requests.have_trimmed()
+        self.trims || self.requests.has_trimmed()
     }
 
     /// Describes trims as a feature that a model ignores.

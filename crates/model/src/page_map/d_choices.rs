@@ -24,27 +24,55 @@ pub fn write_amplification(
     Ok(of(alpha, pages_per_block, choices))
 }
 
+/// Returns the same if GC draws again while each of the drawn blocks has only valid pages, as a drive does that gains nothing
+/// from them. A block has `units` pages, 1 or more, that become invalid independently.
+///
+/// A draw fails with probability h_b^d, so the left side of the equation becomes (1 - h_i^d) / (1 - h_b^d). For i = b this
+/// gives h_b = rho A / b.
+///
+/// # Errors
+///
+/// Returns an error unless `choices` is 1 or more.
+pub fn redrawing(alpha: f64, units: f64, choices: f64) -> Result<f64, OutOfRange> {
+    OutOfRange::unless(choices >= 1.0, "choices", choices, "1 or more")?;
+    Ok(between_whole(units, |block| {
+        between_bounds(alpha, block, |flow| {
+            let full = (flow / block).min(1.0);
+            let drawn = 1.0 - power(full, choices);
+            mean_valid_below((full, block - 1.0), block, |i, above| {
+                tail(i / flow * drawn, above, choices)
+            })
+        })
+    }))
+}
+
 fn of(alpha: f64, pages_per_block: f64, choices: f64) -> f64 {
     between_whole(pages_per_block, |block| of_whole(alpha, block, choices))
 }
 
 fn of_whole(alpha: f64, block: f64, choices: f64) -> f64 {
+    between_bounds(alpha, block, |flow| {
+        mean_valid_below((0.0, block), block, |i, above| tail(i / flow, above, choices))
+    })
+}
+
+/// Returns the write amplification at which `mean_valid` of rho A is the share of valid pages in the drive.
+fn between_bounds(alpha: f64, block: f64, mean_valid: impl Fn(f64) -> f64) -> f64 {
     let rho = 1.0 / alpha;
     // The result lies between that of greedy GC, which chooses among all blocks, and that of random
     // GC.
     let least = rho * greedy::write_amplification(alpha, block);
     let most = rho * random::write_amplification(alpha);
-    let off = |flow: f64| mean_valid(flow, block, choices) - rho;
+    let off = |flow: f64| mean_valid(flow) - rho;
     (root(least * (1.0 - 1e-9), most * (1.0 + 1e-9), off) / rho).max(1.0)
 }
 
-/// Returns the share of valid pages if rho A is `flow`.
-fn mean_valid(flow: f64, block: f64, choices: f64) -> f64 {
-    let mut sum = 0.0;
-    let mut above = 0.0;
-    let mut i = block;
+/// Returns the share of valid pages, if `tail` computes each h_i from h_{i+1}. The first h_i that it computes is that of `from`,
+/// the number of valid pages, and the one before is `above`.
+fn mean_valid_below((above, from): (f64, f64), block: f64, tail: impl Fn(f64, f64) -> f64) -> f64 {
+    let (mut sum, mut above, mut i) = (above, above, from);
     while i >= 1.0 {
-        above = tail(i / flow, above, choices);
+        above = tail(i, above);
         sum += above;
         i -= 1.0;
     }
@@ -83,4 +111,25 @@ pub fn predict(uniform: &Uniform) -> Prediction {
     let amplification =
         of(uniform.alpha(), units(uniform.pages_per_block(), uniform.mean_len()), 10.0);
     Prediction::page_mapped(amplification, uniform.pages_per_block())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page_map::{Mix, random};
+
+    // With one choice, redrawing is that of random GC. With many, no draw has full blocks only.
+    #[test]
+    fn redrawing_agrees_with_random_gc_and_vanishes_for_many_choices() {
+        let even = Mix::hot_cold(0.4, 0.4).unwrap();
+        for (alpha, block) in [(1.05, 8.0), (1.15, 16.0), (1.5, 64.0)] {
+            let one = redrawing(alpha, block, 1.0).unwrap();
+            let exact = random::redrawing(&even, alpha, block);
+            assert!((one / exact - 1.0).abs() < 1e-3, "{alpha}, {block}: {one} for {exact}");
+            let (many, plain) = (redrawing(alpha, block, 50.0).unwrap(), of(alpha, block, 50.0));
+            assert!((many / plain - 1.0).abs() < 1e-2, "{alpha}, {block}: {many} for {plain}");
+        }
+        let (two, plain) = (redrawing(1.12, 16.0, 2.0).unwrap(), of(1.12, 16.0, 2.0));
+        assert!(two < 0.95 * plain, "{two} for {plain}");
+    }
 }

@@ -17,9 +17,11 @@ use flashscope_sim::gc::Ties;
 use flashscope_sim::setup::{Frontiers, HostInterface, Layout};
 use flashscope_workload::synthetic::{Law, Shares};
 
+use crate::pools::summary_pages;
+
 use idle::Bounds;
 pub(crate) use pools::{PageDivision, PoolLaw};
-pub use validation::{ERRORS, factors, share_of_known};
+pub use validation::{ERRORS, factors, required_coverage};
 
 /// A model of the long run, for a policy of GC.
 pub struct LongRunModel {
@@ -100,7 +102,7 @@ pub const LONG_RUN_MODELS: &[LongRunModel] = &[
         // Skew costs nothing with one choice, and with many choices what it costs greedy GC.
         predict: |pool, mix| {
             let choices = f64::from(pool.layout.cleaning.choices);
-            let uniform = d_choices::write_amplification(pool.alpha, pool.units, choices)?;
+            let uniform = d_choices::redrawing(pool.alpha, pool.units, choices)?;
             let skewed = pool.equivalent(mix, uniform)?;
             Ok(uniform + (1.0 - 1.0 / choices) * (skewed - uniform))
         },
@@ -129,7 +131,13 @@ pub const LONG_RUN_MODELS: &[LongRunModel] = &[
 pub const STEEP: f64 = 0.8;
 
 /// The number of writes in a block below which the models have larger errors.
-pub const FEW_WRITES: f64 = 8.0;
+pub const FEW_WRITES: f64 = 16.0;
+
+/// The exponent of Zipf's law up to which the models were compared with the simulator.
+pub const STEEPEST: f64 = 1.3;
+
+/// The share of the space that is hot, and the share of the writes that it gets: the extremes of the comparison.
+pub const HOTTEST: (f64, f64) = (0.04, 0.94);
 
 /// The rounds in which write amplification and the writes that blocks separate agree within 0.1 %.
 const ROUNDS: u32 = 12;
@@ -145,7 +153,7 @@ pub enum Skew {
     Steep,
     /// Write rates differ, and the policy is greedy with ties to the youngest block, which the models do not know.
     SkewedYoungest,
-    /// Writes of several pages, of which a block holds no whole number, or fewer than [`FEW_WRITES`].
+    /// A block holds fewer than [`FEW_WRITES`] writes, or no whole number of them.
     Coarse,
 }
 
@@ -199,6 +207,10 @@ pub struct LongRun {
     pub without_idle_time: f64,
     /// The same if idle packages clean in the background for any amount of time.
     pub with_idle_time: f64,
+    /// True if all pages of the drive have the same write rate, so that all blocks wear evenly.
+    pub wears_evenly: bool,
+    /// The property of the workload for which the model was not compared with the simulator.
+    pub beyond: Option<&'static str>,
     /// True if `amplification` follows from the idle time of packages. Otherwise it is the one with idle time.
     pub balances_idle_time: bool,
     /// Pages of a request.
@@ -221,33 +233,17 @@ impl LongRun {
             return None;
         }
         let pools = PoolLaw::all(law, PageDivision::of(layout))?;
-        let static_pages = pools.iter().any(|pool| pool.static_pages > 0.0);
-        let is_skewed = pools.iter().any(PoolLaw::is_skewed);
-        let fits = match layout.frontiers {
-            Frontiers::One => true,
-            // With equal write rates, moved pages are like any others.
-            Frontiers::HostAndCleaning => !is_skewed && !static_pages,
-            Frontiers::HotAndCold => false,
-        };
-        if !fits || (static_pages && !model.knows_full_blocks) {
+        if !model.covers(&pools, layout) {
             return None;
         }
-        let skew = Skew::of(law, layout, &pools);
-        let reserve = layout.clean_below.max(layout.background_below);
-        let of = |pool: &PoolLaw| {
-            let without = model.of_pool(pool, layout, layout.clean_below)?;
-            let with = match reserve > layout.clean_below {
-                true => model.of_pool(pool, layout, reserve)?,
-                false => without,
-            };
-            Some(Bounds { without, with })
-        };
-        let bounds: Vec<Bounds> = pools.iter().map(of).collect::<Option<_>>()?;
+        let bounds: Vec<Bounds> =
+            pools.iter().map(|pool| model.bounds(pool, layout)).collect::<Option<_>>()?;
         let mean = |of: &dyn Fn(usize) -> f64| -> f64 {
             (0..).zip(&pools).map(|(nth, pool)| pool.writes * of(nth)).sum()
         };
         let with_idle_time = mean(&|nth| bounds[nth].with);
         let balance = idle::balance(law, &pools, &bounds, layout, interface);
+        let skew = Skew::of(law, layout, &pools);
         let page = u64::from(layout.logical_page_size());
         Some(LongRun {
             model,
@@ -255,6 +251,8 @@ impl LongRun {
             amplification: balance.as_ref().map_or(with_idle_time, |found| mean(&|nth| found[nth])),
             without_idle_time: mean(&|nth| bounds[nth].without),
             with_idle_time,
+            wears_evenly: !is_skewed(&pools) && !has_static_pages(&pools),
+            beyond: beyond(law, model, skew),
             balances_idle_time: balance.is_some(),
             pages: law.size.0.div_ceil(page),
             writes,
@@ -272,7 +270,7 @@ impl LongRun {
     pub fn total(&self, ios: u64, layout: &Layout) -> Total {
         let pages = (ios as f64 * self.writes * self.pages as f64).round().max(1.0);
         let erasures = pages * self.amplification / f64::from(layout.slots_per_block());
-        let summaries = erasures * f64::from(layout.geometry.summary_pages);
+        let summaries = erasures * summary_pages(layout);
         Total {
             pages: pages as u64,
             erasures,
@@ -281,11 +279,66 @@ impl LongRun {
     }
 }
 
+fn is_skewed(pools: &[PoolLaw]) -> bool {
+    pools.iter().any(PoolLaw::is_skewed)
+}
+
+fn has_static_pages(pools: &[PoolLaw]) -> bool {
+    pools.iter().any(|pool| pool.static_pages > 0.0)
+}
+
+/// Returns the property of a workload that lies beyond all workloads that were simulated.
+#[allow(clippy::cast_precision_loss, reason = "places are below 2^53")]
+fn beyond(law: &Law, model: &LongRunModel, skew: Skew) -> Option<&'static str> {
+    match law.shares {
+        Shares::Zipf { exponent, .. } if exponent > STEEPEST => {
+            Some("Zipf exponents above 1.3, whose long run begins after hundreds of capacities")
+        }
+        Shares::HotCold { hot, writes }
+            if writes > HOTTEST.1 || (hot as f64) < HOTTEST.0 * law.places as f64 =>
+        {
+            Some("hot data of less than 4 % of the space, or with more than 94 % of the writes")
+        }
+        // Cold data gather in blocks that stay full, which the model of independent pages does not know.
+        Shares::HotCold { .. } | Shares::Zipf { .. }
+            if skew == Skew::Coarse && model.policy == "random" =>
+        {
+            Some("the cold blocks of random cleaning, which matter in blocks of few writes")
+        }
+        _ => None,
+    }
+}
+
 impl LongRunModel {
     /// Returns the model with a name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static LongRunModel> {
         LONG_RUN_MODELS.iter().find(|model| model.name == name)
+    }
+
+    /// Returns true if the model knows the effects of such writes to the pools of a drive.
+    fn covers(&self, pools: &[PoolLaw], layout: &Layout) -> bool {
+        // A write of a whole block leaves no valid page in its victims.
+        let slots = f64::from(layout.slots_per_block());
+        let is_whole = pools.iter().any(|pool| pool.run >= slots);
+        let static_pages = has_static_pages(pools);
+        let fits = match layout.frontiers {
+            Frontiers::One => true,
+            // With equal write rates, moved pages are like any others.
+            Frontiers::HostAndCleaning => !is_skewed(pools) && !static_pages,
+            Frontiers::HotAndCold => false,
+        };
+        fits && !is_whole && (!static_pages || self.knows_full_blocks)
+    }
+
+    /// Returns the write amplification of a pool with and without idle time; `None` if it has no spare pages.
+    fn bounds(&self, pool: &PoolLaw, layout: &Layout) -> Option<Bounds> {
+        let without = self.of_pool(pool, layout, layout.clean_below)?;
+        let with = match layout.background_below > layout.clean_below {
+            true => self.of_pool(pool, layout, layout.background_below)?,
+            false => without,
+        };
+        Some(Bounds { without, with })
     }
 
     /// Returns the write amplification of a pool whose lanes keep `reserve` blocks free; `None` if it has no spare pages.
@@ -314,7 +367,8 @@ impl LongRunModel {
         (fewer, units): (f64, f64),
     ) -> Option<f64> {
         let block = f64::from(layout.slots_per_block());
-        let blocks = layout.blocks_per_lane().checked_sub(layout.slc_blocks_per_lane + reserve)?;
+        let taken = layout.slc_blocks_per_lane + layout.bad_blocks_per_lane + reserve;
+        let blocks = layout.blocks_per_lane().checked_sub(taken)?;
         let (lanes, mut candidates) = (f64::from(layout.lanes_per_pool), f64::from(blocks) - fewer);
         let mut live = pool.live();
         if layout.frontiers == Frontiers::HostAndCleaning {

@@ -187,9 +187,9 @@ impl PoolLaw {
         slots % self.run != 0.0
     }
 
-    /// True if a write has several pages, and a block of `slots` pages holds no whole number of writes, or only few.
+    /// True if a block of `slots` pages holds no whole number of writes, or only few.
     pub(super) fn is_coarse(&self, slots: f64) -> bool {
-        self.run > 1.0 && (self.is_parted(slots) || slots / self.run < FEW_WRITES)
+        self.is_parted(slots) || slots / self.run < FEW_WRITES
     }
 
     /// True if write rates differ.
@@ -251,6 +251,6 @@ mod tests {
         near(pool.units(23.0, 1.0), 6.5);
         assert!(pool.units(23.0, 3.0) > 6.5);
         near(pool.units(23.0, 1e12), 23.0);
-        assert!(pool.is_coarse(24.0) && pool.is_coarse(63.0) && !pool.is_coarse(64.0));
+        assert!(pool.is_coarse(60.0) && pool.is_coarse(63.0) && !pool.is_coarse(64.0));
     }
 }

@@ -24,7 +24,7 @@ fn errors(policy: Option<&str>, skew: Skew) -> Vec<f64> {
 ///
 /// Errors are larger on drives unlike those behind the known errors. Half of the misses that the level allows are left for this.
 #[must_use]
-pub fn share_of_known(level: f64) -> f64 {
+pub fn required_coverage(level: f64) -> f64 {
     f64::midpoint(level, 1.0)
 }
 
@@ -32,7 +32,7 @@ pub fn share_of_known(level: f64) -> f64 {
 /// them. They follow from the same policy, or from all policies if that has too few cases.
 #[must_use]
 pub fn factors(run: &LongRun, level: f64) -> (Option<Factors>, usize) {
-    let share = share_of_known(level);
+    let share = required_coverage(level);
     let mut known = errors(Some(run.model.policy), run.skew);
     if factor(known.clone(), share).is_none() {
         known = errors(None, run.skew);

@@ -100,7 +100,7 @@ pub struct MapCacheLayout {
     pub entries: u32,
     /// Entries on a page of the flash; 0 if the mapping table is not on the flash.
     pub entries_per_page: u32,
-    /// Is true if a write-back also writes the other changed entries of the same translation page.
+    /// True if a write-back also writes the other changed entries of the same translation page.
     pub batch: bool,
     /// Further capacity in the host memory buffer, in entries; 0 without such a buffer.
     pub host_entries: u32,
@@ -135,7 +135,7 @@ pub struct Layout {
     pub stripe: u32,
     /// Number of logical pages in each pool that the host can address.
     pub logical_pages_per_pool: u32,
-    /// Is true if the mapping table is in memory that survives a power cut. Otherwise it is rebuilt
+    /// True if the mapping table is in memory that survives a power cut. Otherwise it is rebuilt
     /// from the metadata of pages.
     pub map_survives: bool,
     /// Number of logical pages whose trims one internal page records; 0 if the mapping survives
@@ -146,6 +146,8 @@ pub struct Layout {
     /// Background garbage collection runs while a lane has fewer free blocks than this; 0 without
     /// background garbage collection.
     pub background_below: u32,
+    /// Number of blocks of each lane that are bad from the factory.
+    pub bad_blocks_per_lane: u32,
     /// Number of free blocks of a lane below which cleaning is urgent; 0 for none.
     pub urgent_below: u32,
     /// The separation of data into active blocks.
@@ -236,9 +238,9 @@ impl Layout {
     }
 
     /// Returns the number of blocks of a pool that can hold valid data at the same time: all but
-    /// those used as SLC, and those that are always free or open.
+    /// those used as SLC, those that are bad from the factory, and those that are always free or open.
     pub const fn data_blocks_per_pool(&self) -> u32 {
-        let taken = self.slc_blocks_per_lane + self.clean_below;
+        let taken = self.slc_blocks_per_lane + self.bad_blocks_per_lane + self.clean_below;
         self.lanes_per_pool * self.blocks_per_lane().saturating_sub(taken)
     }
 

@@ -168,6 +168,7 @@ impl Profile {
             pages_per_record,
             clean_below,
             background_below,
+            bad_blocks_per_lane: lanes.bad,
             urgent_below,
             frontiers: self.cleaning.frontiers,
             placement: zone_row.map_or(self.placement, |_| self.zones.placement(lanes)),
