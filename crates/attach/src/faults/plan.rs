@@ -204,6 +204,13 @@ impl FaultPlan {
         self.rules.iter().position(is_timed).map(|at| at + 1)
     }
 
+    /// Returns the number of the first rule whose range begins at the end of a drive of this size or beyond, from 1.
+    #[must_use]
+    pub fn rule_beyond(&self, size: Bytes) -> Option<usize> {
+        let is_beyond = |rule: &FaultRule| rule.offset.is_some_and(|offset| offset >= size);
+        self.rules.iter().position(is_beyond).map(|at| at + 1)
+    }
+
     /// Returns the checked rules.
     pub(super) fn rules(&self) -> Result<Vec<Rule>, FaultPlanError> {
         if self.rules.is_empty() {

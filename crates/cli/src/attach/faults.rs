@@ -27,6 +27,8 @@ use crate::{Failure, usage};
 /// The faults to inject, and the log of those that were.
 pub(super) struct Faults {
     plan: FaultPlan,
+    /// The file of the plan.
+    path: PathBuf,
     log: Option<PathBuf>,
     started: OnceCell<FaultLog>,
 }
@@ -55,11 +57,17 @@ impl Faults {
         let rules = plan.rules.len();
         let plural = if rules == 1 { "" } else { "s" };
         notice!("flashscope: injecting faults by {rules} rule{plural} of {}", path.display());
-        Ok(Faults { plan, log, started: OnceCell::new() })
+        Ok(Faults { plan, path: path.into(), log, started: OnceCell::new() })
     }
 
-    /// Returns the plan and the hook for the drive that is about to be attached, and starts the log.
-    pub(super) fn hook(&self) -> Result<(FaultPlan, Option<FaultHook>), Failure> {
+    /// Returns the plan and the hook for the drive of this size that is about to be attached, and starts the log.
+    pub(super) fn hook(&self, size: Bytes) -> Result<(FaultPlan, Option<FaultHook>), Failure> {
+        if let Some(rule) = self.plan.rule_beyond(size) {
+            return Err(usage(anyhow!(
+                "--faults {}: rule {rule} begins beyond the end of the drive, which has {size}: choose a smaller `offset`",
+                self.path.display()
+            )));
+        }
         let Some(path) = &self.log else { return Ok((self.plan.clone(), None)) };
         let log = FaultLog::start(path)?;
         let hook = log.tell();

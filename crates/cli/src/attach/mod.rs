@@ -48,10 +48,10 @@ struct Outputs<'a> {
 }
 
 impl Outputs<'_> {
-    /// Returns the hooks of a drive that is about to be attached.
-    fn hooks(&self) -> Result<Hooks, Failure> {
+    /// Returns the hooks of a drive of this size that is about to be attached.
+    fn hooks(&self, size: Bytes) -> Result<Hooks, Failure> {
         let completion = self.recorder.map(Recorder::tell);
-        let faults = self.faults.map(Faults::hook).transpose()?;
+        let faults = self.faults.map(|faults| faults.hook(size)).transpose()?;
         Ok(Hooks { completion, faults })
     }
 }
@@ -116,8 +116,14 @@ fn simulated<A: Answer>(
         Speed::Max => Speed::Max.into(),
         speed => Timing { speed, round_trip: round_trip()? },
     };
-    let attached =
-        AttachedDrive::simulated(device, export, store, timing, outputs.hooks()?, &mut progress)?;
+    let attached = AttachedDrive::simulated(
+        device,
+        export,
+        store,
+        timing,
+        outputs.hooks(size)?,
+        &mut progress,
+    )?;
     bar.finish();
     Ok(attached)
 }
@@ -173,7 +179,8 @@ fn real<A: Answer>(args: &AttachArgs, outputs: Outputs<'_>) -> Result<AttachedDr
         writable: !args.read_only.is_set,
         ..Export::new(info.name.clone(), (info.capacity, info.logical_block))
     };
-    Ok(AttachedDrive::real(info, contents, export, outputs.hooks()?)?)
+    let hooks = outputs.hooks(info.capacity)?;
+    Ok(AttachedDrive::real(info, contents, export, hooks)?)
 }
 
 /// Serves the drive over the chosen transport until `stop` is set.

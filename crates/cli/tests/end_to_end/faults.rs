@@ -91,6 +91,9 @@ fn wrong_options_of_faults_are_refused() {
     let place = Scratch::on_disk();
     fs::write(place.at("plan.toml"), "[[fault]]\neffect = 'stall'").unwrap();
     fs::write(place.at("good.toml"), "[[fault]]\neffect = 'stall'\nfor = '1s'").unwrap();
+    let far =
+        "[[fault]]\neffect = 'error'\n[[fault]]\nname = 'far'\neffect = 'error'\noffset = '2MiB'";
+    fs::write(place.at("far.toml"), far).unwrap();
     fs::write(place.at("injected.csv"), "precious").unwrap();
     for (options, expected) in [
         (&["--faults", "none.toml"][..], "cannot read --faults none.toml: No such file"),
@@ -103,6 +106,10 @@ fn wrong_options_of_faults_are_refused() {
             "--fault-log injected.csv exists: remove it",
         ),
         (&["--fault-log", "new.csv"], "--faults <FILE>"),
+        (
+            &["--size", "2MiB", "--faults", "far.toml"],
+            "--faults far.toml: rule 2 begins beyond the end of the drive, which has 2 MiB",
+        ),
     ] {
         let attach = ["attach", "null:", "--nbd", "s"];
         let message = place.run(&[&attach[..], options].concat()).message(2, &place);
