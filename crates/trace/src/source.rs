@@ -61,6 +61,9 @@ impl<R: Read> Read for CountingReader<R> {
     }
 }
 
+/// The first bytes of some text files in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 impl Source {
     /// Opens a file, or standard input if the name is `-`.
     ///
@@ -110,7 +113,8 @@ impl Source {
         };
         let mut head = Vec::new();
         source.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(|e| source.failed(e))?;
-        source.head = head;
+        // Spreadsheets mark their text as UTF-8.
+        source.head = head.strip_prefix(BYTE_ORDER_MARK).map(Vec::from).unwrap_or(head);
         Ok(source)
     }
 
@@ -220,4 +224,18 @@ fn undo(
         }
         _ => (Box::new(buffered), None),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_order_mark_is_not_content() {
+        let mut source = Source::of("marked.csv", &b"\xef\xbb\xbf1,2\n"[..], None).unwrap();
+        assert_eq!(source.head(), b"1,2\n");
+        let mut text = String::new();
+        source.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "1,2\n");
+    }
 }
