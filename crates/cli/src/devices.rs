@@ -37,7 +37,7 @@ pub(crate) struct DevicesArgs {
 
 pub(crate) fn devices(args: &DevicesArgs) -> Result<(), Failure> {
     let system = System::default();
-    let health = |drive: &Path| Health::decode(&health::smart(&system, drive).ok()?, None);
+    let health = |drive: &Path| Health::decode(&health::read_smart_log(&system, drive).ok()?, None);
     let inventory = inventory::devices(&system, health)
         .context("cannot list block devices: is /sys mounted here?")?;
     let folder = runtime::folder();

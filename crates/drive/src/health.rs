@@ -104,7 +104,7 @@ pub fn log_pages(system: &System, path: &Path) -> Result<LogPages, HealthError> 
 ///
 /// # Errors
 /// The errors of [`log_pages`].
-pub fn smart(system: &System, path: &Path) -> Result<LogPage, HealthError> {
+pub fn read_smart_log(system: &System, path: &Path) -> Result<LogPage, HealthError> {
     query(system, path, open, |drive| page(&drive, LogId::Smart))
 }
 

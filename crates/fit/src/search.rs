@@ -6,7 +6,7 @@ use flashscope_block::Bytes;
 use flashscope_sim::Profile;
 
 use super::choices::alternatives;
-use super::tuning::{Outcome, REACH, SearchEvent, Slopes, Target, TunedDrive};
+use super::tuning::{Jacobian, Outcome, REACH, SearchEvent, Target, TunedDrive};
 use super::{FitError, MeasuredResult};
 
 /// The result of a search.
@@ -14,7 +14,7 @@ pub struct SearchResult {
     /// The drive that fits best.
     pub best: TunedDrive,
     /// The change of the response times of `best` with its fitted times.
-    pub slopes: Slopes,
+    pub slopes: Jacobian,
     /// Drives that differ from `best` by one choice and fit as well, with the field of the choice.
     pub as_well: Vec<(&'static str, TunedDrive)>,
     /// The fields whose alternatives all fit worse.
@@ -143,7 +143,7 @@ fn tried(
 fn better(
     target: &Target<'_>,
     best: &TunedDrive,
-    slopes: &Slopes,
+    slopes: &Jacobian,
     tried: &Alternatives,
     worth: bool,
 ) -> Option<(&'static str, TunedDrive)> {
@@ -162,7 +162,7 @@ fn as_well(best: &TunedDrive) -> f64 {
 }
 
 /// Builds the result of the search from the best drive and its alternatives.
-fn concluded(best: TunedDrive, slopes: Slopes, tried: Alternatives) -> SearchResult {
+fn concluded(best: TunedDrive, slopes: Jacobian, tried: Alternatives) -> SearchResult {
     let Alternatives { within, mut works } = tried;
     let most = as_well(&best);
     let as_well: Vec<_> = within.into_iter().filter(|(_, other)| other.misfit <= most).collect();

@@ -95,7 +95,7 @@ pub struct TunedDrive {
 }
 
 /// The derivatives of a drive's response times with respect to its times.
-pub struct Slopes {
+pub struct Jacobian {
     /// The fitted times.
     pub knobs: Vec<&'static Knob>,
     /// For each time, the change of each run's numbers per ns.
@@ -262,7 +262,7 @@ impl Target<'_> {
 
     /// Returns the drive with the times, within `reach`, that fit best by the linear model, or `from` if this drive does not fit
     /// better when simulated.
-    pub fn step(&self, from: &TunedDrive, slopes: &Slopes, reach: f64) -> TunedDrive {
+    pub fn step(&self, from: &TunedDrive, slopes: &Jacobian, reach: f64) -> TunedDrive {
         let even = vec![1.0; from.numbers.len()];
         let trials = [reach, reach / 4.0].map(|reach| {
             let values = slopes.best(self, from, &even, reach);
@@ -274,7 +274,7 @@ impl Target<'_> {
     }
 
     /// Measures how response times change with each time, near a drive.
-    pub fn slopes(&self, at: &TunedDrive) -> Slopes {
+    pub fn slopes(&self, at: &TunedDrive) -> Jacobian {
         let knobs = Knob::of(&at.profile);
         let values: Vec<f64> = knobs.iter().map(|knob| knob.get(&at.profile)).collect();
         let changed: Vec<Profile> = knobs
@@ -293,11 +293,11 @@ impl Target<'_> {
             pairs.map(|(here, there)| std::array::from_fn(|n| (there[n] - here[n]) / by)).collect()
         };
         let slopes = self.simulate(&changed).into_iter().enumerate().map(slope).collect();
-        Slopes { knobs, slopes }
+        Jacobian { knobs, slopes }
     }
 }
 
-impl Slopes {
+impl Jacobian {
     /// Predicts the numbers of a drive with other times, by the linear model.
     fn numbers(&self, of: &TunedDrive, values: &[f64]) -> Vec<Numbers> {
         let mut numbers = of.numbers.clone();

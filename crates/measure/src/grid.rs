@@ -35,7 +35,7 @@ const LEAST_SPARE: f64 = 0.05;
 
 /// The options of a grid.
 #[derive(Debug, Clone)]
-pub struct Choice {
+pub struct GridOptions {
     /// The unit of lengths and places.
     pub page: Bytes,
     /// Mean lengths in pages; empty for [`LENGTHS`].
@@ -95,7 +95,7 @@ pub enum Error {
     },
 }
 
-impl Choice {
+impl GridOptions {
     /// Returns the largest IO of the grid.
     pub fn largest_io(&self) -> Bytes {
         let length = self.lengths().iter().copied().max().unwrap_or(1);

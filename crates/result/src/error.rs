@@ -58,7 +58,7 @@ pub enum Error {
     #[error("{} is not a watch: its folder contains a watch.json, as `flashscope watch --output` writes it", .0.display())]
     NoWatch(PathBuf),
     /// There is no document of a twin beside a profile.
-    #[error("{}: there is no such file, so {} is not a twin: `flashscope twin fit` writes both files", document.display(), path.display())]
+    #[error("{} is not a twin: there is no {}, which `flashscope twin fit` writes beside its profile; other results are folders", path.display(), document.display())]
     NoTwin {
         /// The path of the profile.
         path: PathBuf,
@@ -107,7 +107,7 @@ pub enum Error {
 fn hint(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; make room, or choose another folder with --output (earlier records are kept)"
+            "; make room, or choose another place for the output"
         }
         _ => "",
     }

@@ -78,7 +78,7 @@ pub struct SimDevice {
     host_bytes_written: u64,
     unaligned_writes: u64,
     expects_power_cuts: bool,
-    /// Is true if flash commands wait in queues.
+    /// True if flash commands wait in queues.
     queued: bool,
     /// See [`Device::quiet_until`].
     quiet_until: Nanos,

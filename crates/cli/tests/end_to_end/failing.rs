@@ -146,7 +146,7 @@ fn full_disk_keeps_the_result_so_far_and_names_the_file() {
         format!(
             "flashscope: the measurements are in small/r: cannot write \
              small/r/records/run-{run}-000.unfinished: No space left on device (os error 28); \
-             make room, or choose another folder with --output (earlier records are kept)"
+             make room, or choose another place for the output"
         )
     );
     let measured = place.result("small/r");

@@ -80,6 +80,22 @@ fn invalid_profiles_and_fields_get_the_nearest() {
 }
 
 #[test]
+fn a_file_of_another_kind_is_not_read_as_a_profile() {
+    let place = Scratch::on_disk();
+    fs::write(place.at("trace.csv"), "1,Read,0,4096\n").unwrap();
+    for path in ["trace.csv", "./trace.csv"] {
+        let message = place.run(&["predict", path]).message(2, &place);
+        let expected = format!(
+            "flashscope: `{path}` is not a profile, which is a TOML file with a name such as `my.toml`; name a trace by --trace \
+             {path}"
+        );
+        assert_eq!(message, expected);
+    }
+    let message = place.run(&["report", "trace.csv"]).message(2, &place);
+    assert_snapshot!(message, @"flashscope: trace.csv is not a twin: there is no trace.twin.json, which `flashscope twin fit` writes beside its profile; other results are folders");
+}
+
+#[test]
 fn invalid_options_of_real_drives_get_the_nearest() {
     assert_snapshot!(bench("file:x.img?sise=1GiB", ""), @"flashscope: `sise` is not a drive option, did you mean `size`?; options are: size, engine, direct");
     assert_snapshot!(bench("file:x.img?size=1Gig", ""), @"flashscope: the drive option `size`: `1Gig` is not a size: write it like `4096`, `32KiB` or `1.5GiB`");

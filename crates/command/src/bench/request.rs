@@ -41,7 +41,7 @@ enum Mode {
     /// Jobs of fio.
     Jobs(JobFile),
     /// A grid of uniform writes.
-    Grid(grid::Choice),
+    Grid(grid::GridOptions),
 }
 
 impl Mode {
@@ -57,7 +57,7 @@ impl Mode {
             return Ok(Mode::Test(names::test(name).map_err(usage)?));
         }
         if args.grid.grid {
-            return Ok(Mode::Grid(grid::Choice {
+            return Ok(Mode::Grid(grid::GridOptions {
                 page: args.grid.grid_page,
                 lengths: args.grid.grid_lengths.clone(),
                 free_spaces: args.grid.grid_spaces.clone(),

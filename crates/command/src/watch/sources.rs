@@ -156,7 +156,7 @@ impl NvmeSource {
         path: &Path,
     ) -> anyhow::Result<(Health, Option<LatencyMonitor>)> {
         let (smart, extended, lacks_extended) = match self.extended {
-            PageState::Absent => (health::smart(system, path)?, None, true),
+            PageState::Absent => (health::read_smart_log(system, path)?, None, true),
             _ => {
                 let pages = health::log_pages(system, path)?;
                 (pages.smart, pages.extended, pages.lacks_extended)

@@ -31,9 +31,9 @@ pub struct Slice {
     pub start: u32,
     /// Length of the slice in bytes.
     pub len: u32,
-    /// Is true if the data is all zeros; ignored for a read.
+    /// True if the data is all zeros; ignored for a read.
     pub zero: bool,
-    /// Is true if the slice belongs to a long write: see [`crate::setup::Logs::long`]. Ignored for
+    /// True if the slice belongs to a long write: see [`crate::setup::Logs::long`]. Ignored for
     /// a read.
     pub long: bool,
     /// The stream that the host assigned to the data: see [`flashscope_block::Io::stream`].
@@ -288,7 +288,7 @@ impl Kind {
 pub enum Family {
     /// Page mapping: any logical page may be on any page. Uses `[cleaning]` and wear levelling.
     PageMapped {
-        /// Is true if the mapping table is on the flash. `[map_cache]` then sets the size of the
+        /// True if the mapping table is on the flash. `[map_cache]` then sets the size of the
         /// memory that caches its entries.
         map_on_flash: bool,
     },
@@ -318,7 +318,7 @@ pub struct LogUse {
     pub least: u32,
     /// The data blocks that share a log block.
     pub sharing: LogSharing,
-    /// Is true if the log block of a data block takes pages in any order, so that `log.unordered`
+    /// True if the log block of a data block takes pages in any order, so that `log.unordered`
     /// applies.
     pub any_order: bool,
 }

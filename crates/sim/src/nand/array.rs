@@ -37,16 +37,16 @@ pub struct Parts {
     pub wiring: Wiring,
     /// Bad blocks, failing commands and block lifetime.
     pub reliability: Reliability,
-    /// Is true if commands take time; if false, each is done at once.
+    /// True if commands take time; if false, each is done at once.
     pub timed: bool,
-    /// Is true if the times of commands are summed up.
+    /// True if the times of commands are summed up.
     pub measures_energy: bool,
-    /// Is true if the metadata of a page contains its stamp.
+    /// True if the metadata of a page contains its stamp.
     pub stamped: bool,
-    /// Is true if a program on another unit may supersede a page. Erases must then wait for that
+    /// True if a program on another unit may supersede a page. Erases must then wait for that
     /// program.
     pub settling: bool,
-    /// Is true if blocks may be used as SLC, which has its own read and program times.
+    /// True if blocks may be used as SLC, which has its own read and program times.
     pub slc: bool,
     /// The command queues; `None` if a command reserves its unit and bus when it is submitted.
     pub queues: Option<Queues>,
@@ -87,12 +87,12 @@ pub struct Array {
     disturb: Option<DisturbState>,
     /// The bit errors of pages, if there are any.
     errors: Option<Box<ErrorState>>,
-    /// Is true if programs by the host currently rewrite existing data to refresh it.
+    /// True if programs by the host currently rewrite existing data to refresh it.
     refreshing: bool,
     counters: FlashCounters,
-    /// Is true if the times of commands are summed up.
+    /// True if the times of commands are summed up.
     measures_energy: bool,
-    /// Is true if blocks may be used as SLC.
+    /// True if blocks may be used as SLC.
     has_slc: bool,
     undo: Option<UndoLog>,
     block_lifetime: u32,
@@ -100,7 +100,7 @@ pub struct Array {
     /// The events that the observers have not received yet.
     notices: Vec<Notice>,
     switch: ObserverSwitch,
-    /// Is true if there were active observers when the request began.
+    /// True if there were active observers when the request began.
     observed: bool,
     /// The value of [`Array::is_plain`], cached.
     plain: bool,

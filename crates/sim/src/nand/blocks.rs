@@ -58,7 +58,7 @@ pub struct Entry {
     pub lpn: Lpn,
     /// The stamp of its data.
     pub stamp: Stamp,
-    /// Is true if the data is all zeros; false if the drive does not distinguish zeros.
+    /// True if the data is all zeros; false if the drive does not distinguish zeros.
     pub zero: bool,
 }
 
@@ -88,7 +88,7 @@ struct Life {
     opened: u32,
     /// The role that the FTL gave the block; also part of that metadata.
     role: u8,
-    /// Is true if the block is used as SLC.
+    /// True if the block is used as SLC.
     slc: bool,
     bad: bool,
 }
@@ -126,7 +126,7 @@ pub(super) struct Blocks {
     geometry: Geometry,
     blocks: Vec<Block>,
     lives: Vec<Life>,
-    /// Is true if erases must wait for programs; false if the order of commands already ensures it.
+    /// True if erases must wait for programs; false if the order of commands already ensures it.
     settling: bool,
     /// One bit for each slot: programmed and not superseded.
     live: Vec<u64>,

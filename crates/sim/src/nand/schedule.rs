@@ -43,14 +43,14 @@ pub enum GangSharing {
 pub struct Wiring {
     /// The parts of a package that work in parallel.
     pub interleaving: Interleaving,
-    /// Is true if the two planes of a pair can carry out two commands of the same kind at once,
+    /// True if the two planes of a pair can carry out two commands of the same kind at once,
     /// provided that both belong to one request (section 2).
     pub two_plane: bool,
     /// Packages in a gang; 1 without gangs, and at most 64.
     pub gang: u32,
     /// The resource that the packages of a gang share.
     pub sharing: GangSharing,
-    /// Is true if each package of a gang has its own queue; otherwise the whole gang carries out
+    /// True if each package of a gang has its own queue; otherwise the whole gang carries out
     /// one command at a time.
     pub queue_per_package: bool,
 }
@@ -138,7 +138,7 @@ impl Gang {
 pub(super) struct Schedule {
     timing: Timing,
     wiring: Wiring,
-    /// Is true if commands take time.
+    /// True if commands take time.
     timed: bool,
     /// Time of the latest command, if commands take no time.
     latest: Nanos,

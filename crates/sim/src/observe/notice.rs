@@ -66,13 +66,13 @@ impl Relocation {
     }
 
     /// Returns the start of read `nth`, from 0.
-    pub fn start_of(&self, nth: u32) -> Nanos {
+    pub fn read_start(&self, nth: u32) -> Nanos {
         later(self.start, Nanos(self.step().0.saturating_mul(nth.into())))
     }
 
     /// Returns the end of the last program.
     pub fn done(&self) -> Nanos {
-        self.start_of(self.count)
+        self.read_start(self.count)
     }
 
     /// Returns the commands, in order. The index of a page that is read is not known, and 0.
@@ -83,7 +83,7 @@ impl Relocation {
 
     /// Returns the read and the program of page `nth`.
     fn pair(&self, nth: u32) -> [Command; 2] {
-        let start = self.start_of(nth);
+        let start = self.read_start(nth);
         let read = later(start, self.read);
         let command = |kind, page: Page, at, start, done| Command {
             kind,

@@ -250,7 +250,7 @@ impl Totals {
         // The reads entered the queue together, and a program follows its read at once.
         let first = u128::from(start.0.saturating_sub(at.0));
         let waited = first * times + u128::from(moves.step().0) * (times * (times - 1) / 2);
-        let longest = Nanos(moves.start_of(count - 1).0.saturating_sub(at.0));
+        let longest = Nanos(moves.read_start(count - 1).0.saturating_sub(at.0));
         let unit = &mut self.units[lane as usize];
         let kinds = [
             (CommandKind::Read, moves.read, waited, longest),

@@ -86,7 +86,7 @@ pub struct Command {
     pub plane: u32,
     /// The row. Commands in several planes are carried out at once only if they have the same row.
     pub row: u32,
-    /// Is true if the command may be carried out together with others.
+    /// True if the command may be carried out together with others.
     pub joins: bool,
     /// Time in the cells.
     pub cells: Nanos,

@@ -32,10 +32,10 @@ pub(super) struct Die {
     pub(super) current: u32,
     pub(super) cache: u32,
     pub(super) suspended: u32,
-    /// Is true if the die waits for its bus, to choose a command when the bus is granted.
+    /// True if the die waits for its bus, to choose a command when the bus is granted.
     pub(super) asking: bool,
     pub(super) touched: bool,
-    /// Is true if the first low command goes next: see [`Scheduler::give_turns`].
+    /// True if the first low command goes next: see [`Scheduler::give_turns`].
     pub(super) has_turn: bool,
     pub(super) cells_since: Nanos,
     pub(super) cells: Nanos,

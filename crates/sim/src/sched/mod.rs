@@ -56,11 +56,11 @@ pub struct Kind {
     pub summary: &'static str,
     /// Publication that describes it.
     pub source: &'static str,
-    /// Is true if reads go before waiting programs and erases, so that overtaking can be limited.
+    /// True if reads go before waiting programs and erases, so that overtaking can be limited.
     pub overtakes: bool,
-    /// Is true if a waiting read suspends a program or an erase.
+    /// True if a waiting read suspends a program or an erase.
     pub suspends: bool,
-    /// Is true if the choice depends on which commands can start at this instant.
+    /// True if the choice depends on which commands can start at this instant.
     pub(crate) weighs_starts: bool,
     /// Chooses between the oldest read and the oldest program or erase of the host.
     pub(crate) choose: fn(&Waiting) -> Choice,
@@ -86,10 +86,10 @@ pub(crate) struct Waiting {
     /// How long the oldest program or erase has waited.
     pub(crate) waited: Nanos,
     pub(crate) limits: Limits,
-    /// Is true if the oldest read can start at this instant: the die takes it, and its first phase
+    /// True if the oldest read can start at this instant: the die takes it, and its first phase
     /// needs no bus or an idle one. Only known to a policy that weighs it.
     pub(crate) read_starts: bool,
-    /// Is true if the oldest program or erase can start at this instant.
+    /// True if the oldest program or erase can start at this instant.
     pub(crate) other_starts: bool,
 }
 

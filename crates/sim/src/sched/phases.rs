@@ -28,9 +28,9 @@ pub(super) enum Phase {
 #[repr(align(64))]
 pub(super) struct Group {
     pub(super) op: Op,
-    /// Is true if several commands are carried out one after the other.
+    /// True if several commands are carried out one after the other.
     pub(super) is_row: bool,
-    /// Is true if its first command was of [`super::Level::Low`] when it began.
+    /// True if its first command was of [`super::Level::Low`] when it began.
     pub(super) is_low: bool,
     /// Number of commands.
     pub(super) count: u8,
@@ -47,7 +47,7 @@ pub(super) struct Group {
     pub(super) remaining: Nanos,
     pub(super) token: u32,
     pub(super) in_cells: bool,
-    /// Is true if the group waits for the cache register, or the cells.
+    /// True if the group waits for the cache register, or the cells.
     blocked: bool,
     pub(super) suspensions: u32,
 }

@@ -73,15 +73,15 @@ pub struct Scheduler {
     /// Dies and buses that have something to decide at the end of this instant.
     pub(super) touched_dies: Vec<u32>,
     pub(super) touched_buses: Vec<u32>,
-    /// Is true if an event has happened since the last decisions.
+    /// True if an event has happened since the last decisions.
     pub(super) stirred: bool,
     pub(super) happened: VecDeque<SchedulerEvent>,
     /// The number of arrivals at dies so far.
     pub(super) arrivals: u64,
     pub(super) totals: Totals,
-    /// Is true if dies report that they are idle.
+    /// True if dies report that they are idle.
     pub(super) reports_idle: bool,
-    /// Is true if suspended commands are reported when they resume.
+    /// True if suspended commands are reported when they resume.
     pub(super) reports_suspensions: bool,
     /// Is true while low commands begin only in their turn: see [`Scheduler::hold_low`].
     pub(super) low_held: bool,

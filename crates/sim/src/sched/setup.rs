@@ -76,14 +76,14 @@ pub struct Setup {
     pub suspension: Suspension,
     /// Time of the command cycles of a command on the bus.
     pub command: Nanos,
-    /// Is true if waiting commands of one kind and row in several planes are carried out at once.
+    /// True if waiting commands of one kind and row in several planes are carried out at once.
     pub multi_plane: bool,
-    /// Is true if only the oldest command of a plane is joined, so that the pages of a block are
+    /// True if only the oldest command of a plane is joined, so that the pages of a block are
     /// programmed in order.
     pub in_order_planes: bool,
-    /// Is true if the next read begins when the data of the last one is in the cache register.
+    /// True if the next read begins when the data of the last one is in the cache register.
     pub cache_read: bool,
-    /// Is true if the data of the next program crosses the bus while the previous program is in the
+    /// True if the data of the next program crosses the bus while the previous program is in the
     /// cells.
     pub cache_program: bool,
     /// The order in which a bus serves requests.

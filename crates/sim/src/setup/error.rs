@@ -39,6 +39,14 @@ pub enum ProfileError {
         /// The cause.
         source: std::io::Error,
     },
+    /// The file is no profile, and its name does not end as that of one.
+    #[error(
+        "`{path}` is not a profile, which is a TOML file with a name such as `my.toml`; name a trace by --trace {path}"
+    )]
+    NotAProfile {
+        /// The path.
+        path: String,
+    },
     /// The text is not TOML, or a value is not of the type of its field.
     #[error("profile {origin}: {}", message.trim_end())]
     Invalid {

@@ -100,15 +100,19 @@ fn base(name: &str) -> Result<Table, ProfileError> {
         let table = read(KINDS[nth].toml, name)?;
         return Ok(READ[nth].get_or_init(|| table).clone());
     }
-    let is_file = Path::new(name).extension().is_some_and(|extension| extension == "toml");
-    if !is_file && !name.contains(std::path::MAIN_SEPARATOR) {
+    let is_toml = Path::new(name).extension().is_some_and(|extension| extension == "toml");
+    let other = || ProfileError::NotAProfile { path: name.into() };
+    if !is_toml && !name.contains(std::path::MAIN_SEPARATOR) {
+        if Path::new(name).exists() {
+            return Err(other());
+        }
         let valid: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
         let nearest = nearest(name, valid.iter().copied());
         return Err(ProfileError::UnknownProfile { name: name.into(), nearest, valid });
     }
     let text = std::fs::read_to_string(name)
         .map_err(|source| ProfileError::Read { path: name.into(), source })?;
-    read(&text, name)
+    read(&text, name).map_err(|fault| if is_toml { fault } else { other() })
 }
 
 /// Fields of earlier versions, and the names that they have now.

@@ -46,9 +46,9 @@ pub struct Kind {
     pub summary: &'static str,
     /// Publication that describes the policy.
     pub source: &'static str,
-    /// Is true if the policy ever returns a verdict other than [`Verdict::Recycle`].
+    /// True if the policy ever returns a verdict other than [`Verdict::Recycle`].
     pub active: bool,
-    /// Is true if the policy ever returns [`Verdict::Rest`].
+    /// True if the policy ever returns [`Verdict::Rest`].
     pub migrates: bool,
     /// Judges a block by the ratio of its remaining lifetime to the average, and a random number
     /// from 0 to 1.

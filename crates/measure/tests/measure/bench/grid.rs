@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_document::manifest::{Manifest, OnError, Options, Run, State, Status};
 use flashscope_document::methodology::{EndedBy, Methodology, Precision};
-use flashscope_measure::grid::Choice;
+use flashscope_measure::grid::GridOptions;
 use flashscope_workload::pattern::{Reference, UniformWrites};
 use flashscope_workload::uflip::Setup;
 
@@ -14,7 +14,7 @@ use crate::bench::drive::{ScriptedDrive, bench, planned, short};
 /// Plans one point: writes of a page to 8 MiB, with 8 MiB of free space.
 fn one_point(device: &mut ScriptedDrive) -> Manifest {
     device.info.capacity = Bytes::mib(16);
-    let choice = Choice {
+    let choice = GridOptions {
         page: Bytes::kib(4),
         lengths: vec![1],
         free_spaces: vec![1.0],

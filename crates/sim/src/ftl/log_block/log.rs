@@ -26,10 +26,10 @@ pub struct Log {
     pub(in crate::ftl) logical: u32,
     /// Index of the next page to program.
     pub(in crate::ftl) next: u32,
-    /// Is true if each slot programmed so far holds the page of `logical` with the index of the
+    /// True if each slot programmed so far holds the page of `logical` with the index of the
     /// slot. Always false for shared log blocks.
     pub(in crate::ftl) in_order: bool,
-    /// Is true if a program has failed and the block must be retired.
+    /// True if a program has failed and the block must be retired.
     pub(in crate::ftl) failed: bool,
 }
 

@@ -66,7 +66,7 @@ pub struct Room {
 /// The policy of an FTL with log blocks: which log block takes a page, and when a log block is
 /// merged.
 pub trait Scheme {
-    /// Is true if a data block holds each page at the page's own index, which distinguishes data
+    /// True if a data block holds each page at the page's own index, which distinguishes data
     /// blocks from log blocks.
     const KEEPS_ORDER: bool = true;
 

@@ -12,7 +12,7 @@ use crate::setup::Layout;
 /// slot of every logical page, as the simulator must. This trait models what the lookup of a slot
 /// costs the drive.
 pub trait MapStorage: Sized {
-    /// Is true if the whole table is in memory, so that a lookup costs nothing.
+    /// True if the whole table is in memory, so that a lookup costs nothing.
     const IN_MEMORY: bool = false;
 
     /// Creates the storage of an empty drive.

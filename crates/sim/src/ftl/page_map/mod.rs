@@ -80,13 +80,13 @@ pub struct PageMap<M = InMemory> {
     undo: Option<Vec<(Lpn, u32, Nanos)>>,
     health: Health,
     handles: Handles,
-    /// Is true if garbage collection may move many pages in one step.
+    /// True if garbage collection may move many pages in one step.
     bulk: bool,
     /// Writes that are not yet in the map.
     deferred: DeferredWrites,
-    /// Is true if writes may be deferred.
+    /// True if writes may be deferred.
     defers: bool,
-    /// Is true if the layout lets host pages take the short way: see [`plain`].
+    /// True if the layout lets host pages take the short way: see [`plain`].
     plain: bool,
     pub(super) mapping: M,
 }

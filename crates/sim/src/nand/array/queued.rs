@@ -107,7 +107,7 @@ struct Block {
     /// The tally of the commands that an erase of the block waits for. Its key is the place of the
     /// block.
     used: u32,
-    /// Is true if a program was issued since the last erase.
+    /// True if a program was issued since the last erase.
     begun: bool,
 }
 

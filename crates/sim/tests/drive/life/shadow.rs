@@ -13,7 +13,7 @@ struct Version {
     data: Option<Stamp>,
     /// The number of the request.
     request: u64,
-    /// Is true if the drive has copied the version before, because it was hard to read.
+    /// True if the drive has copied the version before, because it was hard to read.
     is_copy: bool,
 }
 
