@@ -15,11 +15,11 @@ impl SimDevice {
     #[inline]
     fn slice(&self, io: &Io, from: u64, end: u64) -> Slice {
         let to = ((self.extent.quotient(from) + 1) * self.extent.value()).min(end);
-        let lpn = self.page_size.quotient(from);
+        let page = self.page_size.quotient(from);
         let within = |bytes: u64| u32::try_from(bytes).expect("a page fits in a u32");
         Slice {
-            lpn: Lpn(within(lpn)),
-            start: within(from - lpn * self.page_size.value()),
+            lpn: self.numbered(page),
+            start: within(from - page * self.page_size.value()),
             len: within(to - from),
             long: false,
             zero: self.distinguishes_zeros && io.data.is_zero(Bytes(from), Bytes(to - from)),
@@ -209,6 +209,13 @@ impl SimDevice {
     fn read_part(&mut self, request: &mut Request, from: u64, end: u64, arrived: Nanos) -> Nanos {
         let (mut from, mut first) = (from, Nanos::MAX);
         while from < end {
+            if let Some(after) = self.end_of_hole(from) {
+                // Nothing is there to read, as beyond the write pointer.
+                let after = after.min(end);
+                self.host_pages_read += self.page_size.quotient(after - from);
+                (from, first) = (after, first.min(arrived));
+                continue;
+            }
             let slice = self.slice(request.io, from, end);
             from += u64::from(slice.len);
             let read = match self.cached {
