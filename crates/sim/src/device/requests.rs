@@ -1,7 +1,7 @@
 //! The path of a request. The drive splits it into parts and pages, lets the buffer and the FTL
 //! execute them, and answers with the last page.
 
-use flashscope_block::{Bytes, Io, MOVED_STREAM, Nanos};
+use flashscope_block::{Bytes, Errno, Io, MOVED_STREAM, Nanos};
 
 use super::SimDevice;
 use crate::ftl::{Ftl, Slice};
@@ -164,7 +164,9 @@ impl SimDevice {
                 }
                 Err(errno) => {
                     request.ready = request.ready.max(arrived);
-                    request.result = Err(errno);
+                    // Other zones may have room.
+                    let of_zone = self.zones.is_some();
+                    request.result = Err(if of_zone { Errno::EIO } else { errno });
                 }
             }
             from += u64::from(slice.len);

@@ -6,11 +6,16 @@ use flashscope_block::{
 
 use super::SimDevice;
 use crate::ftl::Ftl;
-use crate::host::zones::Zones;
+use crate::host::zones::{ZoneCounts, Zones};
 use crate::interface::Request;
 use crate::nand::Lpn;
 
 impl SimDevice {
+    /// Returns the number of zones, and of those that failed flash has cost; `None` without zones.
+    pub fn zone_counts(&self) -> Option<ZoneCounts> {
+        self.zones.as_ref().map(|zones| zones.counts())
+    }
+
     /// Returns the number of bytes of a zone; 0 without zones.
     fn zone_size(&self) -> u64 {
         self.zones.as_ref().map_or(0, |zones| zones.layout().size * self.page_size.value())
@@ -87,9 +92,8 @@ impl SimDevice {
 
     /// Returns true unless a zone can still be written.
     pub(super) fn are_zones_lost(&self) -> bool {
-        let Some(zones) = &self.zones else { return true };
-        let lost = [ZoneState::ReadOnly, ZoneState::Offline].map(|state| zones.count(state));
-        lost[0] + lost[1] == zones.layout().count
+        let counts = self.zone_counts();
+        counts.is_none_or(|counts| counts.read_only + counts.offline == counts.zones)
     }
 
     /// Returns true if a lane of a zone has too few blocks for all of its zones.

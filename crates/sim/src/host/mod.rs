@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, Flash, Io, Nanos};
 
 use self::arbitration::Arbiter;
+pub use self::zones::ZoneCounts;
 pub use self::arbitration::{Arbitration, QueueClass};
 
 /// Namespaces of one size, which divide a drive. What is left at the end belongs to the last.

@@ -20,6 +20,17 @@ struct ZoneRecord {
 const EMPTY: ZoneRecord =
     ZoneRecord { state: ZoneState::Empty, written: 0, handle: None, opened: 0 };
 
+/// The number of zones of a drive, and of those that it has lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ZoneCounts {
+    /// All zones.
+    pub zones: u32,
+    /// Zones that can be read, but not written.
+    pub read_only: u32,
+    /// Zones that can be neither read nor written.
+    pub offline: u32,
+}
+
 /// The zones of a drive. Page numbers are the logical pages of the drive.
 #[derive(Debug)]
 pub(crate) struct Zones {
@@ -222,10 +233,12 @@ impl Zones {
         self.online[(number % self.sets) as usize] * self.layout.blocks + self.layout.spare
     }
 
-    /// Returns the number of zones in a state.
-    pub(crate) fn count(&self, state: ZoneState) -> u32 {
-        let count = self.zones.iter().filter(|zone| zone.state == state).count();
-        u32::try_from(count).expect("a u32 counts zones")
+    /// Counts the zones, and those that are lost.
+    pub(crate) fn counts(&self) -> ZoneCounts {
+        let count = |state| self.zones.iter().filter(|zone| zone.state == state).count();
+        let [read_only, offline] = [ZoneState::ReadOnly, ZoneState::Offline]
+            .map(|state| u32::try_from(count(state)).expect("a u32 counts zones"));
+        ZoneCounts { zones: self.layout.count, read_only, offline }
     }
 
     /// Makes a zone empty. Returns the handle that it gives back, if it was active.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flashscope_block::{Device, Errno, Nanos, Op, Zone, ZoneState};
+use flashscope_block::{Device, Errno, Nanos, Op, Zone, ZoneLimits as Limits, ZoneState};
 use flashscope_sim::nand::Lpn;
 use flashscope_sim::setup::Scope;
 use flashscope_sim::{Profile, SimDevice};
@@ -36,7 +36,7 @@ fn with_hole(profile: Profile, pages: u64) -> Profile {
     profile
 }
 
-fn limits(drive: &mut SimDevice) -> flashscope_block::ZoneLimits {
+fn limits(drive: &mut SimDevice) -> Limits {
     drive.zones().expect("it has zones").limits()
 }
 
@@ -314,6 +314,113 @@ fn parts_that_move_data_are_refused() {
     refused(|p| p.ftl = "dftl".into(), "ftl");
 }
 
+/// Returns the numbers of the zones in a state.
+fn in_state(drive: &mut SimDevice, state: ZoneState) -> Vec<u32> {
+    (0..limits(drive).zones).filter(|number| zone(drive, *number).state == state).collect()
+}
+
+// Blocks that expire cost one zone after the other, each at a reset. The zones that are left take all of their data,
+// and the last zone goes only when its blocks do.
+#[test]
+fn a_worn_drive_loses_its_zones_one_by_one() {
+    for (lanes, spanned, blocks) in [(1, 1, 1), (4, 2, 2), (4, 0, 1)] {
+        let mut profile = zoned(lanes, spanned, blocks);
+        profile.reliability.block_lifetime = 7;
+        let mut drive = drive(&with_hole(profile, 3));
+        let Limits { zones, capacity, .. } = limits(&mut drive);
+        let (mut lost, mut written, mut rounds) = (0, 0, 0);
+        while lost < zones {
+            for number in 0..zones {
+                if zone(&mut drive, number).state == ZoneState::Offline {
+                    assert_eq!(append(&mut drive, number, 1), Err(Errno::EIO));
+                    assert_eq!(reset(&mut drive, number), Err(Errno::EIO));
+                    continue;
+                }
+                let was_reset = reset(&mut drive, number);
+                let is_lost = zone(&mut drive, number).state == ZoneState::Offline;
+                assert_eq!(was_reset, if is_lost { Err(Errno::EIO) } else { Ok(()) });
+                lost += u32::from(is_lost);
+                if !is_lost {
+                    assert_eq!(append(&mut drive, number, capacity.0 / PAGE), Ok(()));
+                    written += capacity.0 / PAGE;
+                }
+                let counts = drive.zone_counts().expect("it has zones");
+                assert_eq!((counts.read_only, counts.offline), (0, lost));
+            }
+            rounds += 1;
+            assert!(rounds < 100, "{lost} of {zones}");
+        }
+        let most = u64::from(lanes * 24 * 16 * 7);
+        assert!(written <= most && written > most / 2, "{written} of {most}");
+        assert!(drive.flash().expect("simulated").retired_blocks > u64::from(lanes * 24 / 2));
+        assert_eq!(drive.counters().write_amplification(), Some(1.0));
+    }
+}
+
+// A write that finds no block makes its zone read-only: the data before it can be read until the zone is taken offline.
+// Other zones go on.
+#[test]
+fn zones_whose_writes_fail_are_read_only() {
+    let mut profile = zoned(2, 1, 2);
+    profile.reliability.program_failures = 0.05;
+    let mut drive = drive(&profile);
+    let zones = limits(&mut drive).zones;
+    let mut random = fastrand::Rng::with_seed(4);
+    let mut there: BTreeMap<u32, u64> = BTreeMap::new();
+    // Without resets, blocks fail until a lane has none left.
+    for _ in 0..100 * zones {
+        let number = random.u32(..zones);
+        let before = zone(&mut drive, number).state;
+        match append(&mut drive, number, 1) {
+            Ok(()) => *there.entry(number).or_default() += 1,
+            Err(Errno::EOVERFLOW) => {}
+            Err(errno) => {
+                assert_eq!(errno, Errno::EIO);
+                let after = zone(&mut drive, number).state;
+                let expected =
+                    if before == ZoneState::Full { before } else { ZoneState::ReadOnly };
+                assert_eq!(after, expected, "zone {number}");
+            }
+        }
+    }
+    assert!(in_state(&mut drive, ZoneState::Full).len() > 2);
+    let read_only = in_state(&mut drive, ZoneState::ReadOnly);
+    assert!(read_only.len() > 2, "{read_only:?}");
+    let capacity = limits(&mut drive).capacity.0;
+    for number in &read_only {
+        let written = there.get(number).copied().unwrap_or_default();
+        let zone = zone(&mut drive, *number);
+        assert_eq!((zone.write_pointer - zone.start).0, written * PAGE);
+        let first = u64::from(*number) * capacity / PAGE;
+        let is_there = |lpn: u64| drive.locate(Lpn(u32::try_from(lpn).expect("small"))).is_some();
+        assert!((0..written).all(|place| is_there(first + place)));
+        assert_eq!(try_io(&mut drive, Op::Read, zone.start.0, capacity), Ok(()));
+        assert_eq!(reset(&mut drive, *number), Err(Errno::EIO));
+        let zones = drive.zones().expect("it has zones");
+        let refused = [zones.open(*number), zones.close(*number), zones.finish(*number)];
+        assert_eq!(refused, [Err(Errno::EIO); 3]);
+    }
+    assert!(!drive.flash().expect("simulated").read_only, "others can be written");
+    let gone = read_only[0];
+    let zones = drive.zones().expect("it has zones");
+    assert_eq!((zones.take_offline(gone), zones.take_offline(gone)), (Ok(()), Ok(())));
+    let first = u32::try_from(u64::from(gone) * capacity / PAGE).expect("small");
+    assert_eq!(drive.locate(Lpn(first)), None, "its data is gone");
+    let start = zone(&mut drive, gone).start.0;
+    assert_eq!(try_io(&mut drive, Op::Read, start, PAGE), Err(Errno::EIO));
+    // A trim of all zones leaves out the lost ones.
+    let size = drive.info().capacity.0;
+    let _ = try_io(&mut drive, Op::Trim, 0, size);
+    assert_eq!(in_state(&mut drive, ZoneState::ReadOnly), read_only[1..]);
+    let lost = drive.zone_counts().expect("it has zones");
+    let empty = in_state(&mut drive, ZoneState::Empty).len();
+    assert_eq!(empty + lost.read_only as usize + lost.offline as usize, zones_of(&mut drive));
+}
+
+fn zones_of(drive: &mut SimDevice) -> usize {
+    limits(drive).zones as usize
+}
+
 /// A zone as the host knows it.
 #[derive(Clone, Copy, Default)]
 struct HostZone {
@@ -334,15 +441,19 @@ struct Host {
     /// The zone, the offset and the operation of each request in flight.
     in_flight: Vec<(u32, u64, Op)>,
     random: fastrand::Rng,
+    /// True if blocks of the flash fail.
+    fails: bool,
 }
 
 impl Host {
     fn new(profile: &Profile, seed: u64) -> Host {
+        let fails = profile.reliability.program_failures > 0.0;
         let mut drive = drive(profile);
         drive.expect_power_cuts();
         let count = limits(&mut drive).zones.min(6) as usize;
         let random = fastrand::Rng::with_seed(seed);
-        Host { drive, zones: vec![HostZone::default(); count], in_flight: Vec::new(), random }
+        let zones = vec![HostZone::default(); count];
+        Host { drive, zones, in_flight: Vec::new(), random, fails }
     }
 
     fn step(&mut self) {
@@ -366,17 +477,26 @@ impl Host {
         self.drive.submit(&request(op, offset, len, self.drive.now()));
     }
 
+    /// Resets a zone. One that is read-only is sometimes taken offline instead.
     fn reset(&mut self, number: u32) {
-        let Zone { start, size, .. } = zone(&mut self.drive, number);
-        self.zones[number as usize] = HostZone { resets: true, ..HostZone::default() };
+        let Zone { start, size, state, .. } = zone(&mut self.drive, number);
+        if state == ZoneState::ReadOnly && self.random.bool() {
+            let zones = self.drive.zones().expect("it has zones");
+            assert_eq!(zones.take_offline(number), Ok(()));
+            self.zones[number as usize] = HostZone::default();
+        }
+        if !state.is_lost() {
+            self.zones[number as usize] = HostZone { resets: true, ..HostZone::default() };
+        }
         self.submit(number, Op::Trim, start.0, size.0);
     }
 
     /// Writes a few pages, if the zone has room for them. The drive may refuse to open the zone.
     fn write(&mut self, number: u32) {
         let Zone { start, write_pointer, .. } = zone(&mut self.drive, number);
-        let left = (zone(&mut self.drive, number).end() - write_pointer).0 / PAGE;
-        if left > 0 {
+        let zone_before = zone(&mut self.drive, number);
+        let left = (zone_before.end() - write_pointer).0 / PAGE;
+        if left > 0 && zone_before.state != ZoneState::Offline {
             let pages = self.random.u64(1..=left.min(7));
             self.submit(number, Op::Write, write_pointer.0, pages * PAGE);
             let pointer = zone(&mut self.drive, number).write_pointer.0;
@@ -395,7 +515,11 @@ impl Host {
         let start = zone(&mut self.drive, number).start.0;
         let known = &mut self.zones[number as usize];
         match (done.result, op) {
-            (Err(errno), _) => assert_eq!(errno, Errno::EOVERFLOW),
+            (Err(Errno::EOVERFLOW), Op::Write) => {}
+            (Err(errno), _) => {
+                let is_lost = zone(&mut self.drive, number).state.is_lost();
+                assert!(self.fails && is_lost && errno == Errno::EIO, "{errno} of zone {number}");
+            }
             (Ok(()), Op::Trim) => *known = HostZone::default(),
             (Ok(()), _) => {
                 let waiting = self.in_flight.iter().filter(|(zone, _, _)| *zone == number);
@@ -449,8 +573,11 @@ proptest! {
         spanned in prop::sample::select(vec![1u32, 2, 4]),
         policy in prop::sample::select(vec!["fcfs", "read-first", "out-of-order", "suspend"]),
         hole in 0u64..40,
+        failures in prop::sample::select(vec![0.0, 0.02, 0.2]),
     ) {
         let mut profile = zoned(4, spanned, 1);
+        profile.reliability.program_failures = failures;
+        profile.reliability.erase_failures = failures;
         profile.scheduling.policy = policy.into();
         let profile = with_hole(profile, hole);
         let mut host = Host::new(&profile, seed);
