@@ -237,11 +237,8 @@ fn erasing(subsystem: &Subsystem, from: u64, offline: &BTreeSet<Bytes>) -> (Vec<
         let zones = len.0.div_ceil(zone);
         (0..zones).any(|nth| !offline.contains(&Bytes(offset.0 + nth * zone)))
     };
-    let requests: Vec<_> = pieces(from..space.size().0, step)
-        .filter(is_there)
-        .take(ERASE_BATCH)
-        .map(erase)
-        .collect();
+    let requests: Vec<_> =
+        pieces(from..space.size().0, step).filter(is_there).take(ERASE_BATCH).map(erase).collect();
     let end = requests.last().map_or(from, |last| (last.offset + last.len).0);
     (requests, end)
 }

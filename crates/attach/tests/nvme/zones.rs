@@ -256,7 +256,8 @@ fn writes_end_at_the_capacity_of_a_zone() {
             assert_eq!(write(&mut queue, start, blocks, 9), INVALID_WRITE, "in the hole");
         }
         assert_eq!(write(&mut queue, BLOCKS, 12, 9), BOUNDARY);
-        assert_eq!(append(&mut queue, 1, 12, 9).0, BOUNDARY);
+        let long = Entry::new(0x7d, 1).range(BLOCKS, 12).by_transport(1 << 22);
+        assert_eq!(queue.execute(long).status, BOUNDARY, "longer than the capacity");
         assert_eq!(append(&mut queue, 1, 10, 1), (0, BLOCKS));
         assert_eq!(append(&mut queue, 1, 2, 9).0, BOUNDARY);
         assert_eq!(append(&mut queue, 1, 1, 2), (0, BLOCKS + 10));

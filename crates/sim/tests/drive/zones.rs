@@ -377,8 +377,7 @@ fn zones_whose_writes_fail_are_read_only() {
             Err(errno) => {
                 assert_eq!(errno, Errno::EIO);
                 let after = zone(&mut drive, number).state;
-                let expected =
-                    if before == ZoneState::Full { before } else { ZoneState::ReadOnly };
+                let expected = if before == ZoneState::Full { before } else { ZoneState::ReadOnly };
                 assert_eq!(after, expected, "zone {number}");
             }
         }

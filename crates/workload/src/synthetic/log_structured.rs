@@ -27,7 +27,11 @@ pub(super) const KIND: Kind = Kind {
         "the table of segments, checkpoints, and choices of segments by age; and that updates wait while the store cleans",
     ),
     fields: &[
-        field("segment", Some("2MiB"), "bytes in a segment; on a zoned drive, the capacity of a zone"),
+        field(
+            "segment",
+            Some("2MiB"),
+            "bytes in a segment; on a zoned drive, the capacity of a zone",
+        ),
         field(
             "spacing",
             None,
