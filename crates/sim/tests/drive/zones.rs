@@ -370,15 +370,15 @@ fn zones_whose_writes_fail_are_read_only() {
     // Without resets, blocks fail until a lane has none left.
     for _ in 0..100 * zones {
         let number = random.u32(..zones);
-        let before = zone(&mut drive, number).state;
+        if zone(&mut drive, number).state == ZoneState::Full {
+            continue;
+        }
         match append(&mut drive, number, 1) {
             Ok(()) => *there.entry(number).or_default() += 1,
             Err(Errno::EOVERFLOW) => {}
             Err(errno) => {
                 assert_eq!(errno, Errno::EIO);
-                let after = zone(&mut drive, number).state;
-                let expected = if before == ZoneState::Full { before } else { ZoneState::ReadOnly };
-                assert_eq!(after, expected, "zone {number}");
+                assert_eq!(zone(&mut drive, number).state, ZoneState::ReadOnly);
             }
         }
     }

@@ -35,7 +35,7 @@ pub(super) const KIND: Kind = Kind {
         field(
             "spacing",
             None,
-            "bytes from the start of a segment to the start of the next; on a zoned drive, the size of a zone (default: `segment`)",
+            "bytes from the start of a segment to the start of the next; on a zoned drive, the size of a zone [default: `segment`]",
         ),
         field("record", Some("4KiB"), "bytes in a record, up to a segment"),
         field("live", Some("0.8"), "share of the space for live records, above 0 and below 1"),
