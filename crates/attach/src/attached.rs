@@ -291,8 +291,8 @@ fn write_what_is_there(
     progress: &mut dyn FnMut(Bytes, Bytes),
 ) {
     let block = device.info().logical_block.0;
-    let zone = device.zones().map(|zones| zones.limits().size.0);
-    let extents = zone.map_or_else(|| extents.to_vec(), |zone| by_zone(extents, zone));
+    let limits = device.zones().map(|zones| zones.limits());
+    let extents = limits.map_or_else(|| extents.to_vec(), |limits| by_zone(extents, &limits));
     let total = Bytes(extents.iter().map(|extent| extent.end - extent.start).sum());
     let mut written = Bytes(0);
     for extent in &extents {
@@ -313,17 +313,18 @@ fn write_what_is_there(
     close_zones(device);
 }
 
-/// Returns the written part of each zone: from its start to its last data, because a zone has no
-/// holes. Full zones come first, because each of them is active only while it is written.
-fn by_zone(extents: &[std::ops::Range<u64>], zone: u64) -> Vec<std::ops::Range<u64>> {
+/// Returns the written part of each zone: from its start to its last data, because a zone is written
+/// without gaps. Full zones come first, because each of them is active only while it is written.
+fn by_zone(extents: &[std::ops::Range<u64>], limits: &ZoneLimits) -> Vec<std::ops::Range<u64>> {
+    let (zone, capacity) = (limits.size.0, limits.capacity.0);
     let mut ends = BTreeMap::new();
     for extent in extents {
         for nth in extent.start / zone..extent.end.div_ceil(zone) {
-            ends.insert(nth, extent.end.min((nth + 1) * zone));
+            ends.insert(nth, extent.end.min(nth * zone + capacity));
         }
     }
     let mut parts: Vec<_> = ends.into_iter().map(|(nth, end)| nth * zone..end).collect();
-    parts.sort_by_key(|part| part.end - part.start < zone);
+    parts.sort_by_key(|part| part.end - part.start < capacity);
     parts
 }
 

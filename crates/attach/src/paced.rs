@@ -451,16 +451,20 @@ impl<A> Core<A> {
     /// Brings the data of a request into the store. A write to a zone first gets its place.
     fn keep(&mut self, request: &mut Request, store: &Store) -> Result<(), RequestError> {
         let Request { op, len, .. } = *request;
-        if op == Op::Trim {
-            return Ok(store.trim(request.offset, len)?);
-        }
-        if op != Op::Write {
-            return Ok(());
-        }
-        let mut is_zoned = false;
-        if let Some(zones) = self.device.zones() {
-            is_zoned = true;
-            zones::place(zones, request)?;
+        let zones = self.device.zones();
+        let is_zoned = zones.is_some();
+        match (op, zones) {
+            (Op::Read, Some(zones)) => return Ok(zones::check_read(zones, request)?),
+            (Op::Write, Some(zones)) => zones::place(zones, request)?,
+            (Op::Write, None) => {}
+            (Op::Trim, Some(zones)) => {
+                for zone in zones::to_reset(zones, request)? {
+                    store.trim(zone.start, zone.size)?;
+                }
+                return Ok(());
+            }
+            (Op::Trim, None) => return Ok(store.trim(request.offset, len)?),
+            (Op::Read | Op::Flush, _) => return Ok(()),
         }
         if store.models_power_cuts() {
             store.hold(request.offset, len, &request.data)?;
@@ -497,9 +501,11 @@ impl<A> Core<A> {
         for number in change.selected(zones, selection)? {
             let zone = zones.zone(number);
             change.apply(zones, number)?;
-            if change == ZoneChange::Finish {
+            match change {
                 // A zone whose last block has data was written as a whole.
-                store.occupy(zone.start + zone.size - block, block)?;
+                ZoneChange::Finish => store.occupy(zone.end() - block, block)?,
+                ZoneChange::TakeOffline => store.trim(zone.start, zone.size)?,
+                ZoneChange::Open | ZoneChange::Close => {}
             }
         }
         Ok(())
@@ -552,7 +558,10 @@ impl<A> Core<A> {
                 self.start(work, now, store, done);
                 continue;
             }
-            self.finish(work, completion.result.map_err(RequestError::Drive), now, done);
+            let Request { op, offset, len, .. } = work.pending.request;
+            let error = |errno| zones::error_of(self.device.zones(), (op, offset, len), errno);
+            let result = completion.result.map_err(error);
+            self.finish(work, result, now, done);
             // A request that fails at once leaves its place to the next one.
             while self.has_room()
                 && let Some(next) = self.waiting.pop_front()

@@ -1,8 +1,8 @@
 //! The zones of an attached drive: the place of a write, and changes of their states.
 
-use flashscope_block::{Bytes, Errno, Zone, ZoneState, ZonedDevice};
+use flashscope_block::{Bytes, Errno, Op, Zone, ZoneState, ZonedDevice};
 
-use crate::request::Request;
+use crate::request::{Request, RequestError};
 
 /// The reason why a zone refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +11,10 @@ pub enum ZoneError {
     Boundary,
     /// The zone is full.
     Full,
+    /// The zone is read-only.
+    ReadOnly,
+    /// The zone is offline.
+    Offline,
     /// A write does not begin at the write pointer.
     InvalidWrite,
     /// Too many zones are open or closed.
@@ -29,6 +33,8 @@ impl ZoneError {
             ZoneError::TooManyOpen => Errno::ETOOMANYREFS,
             ZoneError::Boundary
             | ZoneError::Full
+            | ZoneError::ReadOnly
+            | ZoneError::Offline
             | ZoneError::InvalidWrite
             | ZoneError::InvalidTransition => Errno::EIO,
         }
@@ -44,6 +50,8 @@ pub enum ZoneChange {
     Close,
     /// Makes zones full.
     Finish,
+    /// Takes read-only zones offline, which loses their data.
+    TakeOffline,
 }
 
 /// The zones to which a change applies.
@@ -63,6 +71,7 @@ impl ZoneChange {
             ZoneChange::Open => state == ZoneState::Closed,
             ZoneChange::Close => state.is_open(),
             ZoneChange::Finish => state.is_active(),
+            ZoneChange::TakeOffline => state == ZoneState::ReadOnly,
         }
     }
 
@@ -96,12 +105,55 @@ impl ZoneChange {
             ZoneChange::Open => zones.open(number),
             ZoneChange::Close => zones.close(number),
             ZoneChange::Finish => zones.finish(number),
+            ZoneChange::TakeOffline => zones.take_offline(number),
         };
         changed.map_err(|errno| match errno {
             Errno::EOVERFLOW => ZoneError::TooManyActive,
             Errno::ETOOMANYREFS => ZoneError::TooManyOpen,
             _ => ZoneError::InvalidTransition,
         })
+    }
+}
+
+/// Returns the zones that a range touches.
+pub(crate) fn touched(zones: &dyn ZonedDevice, offset: Bytes, len: Bytes) -> Vec<Zone> {
+    let size = zones.limits().size.0;
+    let number = |byte: u64| u32::try_from(byte / size).expect("a zone of the drive");
+    let end = (offset + len).0.max(offset.0 + 1);
+    (number(offset.0)..=number(end - 1)).map(|number| zones.zone(number)).collect()
+}
+
+/// Checks that no zone of a read is offline (Zoned Namespace Command Set Specification 1.1, section 2.1.1.2.1.2).
+pub(crate) fn check_read(zones: &dyn ZonedDevice, request: &Request) -> Result<(), ZoneError> {
+    let touched = touched(zones, request.offset, request.len);
+    match touched.iter().any(|zone| zone.state == ZoneState::Offline) {
+        true => Err(ZoneError::Offline),
+        false => Ok(()),
+    }
+}
+
+/// Returns the zones that a trim resets. One that is read-only or offline is left out unless it is the only one
+/// (Zoned Namespace Command Set Specification 1.1, section 3.4.3.1.4).
+pub(crate) fn to_reset(zones: &dyn ZonedDevice, request: &Request) -> Result<Vec<Zone>, ZoneError> {
+    let touched = touched(zones, request.offset, request.len);
+    match touched[..] {
+        [zone] if zone.state.is_lost() => Err(ZoneError::InvalidTransition),
+        _ => Ok(touched.into_iter().filter(|zone| !zone.state.is_lost()).collect()),
+    }
+}
+
+/// Returns the error of a request that the drive failed: a reset that took its zone offline says so.
+pub(crate) fn error_of(
+    zones: Option<&mut dyn ZonedDevice>,
+    (op, offset, len): (Op, Bytes, Bytes),
+    errno: Errno,
+) -> RequestError {
+    let went = |zone: &Zone| zone.state == ZoneState::Offline;
+    match zones {
+        Some(zones) if op == Op::Trim && touched(zones, offset, len).iter().any(went) => {
+            RequestError::Zone(ZoneError::Offline)
+        }
+        _ => RequestError::Drive(errno),
     }
 }
 
@@ -114,8 +166,11 @@ fn zone_of(zones: &dyn ZonedDevice, offset: Bytes) -> Zone {
 /// Gives an append its place, and checks that the zone can take the write.
 pub(crate) fn place(zones: &dyn ZonedDevice, request: &mut Request) -> Result<(), ZoneError> {
     let zone = zone_of(zones, request.offset);
-    if zone.state == ZoneState::Full {
-        return Err(ZoneError::Full);
+    match zone.state {
+        ZoneState::Full => return Err(ZoneError::Full),
+        ZoneState::ReadOnly => return Err(ZoneError::ReadOnly),
+        ZoneState::Offline => return Err(ZoneError::Offline),
+        _ => {}
     }
     if request.appends {
         request.offset = zone.write_pointer;
@@ -123,7 +178,7 @@ pub(crate) fn place(zones: &dyn ZonedDevice, request: &mut Request) -> Result<()
     if request.offset != zone.write_pointer {
         return Err(ZoneError::InvalidWrite);
     }
-    match request.offset + request.len <= zone.start + zone.size {
+    match request.offset + request.len <= zone.end() {
         true => Ok(()),
         false => Err(ZoneError::Boundary),
     }

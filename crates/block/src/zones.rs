@@ -16,6 +16,10 @@ pub enum ZoneState {
     Closed,
     /// Takes no more data.
     Full,
+    /// Can be read, but neither written nor reset, because the drive has lost blocks of it.
+    ReadOnly,
+    /// Can be neither read nor written.
+    Offline,
 }
 
 impl ZoneState {
@@ -28,6 +32,11 @@ impl ZoneState {
     pub const fn is_active(self) -> bool {
         self.is_open() || matches!(self, ZoneState::Closed)
     }
+
+    /// Returns true for the two states of a zone that is never written again.
+    pub const fn is_lost(self) -> bool {
+        matches!(self, ZoneState::ReadOnly | ZoneState::Offline)
+    }
 }
 
 /// A zone of a drive.
@@ -35,12 +44,21 @@ impl ZoneState {
 pub struct Zone {
     /// Offset of its first byte.
     pub start: Bytes,
-    /// Its size in bytes, all of which can be written.
+    /// The bytes from its start to the start of the next zone.
     pub size: Bytes,
-    /// Offset of the next byte to write; the end of the zone if it is full.
+    /// The bytes from its start that can be written. The rest of the zone is a hole.
+    pub capacity: Bytes,
+    /// Offset of the next byte to write; the end of the capacity if the zone is full.
     pub write_pointer: Bytes,
     /// Its state.
     pub state: ZoneState,
+}
+
+impl Zone {
+    /// Returns the offset of the first byte that cannot be written.
+    pub fn end(&self) -> Bytes {
+        self.start + self.capacity
+    }
 }
 
 /// The zones of a drive and their limits.
@@ -50,6 +68,8 @@ pub struct ZoneLimits {
     pub zones: u32,
     /// The size of each zone in bytes.
     pub size: Bytes,
+    /// The bytes of each zone that can be written, at most its size.
+    pub capacity: Bytes,
     /// The number of zones that may be open at a time.
     pub open: u32,
     /// The number of zones that may be active at a time: open or closed.
@@ -58,10 +78,13 @@ pub struct ZoneLimits {
 
 /// A drive with zones.
 ///
-/// A write must begin at the write pointer of its zone and end within it. Several writes may be in
+/// A write must begin at the write pointer of its zone and end within its capacity. Several writes may be in
 /// flight, because the pointer moves at submission. An append is a write at the pointer that
 /// [`ZonedDevice::zone`] returns. A trim of whole zones resets them, and a trim of anything else is refused.
-/// A read beyond the pointer returns zeros.
+/// A read beyond the pointer returns zeros, also in the hole between capacity and size.
+///
+/// A write that finds no block on the flash fails and leaves its zone read-only. A reset takes its zone offline
+/// and fails if the flash has too few blocks left. A trim of several zones leaves out those that are read-only or offline.
 pub trait ZonedDevice {
     /// Returns the number of zones and their limits.
     fn limits(&self) -> ZoneLimits;
@@ -75,19 +98,25 @@ pub trait ZonedDevice {
     /// Opens a zone explicitly.
     ///
     /// # Errors
-    /// `EIO` for a full zone, `EOVERFLOW` beyond the limit of active zones, `ETOOMANYREFS` beyond the
+    /// `EIO` for a zone that is full, read-only or offline, `EOVERFLOW` beyond the limit of active zones, `ETOOMANYREFS` beyond the
     /// limit of open zones.
     fn open(&mut self, number: u32) -> Result<(), Errno>;
 
-    /// Closes an open zone. It stays active, unless nothing was written to it.
+    /// Closes an open zone. It stays active, even if nothing was written to it.
     ///
     /// # Errors
-    /// `EIO` for a zone that is empty or full.
+    /// `EIO` for a zone that is empty, full, read-only or offline.
     fn close(&mut self, number: u32) -> Result<(), Errno>;
 
     /// Makes a zone full. What is not written of it stays unwritten until it is reset.
     ///
     /// # Errors
-    /// `EOVERFLOW` or `ETOOMANYREFS` for an empty zone, as for [`ZonedDevice::open`].
+    /// `EIO` for a zone that is read-only or offline.
     fn finish(&mut self, number: u32) -> Result<(), Errno>;
+
+    /// Takes a read-only zone offline, which loses its data.
+    ///
+    /// # Errors
+    /// `EIO` for a zone that is neither read-only nor offline.
+    fn take_offline(&mut self, number: u32) -> Result<(), Errno>;
 }

@@ -21,5 +21,6 @@ fn commands_of_the_guide_print_its_output() {
         .env("FLASHSCOPE_QUIET", "true")
         .case(docs.join("guide/*.md"))
         .case(docs.join("compare.md"))
-        .case(docs.join("import.md"));
+        .case(docs.join("import.md"))
+        .case(docs.join("placement.md"));
 }

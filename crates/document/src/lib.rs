@@ -31,5 +31,5 @@ pub use manifest::Manifest;
 pub use simulation::{
     Cleaning, Correction, EnergyStatistics, HandleStatistics, LatencyHeatMap, LatencyNs,
     PhaseSpeed, PlacementStatistics, SIMULATION_VERSION, Simulation, SimulationSpeed,
-    SimulationStatus, SimulationWarmUp, TenantAlone, TenantResult,
+    SimulationStatus, SimulationWarmUp, TenantAlone, TenantResult, ZoneStatistics,
 };

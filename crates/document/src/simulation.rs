@@ -109,6 +109,9 @@ pub struct Simulation<O> {
     /// reclaim groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<PlacementStatistics>,
+    /// The zones at the end of the simulation; absent for a drive without zones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zones: Option<ZoneStatistics>,
     /// The correction of bit errors; absent if no read needed a retry or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correction: Option<Correction>,
@@ -325,6 +328,17 @@ pub struct HandleStatistics {
     pub units_reclaimed: u64,
     /// Logical pages that garbage collection moved out of its reclaim units.
     pub pages_moved: u64,
+}
+
+/// The zones of a drive, and those that failed flash has cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ZoneStatistics {
+    /// All zones.
+    pub zones: u32,
+    /// Zones that can be read, but neither written nor reset.
+    pub read_only: u32,
+    /// Zones that can be neither read nor written.
+    pub offline: u32,
 }
 
 /// A distribution of latencies, in nanoseconds.

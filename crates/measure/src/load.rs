@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use flashscope_block::{Bytes, Completion, Device, Io, Nanos, Op};
+use flashscope_block::{Bytes, Completion, Device, Io, Nanos, Op, ZoneLimits};
 use flashscope_stats::Summary;
 use flashscope_workload::Stream;
 use flashscope_workload::state::{InitialContents, RandomFill, SequentialFill};
@@ -268,7 +268,14 @@ pub fn fill_drive<D: Device>(
     match contents {
         InitialContents::None => RunEnd::Complete,
         InitialContents::Sequential => {
-            fill(device, SequentialFill::new(Bytes(0), size), stop, tell)
+            let limits = device.zones().map(|zones| zones.limits());
+            let sequential = match limits {
+                Some(ZoneLimits { size: zone, capacity, .. }) => {
+                    SequentialFill::of_zones(size, zone, capacity)
+                }
+                None => SequentialFill::new(Bytes(0), size),
+            };
+            fill(device, sequential, stop, tell)
         }
         InitialContents::Random => {
             fill(device, RandomFill::new(Bytes(0), size, block, seed), stop, tell)

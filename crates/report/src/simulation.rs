@@ -6,7 +6,7 @@ use std::fmt::Write;
 use flashscope_block::Nanos;
 use flashscope_document::{
     Cleaning, Correction, EnergyStatistics, HandleStatistics, LatencyNs, Simulation,
-    SimulationSpeed, SimulationWarmUp,
+    SimulationSpeed, SimulationWarmUp, ZoneStatistics,
 };
 use flashscope_stats::Estimate;
 use flashscope_workload::state::Fill;
@@ -23,6 +23,7 @@ pub fn simulation<O>(simulation: &Simulation<O>) -> String {
     line!(out);
     flash(&mut out, simulation);
     placement(&mut out, simulation);
+    zones(&mut out, simulation);
     correction(&mut out, simulation);
     energy(&mut out, simulation);
     line!(out);
@@ -213,6 +214,14 @@ fn correction<O>(out: &mut String, simulation: &Simulation<O>) {
         grouped(uncorrectable_reads),
         grouped(pages_refreshed)
     );
+}
+
+/// Writes the zones that the drive has lost, if any.
+fn zones<O>(out: &mut String, simulation: &Simulation<O>) {
+    let Some(ZoneStatistics { zones, read_only, offline }) = simulation.zones else { return };
+    if read_only + offline > 0 {
+        line!(out, "lost zones           {read_only} read-only, {offline} offline, of {zones}");
+    }
 }
 
 /// Writes what became of data that the host placed.

@@ -147,15 +147,15 @@ impl SimDevice {
             command: interface.command_time,
             cores: interface.cores,
         };
-        let capacity = u64::from(layout.logical_pages()) * page_size;
-        let groups = Groups::new(&profile.groups, capacity);
+        let capacity = layout.capacity();
+        let groups = Groups::new(&profile.groups, capacity.0);
         let has_plain_lane = lane::is_in(interface, &layout, groups.as_ref());
         Ok(SimDevice {
             info: DeviceInfo {
                 model: Some(profile.model.clone()),
                 ..DeviceInfo::new(
                     (name, DeviceKind::Sim),
-                    (Bytes(capacity), interface.logical_block),
+                    (capacity, interface.logical_block),
                     interface.queue_depth,
                 )
             },
@@ -236,7 +236,7 @@ impl SimDevice {
     }
 
     /// Returns the place of the newest copy of a logical page on the flash, if there is one. The
-    /// buffer may hold a newer copy.
+    /// buffer may hold a newer copy. Logical pages are numbered without the holes of zones.
     ///
     /// # Panics
     /// If `lpn` is beyond the capacity.
@@ -325,7 +325,20 @@ impl SimDevice {
     /// Returns the logical page of the first byte of an IO, which may be beyond the drive.
     #[inline]
     fn first_page(&self, io: &Io) -> Lpn {
-        Lpn(u32::try_from(self.page_size.quotient(io.offset.0)).unwrap_or(u32::MAX))
+        match io.offset < self.info.capacity {
+            true => self.numbered(self.page_size.quotient(io.offset.0)),
+            false => Lpn(u32::MAX),
+        }
+    }
+
+    /// Returns the logical page that the host addresses as `page`. In the hole of a zone there is none: the result is then
+    /// beyond the drive.
+    #[inline]
+    fn numbered(&self, page: u64) -> Lpn {
+        match &self.zones {
+            None => Lpn(u32::try_from(page).unwrap_or(u32::MAX)),
+            Some(zones) => zones.page(page).unwrap_or(Lpn(u32::MAX)),
+        }
     }
 
     /// Checks that the drive can carry out an IO.
@@ -342,6 +355,9 @@ impl SimDevice {
         let in_range = io.len.0 > 0 && io.end() <= self.info.capacity;
         if io.op != Op::Flush && !(aligned && in_range) {
             return Err(Errno::EINVAL);
+        }
+        if io.op == Op::Read && self.is_offline(io) {
+            return Err(Errno::EIO);
         }
         if io.op == Op::Trim && (!self.trims || !self.covers_whole_zones(io)) {
             return Err(Errno::EOPNOTSUPP);
@@ -507,7 +523,7 @@ impl Device for SimDevice {
         let block = Bytes(geometry.page_size.0 * u64::from(geometry.pages_per_block));
         let blocks = span * u64::from(geometry.blocks());
         let data_of_block = u64::from(geometry.slots_per_block) * self.page_size.value();
-        let taken = span * self.info.capacity.0.div_ceil(data_of_block);
+        let taken = span * self.data_capacity().div_ceil(data_of_block);
         let retired = span * (health.failed_blocks + health.expired_blocks);
         let good = (0..geometry.blocks()).map(BlockId).filter(|block| !self.nand.is_bad(*block));
         let (fewest, most) = good
@@ -529,7 +545,7 @@ impl Device for SimDevice {
             free_blocks: span * self.free_blocks().into_iter().map(u64::from).sum::<u64>(),
             retired_blocks: retired,
             spare_blocks: blocks.saturating_sub(taken + span * health.factory_bad_blocks + retired),
-            read_only: health.end_of_life.is_some(),
+            read_only: health.end_of_life.is_some() && self.are_zones_lost(),
         })
     }
 

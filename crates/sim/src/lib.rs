@@ -37,6 +37,7 @@ pub use device::SimDevice;
 pub use drive::Drive;
 pub use energy::EnergyUse;
 pub use footprint::Footprint;
+pub use host::ZoneCounts;
 pub use setup::{Profile, ProfileError};
 
 /// Opens the drive that `spec` describes. `spec` is the text after `sim:` on the command line: see

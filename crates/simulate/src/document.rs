@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use flashscope_block::{Bytes, Device, Errno, Nanos, Op};
 use flashscope_document::{
     Cleaning, Correction, EnergyStatistics, LatencyNs, SIMULATION_VERSION, SimulationStatus,
-    SimulationWarmUp,
+    SimulationWarmUp, ZoneStatistics,
 };
 use flashscope_measure::{FailedIo, Load, Measurement, Outcome, RunEnd, STEADY};
 use flashscope_sim::nand::ByCause;
 use flashscope_sim::observe::Findings;
-use flashscope_sim::{Counters, Drive, EnergyUse};
+use flashscope_sim::{Counters, Drive, EnergyUse, SimDevice, ZoneCounts};
 use flashscope_workload::state::Fill;
 
 use super::Simulation;
@@ -82,6 +82,7 @@ pub(crate) fn document(
         tenants: Vec::new(),
         fairness: None,
         placement: reading.placement(block),
+        zones: drive.members().iter().find_map(SimDevice::zone_counts).map(zones),
         correction: correction(&counted),
         energy: drive
             .energy(&counted, ios, measured.took)
@@ -96,6 +97,11 @@ pub(crate) fn document(
         wall_ns: Nanos(0),
         speed: None,
     }
+}
+
+fn zones(counts: ZoneCounts) -> ZoneStatistics {
+    let ZoneCounts { zones, read_only, offline } = counts;
+    ZoneStatistics { zones, read_only, offline }
 }
 
 fn warm_up(outcome: &Outcome<Reading>) -> SimulationWarmUp {

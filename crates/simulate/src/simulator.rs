@@ -303,12 +303,23 @@ fn end_of_life(device: &Drive) -> Option<String> {
 
 /// Returns a note for the user if the drive has zones, whose rules a failed IO probably broke.
 fn rules_of_zones(device: &mut Drive) -> Option<String> {
-    let ZoneLimits { zones, size, active, .. } = device.zones()?.limits();
+    let ZoneLimits { zones, size, capacity, active, .. } = device.zones()?.limits();
+    let counts = device.members().first()?.zone_counts()?;
+    if counts.read_only + counts.offline > 0 {
+        return Some(format!(
+            ", because blocks of the flash have failed: of {zones} zones, {} are read-only and {} are offline",
+            counts.read_only, counts.offline
+        ));
+    }
+    let spacing = match capacity < size {
+        true => format!("&spacing={}", size.0),
+        false => String::new(),
+    };
     Some(format!(
-        ", probably because the drive has zones ({zones} of {size}, {active} of them active at a time): writes to a zone follow \
+        ", probably because the drive has zones ({zones} of {capacity}, {active} of them active at a time): writes to a zone follow \
          each other from its start, and trims cover whole zones; \
-         `--workload log-structured?segment={}` writes so",
-        size.0
+         `--workload log-structured?segment={}{spacing}` writes so",
+        capacity.0
     ))
 }
 

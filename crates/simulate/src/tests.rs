@@ -66,6 +66,38 @@ fn zones_leave_all_write_amplification_to_the_host() {
     assert!(usual.total_write_amplification.unwrap() > of_host);
 }
 
+// A hole at the end of each zone changes addresses and nothing else.
+#[test]
+fn holes_of_zones_change_no_count() {
+    let [plain, hole] =
+        [("", ""), ("&zones.size=512KiB", "&spacing=512KiB")].map(|(size, spacing)| {
+            let workload = format!("log-structured?segment=256KiB&live=0.7{spacing}");
+            let warm_up = Some(WarmUp::Ios(20_000));
+            let work = Work { workload, ios: Some(3000), warm_up, ..Work::default() };
+            let request = request(&format!("{SMALL}{ZONED}{size}"), work);
+            simulate(&request, &false.into(), &mut ()).unwrap().simulation
+        });
+    assert_eq!(hole.host_pages_written, plain.host_pages_written);
+    assert_eq!((hole.write_amplification, hole.erases), (plain.write_amplification, plain.erases));
+    let counts = hole.zones.expect("it has zones");
+    assert_eq!((hole.zones, counts.read_only, counts.offline), (plain.zones, 0, 0));
+    assert!(hole.drive.capacity > plain.drive.capacity);
+}
+
+// A drive whose blocks have failed names its lost zones.
+#[test]
+fn lost_zones_are_named() {
+    let workload = "log-structured?segment=256KiB&live=0.7".into();
+    let warm_up = Some(WarmUp::Ios(100));
+    let work = Work { workload, ios: Some(1_000_000), warm_up, ..Work::default() };
+    let drive = format!("{SMALL}{ZONED}&reliability.block_lifetime=9");
+    let done = simulate(&request(&drive, work), &false.into(), &mut ()).unwrap();
+    let counts = done.simulation.zones.expect("it has zones");
+    assert_eq!((counts.read_only, counts.offline), (0, 1), "the reset that failed ended it");
+    let reason = done.reason.expect("it failed");
+    assert!(reason.ends_with(", 0 are read-only and 1 are offline"), "{reason}");
+}
+
 #[test]
 fn a_workload_that_breaks_the_rules_of_zones_is_told_them() {
     let work = Work { ios: Some(100), ..Work::default() };

@@ -137,18 +137,34 @@ impl Stream for RandomFill {
 pub struct SequentialFill {
     next: Bytes,
     end: Bytes,
+    /// The start of the present zone, the size of a zone, and the part of it that is written.
+    zone: Bytes,
+    size: Bytes,
+    capacity: Bytes,
 }
 
 impl SequentialFill {
     /// Creates a fill of `size` bytes from `offset`.
     pub fn new(offset: Bytes, size: Bytes) -> SequentialFill {
-        SequentialFill { next: offset, end: offset + size }
+        SequentialFill { next: offset, end: offset + size, zone: offset, size, capacity: size }
+    }
+
+    /// Creates a fill of the zones from the start of a drive to `end`. A zone of `size` bytes takes `capacity` bytes; no IO
+    /// is in two zones.
+    pub fn of_zones(end: Bytes, size: Bytes, capacity: Bytes) -> SequentialFill {
+        let start = Bytes(0);
+        SequentialFill { next: start, end, zone: start, size, capacity }
     }
 }
 
 impl Stream for SequentialFill {
     fn next(&mut self, previous: Nanos) -> Option<Io> {
-        let len = CHUNK.min(self.end - self.next);
+        if self.next >= self.zone + self.capacity {
+            self.zone += self.size;
+            self.next = self.zone;
+        }
+        let end = self.end.min(self.zone + self.capacity);
+        let len = CHUNK.min(Bytes(end.0.saturating_sub(self.next.0)));
         let offset = self.next;
         self.next += len;
         (len.0 > 0).then_some(Io {

@@ -542,6 +542,26 @@ class WearMapReport:
 
 
 @dataclass(frozen=True)
+class ZoneStatistics:
+    """
+    The zones of a drive, and those that failed flash has cost.
+    """
+
+    offline: int
+    """
+    Zones that can be neither read nor written.
+    """
+    read_only: int
+    """
+    Zones that can be read, but neither written nor reset.
+    """
+    zones: int
+    """
+    All zones.
+    """
+
+
+@dataclass(frozen=True)
 class Activity:
     """
     A background activity inside a drive, made of flash commands. A command on an element of
@@ -1369,4 +1389,8 @@ class Simulation:
     write_latency_ns: LatencyNs | None = None
     """
     The latency of writes; absent if there were none.
+    """
+    zones: ZoneStatistics | None = None
+    """
+    The zones at the end of the simulation; absent for a drive without zones.
     """

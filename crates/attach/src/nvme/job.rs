@@ -1,9 +1,10 @@
 //! Commands that need several requests to the drive, some of which follow others.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
-use flashscope_block::{Bytes, Op, StreamId};
+use flashscope_block::{Bytes, Op, StreamId, ZoneState};
 
 use super::connection::{Connection, Recipient};
 use super::io::pieces;
@@ -14,6 +15,7 @@ use super::subsystem::Subsystem;
 use crate::attached::AttachedDrive;
 use crate::lock;
 use crate::request::{CompletedRequest, PendingRequest, Request, RequestError};
+use crate::zones::{ZoneChange, ZoneError, ZoneSelection};
 
 /// The maximum number of bytes of a request that erases.
 const ERASE_STEP: u64 = 1 << 30;
@@ -126,6 +128,10 @@ impl Job {
         match answered.result {
             Ok(()) if answered.request.op == Op::Read => state.data[place] = answered.request.data,
             Ok(()) => {}
+            // The zones of an erased namespace are empty or offline (Zoned Namespace Command Set Specification 1.1,
+            // section 2.1.1.3).
+            Err(RequestError::Zone(ZoneError::Offline))
+                if matches!(state.rest, Rest::Erase { .. }) => {}
             Err(error) => {
                 state.is_lost |= error == RequestError::Lost;
                 state.status = Status::of(answered.request.op, error);
@@ -146,7 +152,12 @@ impl Job {
         let next = match rest {
             Rest::Erase { erase, from } if status == Status::SUCCESS => {
                 subsystem.namespace().erased_until(from);
-                let (requests, end) = erasing(subsystem, from);
+                if from == 0 {
+                    // They keep their data otherwise. A refusal shows in their states.
+                    let _ = drive.change_zones(ZoneChange::TakeOffline, ZoneSelection::All);
+                }
+                let offline = offline_zones(subsystem, drive);
+                let (requests, end) = erasing(subsystem, from, &offline);
                 state.rest = Rest::Erase { erase, from: end };
                 requests
             }
@@ -197,8 +208,22 @@ impl Job {
     }
 }
 
-/// Returns the next requests that erase the drive, and the byte at which they end.
-fn erasing(subsystem: &Subsystem, from: u64) -> (Vec<Request>, u64) {
+/// Returns the first bytes of the zones that are offline.
+fn offline_zones(subsystem: &Subsystem, drive: &AttachedDrive<Recipient>) -> BTreeSet<Bytes> {
+    match subsystem.namespace().zones() {
+        Some(_) => drive
+            .report_zones(0)
+            .iter()
+            .filter(|zone| zone.state == ZoneState::Offline)
+            .map(|zone| zone.start)
+            .collect(),
+        None => BTreeSet::new(),
+    }
+}
+
+/// Returns the next requests that erase the drive, and the byte at which they end. They leave out ranges of zones that
+/// are all offline.
+fn erasing(subsystem: &Subsystem, from: u64, offline: &BTreeSet<Bytes>) -> (Vec<Request>, u64) {
     let space = subsystem.namespace();
     let (op, step) = match (space.trims(), space.zones()) {
         // Zones are reset as a whole.
@@ -207,8 +232,13 @@ fn erasing(subsystem: &Subsystem, from: u64) -> (Vec<Request>, u64) {
         (false, None) => (Op::Write, ZERO_STEP),
     };
     let erase = |(offset, len)| plan::request(op, offset, len, false);
+    let zone = space.zones().map_or(step, |zones| zones.size.0);
+    let is_there = |(offset, len): &(Bytes, Bytes)| {
+        let zones = len.0.div_ceil(zone);
+        (0..zones).any(|nth| !offline.contains(&Bytes(offset.0 + nth * zone)))
+    };
     let requests: Vec<_> =
-        pieces(from..space.size().0, step).take(ERASE_BATCH).map(erase).collect();
+        pieces(from..space.size().0, step).filter(is_there).take(ERASE_BATCH).map(erase).collect();
     let end = requests.last().map_or(from, |last| (last.offset + last.len).0);
     (requests, end)
 }

@@ -65,6 +65,8 @@ impl Status {
     pub const COMMAND_SET_COMBINATION_REJECTED: Status = specific(0x2B);
     pub const ZONE_BOUNDARY_ERROR: Status = specific(0xB8);
     pub const ZONE_IS_FULL: Status = specific(0xB9);
+    pub const ZONE_IS_READ_ONLY: Status = specific(0xBA);
+    pub const ZONE_IS_OFFLINE: Status = specific(0xBB);
     pub const ZONE_INVALID_WRITE: Status = specific(0xBC);
     pub const TOO_MANY_ACTIVE_ZONES: Status = specific(0xBD);
     pub const TOO_MANY_OPEN_ZONES: Status = specific(0xBE);
@@ -95,6 +97,8 @@ impl Status {
         match error {
             ZoneError::Boundary => Status::ZONE_BOUNDARY_ERROR,
             ZoneError::Full => Status::ZONE_IS_FULL,
+            ZoneError::ReadOnly => Status::ZONE_IS_READ_ONLY,
+            ZoneError::Offline => Status::ZONE_IS_OFFLINE,
             ZoneError::InvalidWrite => Status::ZONE_INVALID_WRITE,
             ZoneError::TooManyActive => Status::TOO_MANY_ACTIVE_ZONES,
             ZoneError::TooManyOpen => Status::TOO_MANY_OPEN_ZONES,

@@ -77,8 +77,6 @@ pub struct Report {
 enum Filter {
     All,
     State(ZoneState),
-    /// A state that no zone is ever in: read-only or offline.
-    None,
 }
 
 impl Filter {
@@ -91,7 +89,8 @@ impl Filter {
             3 => Filter::State(ZoneState::ExplicitlyOpen),
             4 => Filter::State(ZoneState::Closed),
             5 => Filter::State(ZoneState::Full),
-            6 | 7 => Filter::None,
+            6 => Filter::State(ZoneState::ReadOnly),
+            7 => Filter::State(ZoneState::Offline),
             _ => return Err(Status::INVALID_FIELD),
         })
     }
@@ -100,7 +99,6 @@ impl Filter {
         match self {
             Filter::All => true,
             Filter::State(state) => zone.state == state,
-            Filter::None => false,
         }
     }
 }
@@ -130,17 +128,19 @@ fn describe(report: &mut Structure, at: usize, zone: &Zone, block: Bytes) {
         ZoneState::ImplicitlyOpen => 0x2,
         ZoneState::ExplicitlyOpen => 0x3,
         ZoneState::Closed => 0x4,
+        ZoneState::ReadOnly => 0xD,
         ZoneState::Full => 0xE,
+        ZoneState::Offline => 0xF,
     };
-    // A full zone has no write pointer.
+    // Only zones that can be written have a write pointer.
     let pointer = match zone.state {
-        ZoneState::Full => u64::MAX,
+        ZoneState::Full | ZoneState::ReadOnly | ZoneState::Offline => u64::MAX,
         _ => zone.write_pointer.0 / block.0,
     };
     report
         .u8(at, SEQUENTIAL)
         .u8(at + 1, state << 4)
-        .u64(at + 8, zone.size.0 / block.0)
+        .u64(at + 8, zone.capacity.0 / block.0)
         .u64(at + 16, zone.start.0 / block.0)
         .u64(at + 24, pointer);
 }
@@ -208,7 +208,7 @@ fn append_len(space: &Namespace, command: &Command) -> Result<u32, Status> {
     if options != 0 || len > MOST_TRANSFER {
         return Err(Status::INVALID_FIELD);
     }
-    match len <= zones(space)?.size {
+    match len <= zones(space)?.capacity {
         true => Ok(u32::try_from(len.0).expect("transfers are limited")),
         false => Err(Status::ZONE_BOUNDARY_ERROR),
     }
@@ -238,7 +238,8 @@ fn send(space: &Namespace, command: &Command) -> Result<Option<Plan>, Status> {
         CLOSE => Some(ZoneChange::Close),
         FINISH => Some(ZoneChange::Finish),
         OPEN => Some(ZoneChange::Open),
-        RESET | OFFLINE => None,
+        OFFLINE => Some(ZoneChange::TakeOffline),
+        RESET => None,
         // Descriptor extensions are not supported either.
         _ => return Err(Status::INVALID_FIELD),
     };
@@ -252,14 +253,11 @@ fn send(space: &Namespace, command: &Command) -> Result<Option<Plan>, Status> {
     };
     match change {
         Some(change) => Ok(Some(Plan::Zones(ZoneCommand::Change(change, selection)))),
-        None if action == RESET => {
+        None => {
             let len = if selects_all { space.size() } else { size };
             let reset = plan::request(Op::Trim, start, len, false);
             Ok(Some(Plan::One(reset, Finish::Status)))
         }
-        // Only read-only zones can be taken offline, and this drive has no read-only zones.
-        None if selects_all => Ok(None),
-        None => Err(Status::INVALID_ZONE_STATE_TRANSITION),
     }
 }
 

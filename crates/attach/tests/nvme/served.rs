@@ -65,7 +65,12 @@ impl Target {
 
     /// Serves a drive with zones, whose data are in memory or in a file.
     pub(crate) fn zoned_with(writable: bool, path: Option<&Path>) -> Target {
-        let device = Box::new(ZonedDrive::new());
+        Target::zoned_by(ZonedDrive::new(), writable, path)
+    }
+
+    /// Does the same with another drive.
+    pub(crate) fn zoned_by(drive: ZonedDrive, writable: bool, path: Option<&Path>) -> Target {
+        let device = Box::new(drive);
         let size = device.info().capacity;
         let header = StoreHeader { drive: "zoned".into(), size, seed: 0 };
         let store = match path {

@@ -209,7 +209,7 @@ pub(crate) fn talk(bytes: &[u8]) -> Outcome {
 fn subsystem(kind: u8) -> (Arc<Subsystem>, Queue) {
     let trims = kind & 1 == 0;
     let logical_block = Bytes(512);
-    let limits = ZoneLimits { zones: 16, size: ZONE, open: 2, active: 3 };
+    let limits = ZoneLimits { zones: 16, size: ZONE, capacity: ZONE, open: 2, active: 3 };
     let zones = is_zoned(kind).then_some(limits);
     let limits = PlacementLimits { handles: 3, is_persistent: false, unit: ZONE };
     let handles = has_handles(kind).then_some(limits);

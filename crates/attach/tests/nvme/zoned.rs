@@ -18,16 +18,38 @@ pub(crate) struct ZonedDrive {
     now: Nanos,
     in_flight: VecDeque<(Io, Result<(), Errno>)>,
     zones: Vec<Zone>,
+    /// The bytes of each zone that can be written.
+    capacity: Bytes,
+    /// True if writes of zone 5 and resets of zone 6 fail.
+    is_worn: bool,
 }
 
 impl ZonedDrive {
     pub(crate) fn new() -> ZonedDrive {
+        ZonedDrive::with_capacity(ZONE)
+    }
+
+    /// A drive that loses zone 5 to a write, and zone 6 to a reset.
+    pub(crate) fn worn() -> ZonedDrive {
+        ZonedDrive { is_worn: true, ..ZonedDrive::new() }
+    }
+
+    /// A drive whose zones end with a hole after `bytes`.
+    pub(crate) fn with_capacity(bytes: u64) -> ZonedDrive {
         let capacity = Bytes(ZONE * u64::from(ZONES));
         let zone = |number: u32| {
             let start = Bytes(ZONE * u64::from(number));
-            Zone { start, size: Bytes(ZONE), write_pointer: start, state: ZoneState::Empty }
+            Zone {
+                start,
+                size: Bytes(ZONE),
+                capacity: Bytes(bytes),
+                write_pointer: start,
+                state: ZoneState::Empty,
+            }
         };
         ZonedDrive {
+            capacity: Bytes(bytes),
+            is_worn: false,
             info: DeviceInfo::new(("zoned", DeviceKind::Sim), (capacity, Bytes(BLOCK)), 4),
             now: Nanos(0),
             in_flight: VecDeque::new(),
@@ -58,24 +80,33 @@ impl ZonedDrive {
         let number = usize::try_from(io.offset.0 / ZONE).unwrap();
         let zone = self.zones[number];
         assert_eq!(io.offset, zone.write_pointer, "only valid writes reach the drive");
-        assert!(io.end() <= zone.start + zone.size && zone.state != ZoneState::Full);
+        assert!(io.end() <= zone.end() && zone.state != ZoneState::Full && !zone.state.is_lost());
+        if number == 5 && self.is_worn {
+            self.zones[number].state = ZoneState::ReadOnly;
+            return Err(Errno::EIO);
+        }
         if !zone.state.is_open() {
             self.enter(number, ZoneState::ImplicitlyOpen)?;
         }
         let zone = &mut self.zones[number];
         zone.write_pointer = io.end();
-        if zone.write_pointer == zone.start + zone.size {
+        if zone.write_pointer == zone.end() {
             zone.state = ZoneState::Full;
         }
         Ok(())
     }
 
-    fn reset(&mut self, io: &Io) {
+    fn reset(&mut self, io: &Io) -> Result<(), Errno> {
         assert!(io.offset.is_multiple_of(Bytes(ZONE)) && io.len.is_multiple_of(Bytes(ZONE)));
         let touched = |zone: &&mut Zone| zone.start >= io.offset && zone.start < io.end();
-        for zone in self.zones.iter_mut().filter(touched) {
+        let mut result = Ok(());
+        for zone in self.zones.iter_mut().filter(touched).filter(|zone| !zone.state.is_lost()) {
             (zone.write_pointer, zone.state) = (zone.start, ZoneState::Empty);
+            if self.is_worn && zone.start == Bytes(6 * ZONE) {
+                (zone.state, result) = (ZoneState::Offline, Err(Errno::EIO));
+            }
         }
+        result
     }
 }
 
@@ -91,10 +122,7 @@ impl Device for ZonedDrive {
         assert!(io.end() <= self.info.capacity, "{io:?}");
         let result = match io.op {
             Op::Write => self.write(io),
-            Op::Trim => {
-                self.reset(io);
-                Ok(())
-            }
+            Op::Trim => self.reset(io),
             Op::Read | Op::Flush => Ok(()),
         };
         self.in_flight.push_back((*io, result));
@@ -115,32 +143,40 @@ impl Device for ZonedDrive {
 
 impl ZonedDevice for ZonedDrive {
     fn limits(&self) -> ZoneLimits {
-        ZoneLimits { zones: ZONES, size: Bytes(ZONE), open: OPEN, active: ACTIVE }
+        let capacity = self.capacity;
+        ZoneLimits { zones: ZONES, size: Bytes(ZONE), capacity, open: OPEN, active: ACTIVE }
     }
     fn zone(&self, number: u32) -> Zone {
         self.zones[number as usize]
     }
     fn open(&mut self, number: u32) -> Result<(), Errno> {
         match self.zones[number as usize].state {
-            ZoneState::Full => Err(Errno::EIO),
+            state if state == ZoneState::Full || state.is_lost() => Err(Errno::EIO),
             _ => self.enter(number as usize, ZoneState::ExplicitlyOpen),
         }
     }
     fn close(&mut self, number: u32) -> Result<(), Errno> {
         let zone = &mut self.zones[number as usize];
         match zone.state.is_active() {
-            true if zone.write_pointer == zone.start => zone.state = ZoneState::Empty,
             true => zone.state = ZoneState::Closed,
             false => return Err(Errno::EIO),
         }
         Ok(())
     }
     fn finish(&mut self, number: u32) -> Result<(), Errno> {
-        if self.zones[number as usize].state == ZoneState::Empty {
-            self.enter(number as usize, ZoneState::ImplicitlyOpen)?;
-        }
         let zone = &mut self.zones[number as usize];
-        (zone.write_pointer, zone.state) = (zone.start + zone.size, ZoneState::Full);
+        if zone.state.is_lost() {
+            return Err(Errno::EIO);
+        }
+        (zone.write_pointer, zone.state) = (zone.end(), ZoneState::Full);
+        Ok(())
+    }
+    fn take_offline(&mut self, number: u32) -> Result<(), Errno> {
+        let zone = &mut self.zones[number as usize];
+        if !zone.state.is_lost() {
+            return Err(Errno::EIO);
+        }
+        zone.state = ZoneState::Offline;
         Ok(())
     }
 }

@@ -4,13 +4,15 @@ use proptest::prelude::*;
 
 use crate::initiator::{ENABLED, Entry, HOST_NQN, Initiator, property_get, property_set};
 use crate::served::Target;
-use crate::zoned::{ACTIVE, BLOCK, OPEN, ZONE, ZONES};
+use crate::zoned::{ACTIVE, BLOCK, OPEN, ZONE, ZONES, ZonedDrive};
 
 /// The number of blocks of a zone.
 const BLOCKS: u64 = ZONE / BLOCK;
 
 const BOUNDARY: u16 = 0x1b8;
 const FULL: u16 = 0x1b9;
+const READ_ONLY: u16 = 0x1ba;
+const OFFLINE_ZONE: u16 = 0x1bb;
 const INVALID_WRITE: u16 = 0x1bc;
 const TOO_MANY_ACTIVE: u16 = 0x1bd;
 const TOO_MANY_OPEN: u16 = 0x1be;
@@ -29,7 +31,9 @@ const EMPTY: u8 = 1;
 const IMPLICIT: u8 = 2;
 const EXPLICIT: u8 = 3;
 const CLOSED: u8 = 4;
+const IS_READ_ONLY: u8 = 0xd;
 const IS_FULL: u8 = 0xe;
+const IS_OFFLINE: u8 = 0xf;
 
 fn block(fill: u8) -> Vec<u8> {
     vec![fill; usize::try_from(BLOCK).unwrap()]
@@ -95,7 +99,7 @@ fn report(queue: &mut Initiator, entry: Entry) -> (u64, Vec<Descriptor>) {
     let descriptors = (64..done.data.len()).step_by(64).filter(|at| done.data[at + 1] != 0);
     let descriptor = |at: usize| {
         assert_eq!(done.data[at], 2, "sequential writes are required");
-        assert_eq!((done.data[at + 2], u64_at(at + 8)), (0, BLOCKS), "attributes and capacity");
+        assert_eq!(done.data[at + 2], 0, "attributes");
         Descriptor {
             state: done.data[at + 1] >> 4,
             start: u64_at(at + 16),
@@ -220,7 +224,7 @@ fn open_and_active_zones_are_limited() {
     assert_eq!(append(&mut queue, 3, 1, 9).0, TOO_MANY_ACTIVE);
     assert_eq!(write(&mut queue, 3 * BLOCKS, 1, 9), TOO_MANY_ACTIVE);
     assert_eq!(manage(&mut queue, 3, OPEN_ZONE), TOO_MANY_ACTIVE);
-    assert_eq!(manage(&mut queue, 3, FINISH), TOO_MANY_ACTIVE);
+    assert_eq!(manage(&mut queue, 4, FINISH), 0, "an empty zone is finished without resources");
     assert_eq!(read(&mut queue, 3 * BLOCKS, 1), [0], "the refused data are not there");
     assert_eq!((manage(&mut queue, 0, OPEN_ZONE), manage(&mut queue, 1, OPEN_ZONE)), (0, 0));
     assert_eq!(states(&mut queue)[..4], [EXPLICIT, EXPLICIT, CLOSED, EMPTY]);
@@ -230,6 +234,86 @@ fn open_and_active_zones_are_limited() {
     assert_eq!(read(&mut queue, 2 * BLOCKS, 2), [1, 0]);
     assert_eq!(manage(&mut queue, 1, FINISH), 0);
     assert_eq!(append(&mut queue, 3, 1, 1).0, 0, "the finished zone has left its places");
+}
+
+// The capacity of a zone below its size: reports and Identify state both, writes and appends end at the capacity, the
+// hole reads as zeros, and the store keeps all of it.
+#[test]
+fn writes_end_at_the_capacity_of_a_zone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let drive = || ZonedDrive::with_capacity(11 * BLOCK);
+    {
+        let target = Target::zoned_by(drive(), true, Some(&path));
+        let (mut admin, mut queue) = target.queues();
+        let entry = Entry::new(0x06, 1).dword(10, 5).dword(11, 2 << 24);
+        let identified = admin.execute(entry.by_transport(4096)).data;
+        assert_eq!(identified[2816..2820], [16, 0, 0, 0], "ZSZE");
+        let reported = queue.execute(report_entry(BLOCKS, 0, 1, 3 * 64)).data;
+        assert_eq!((reported[72], reported[80]), (11, 16), "ZCAP and ZSLBA");
+        assert_eq!((reported[136], reported[144]), (11, 32));
+        for (start, blocks) in [(BLOCKS + 11, 1), (BLOCKS + 13, 3)] {
+            assert_eq!(write(&mut queue, start, blocks, 9), INVALID_WRITE, "in the hole");
+        }
+        assert_eq!(write(&mut queue, BLOCKS, 12, 9), BOUNDARY);
+        let long = Entry::new(0x7d, 1).range(BLOCKS, 12).by_transport(1 << 22);
+        assert_eq!(queue.execute(long).status, BOUNDARY, "longer than the capacity");
+        assert_eq!(append(&mut queue, 1, 10, 1), (0, BLOCKS));
+        assert_eq!(append(&mut queue, 1, 2, 9).0, BOUNDARY);
+        assert_eq!(append(&mut queue, 1, 1, 2), (0, BLOCKS + 10));
+        assert_eq!(append(&mut queue, 2, 3, 3), (0, 2 * BLOCKS));
+        assert_eq!(manage(&mut queue, 4, FINISH), 0);
+        assert_eq!(states(&mut queue)[..5], [EMPTY, IS_FULL, IMPLICIT, EMPTY, IS_FULL]);
+        let expected = [&[1; 10][..], &[2], &[0; 5], &[3]].concat();
+        assert_eq!(read(&mut queue, BLOCKS, 17), expected, "the hole reads as zeros");
+    }
+    let target = Target::zoned_by(drive(), true, Some(&path));
+    let (_admin, mut queue) = target.queues();
+    assert_eq!(states(&mut queue)[..5], [EMPTY, IS_FULL, CLOSED, EMPTY, IS_FULL]);
+    assert_eq!(manage(&mut queue, 1, RESET), 0);
+    assert_eq!(read(&mut queue, BLOCKS, 17), [&[0; 16][..], &[3]].concat());
+}
+
+// A zone that failed is read-only: it keeps its data until it is taken offline. A zone that is offline cannot be read. Both
+// stay so, whatever the host does.
+#[test]
+fn lost_zones_are_read_only_or_offline() {
+    let target = Target::zoned_by(ZonedDrive::worn(), true, None);
+    let (mut admin, mut queue) = target.queues();
+    let data = block(1);
+    assert_eq!(append(&mut queue, 6, 16, 6).0, 0);
+    assert_eq!(append(&mut queue, 5, 1, 5).0, 0x280, "Write Fault");
+    assert_eq!(manage(&mut queue, 6, RESET), OFFLINE_ZONE);
+    assert_eq!(states(&mut queue)[4..], [EMPTY, IS_READ_ONLY, IS_OFFLINE, EMPTY]);
+    for (zone, status) in [(5, READ_ONLY), (6, OFFLINE_ZONE)] {
+        assert_eq!(append(&mut queue, zone, 1, 1).0, status);
+        assert_eq!(write(&mut queue, zone * BLOCKS, 1, 1), status);
+        assert_eq!(queue.execute(Entry::new(0x08, 1).range(zone * BLOCKS, 1)).status, status);
+        for action in [CLOSE, FINISH, OPEN_ZONE, RESET] {
+            assert_eq!(manage(&mut queue, zone, action), INVALID_TRANSITION, "{action}");
+        }
+        let descriptor = |state| Descriptor { state, start: zone * BLOCKS, pointer: u64::MAX };
+        let state = if zone == 5 { IS_READ_ONLY } else { IS_OFFLINE };
+        let option = u32::try_from(zone + 1).unwrap();
+        let found = report(&mut queue, report_entry(0, option, 0, 4096));
+        assert_eq!(found, (1, vec![descriptor(state)]));
+    }
+    assert_eq!(read(&mut queue, 5 * BLOCKS, 16), [0; 16]);
+    for entry in [
+        Entry::new(0x02, 1).range(6 * BLOCKS - 1, 2).by_transport(2 * data.len()),
+        Entry::new(0x0c, 1).range(6 * BLOCKS + 3, 1),
+    ] {
+        assert_eq!(queue.execute(entry).status, OFFLINE_ZONE);
+    }
+    assert_eq!(manage(&mut queue, 0, RESET | ALL), 0, "of the others");
+    assert_eq!(states(&mut queue)[4..], [EMPTY, IS_READ_ONLY, IS_OFFLINE, EMPTY]);
+    assert_eq!(manage(&mut queue, 4, OFFLINE), INVALID_TRANSITION);
+    assert_eq!(manage(&mut queue, 0, OFFLINE | ALL), 0);
+    assert_eq!((manage(&mut queue, 5, OFFLINE), manage(&mut queue, 6, OFFLINE)), (0, 0));
+    assert_eq!(append(&mut queue, 0, 1, 1).0, 0);
+    assert_eq!(admin.execute(Entry::new(0x80, 1)).status, 0, "Format");
+    let expected = [EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, IS_OFFLINE, IS_OFFLINE, EMPTY];
+    assert_eq!(states(&mut queue), expected);
 }
 
 // Each action leads to its state, for one zone and for all zones that it selects, and is refused in
@@ -300,6 +384,7 @@ fn reports_select_zones_by_state() {
     };
     let all: Vec<Descriptor> = all.into_iter().map(descriptor).collect();
     assert_eq!(report(&mut queue, report_entry(0, 0, 0, 4096)), (8, all.clone()));
+    assert_eq!(queue.execute(report_entry(0, 0, 0, 128)).data[72..74], [16, 0], "ZCAP");
     assert_eq!(report(&mut queue, report_entry(3 * BLOCKS + 5, 0, 1, 4096)), (5, all[3..].into()));
     for (option, state) in [(1, EMPTY), (2, IMPLICIT), (3, EXPLICIT), (4, CLOSED), (5, IS_FULL)] {
         let zones = with(state);

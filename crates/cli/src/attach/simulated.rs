@@ -61,10 +61,11 @@ fn check_zone_size(drive: &mut Drive, args: &AttachArgs) -> Result<(), Failure> 
     let zone = zones.limits().size;
     if !zone.0.is_power_of_two() {
         return Err(usage(anyhow!(
-            "the zones of `{}` have {} bytes, and Linux accepts only powers of two: choose other zones.blocks or \
-             zones.lanes",
+            "the zones of `{}` have {} bytes, and Linux accepts only powers of two: set zones.size={}, whose end \
+             stays unwritten, or choose other zones.blocks or zones.lanes",
             args.drive,
-            zone.0
+            zone.0,
+            zone.0.next_power_of_two()
         )));
     }
     match args.size {

@@ -38,7 +38,7 @@ impl PlacedDevice for SimDevice {
 
     fn renew(&mut self, handle: StreamId) -> Bytes {
         let room = self.room(handle);
-        self.ftl.end_handle(&mut self.nand, handle);
+        let _ = self.ftl.end_handle(&mut self.nand, handle, self.now);
         let unit = PlacedDevice::limits(self).unit;
         if room == unit { Bytes(0) } else { room }
     }

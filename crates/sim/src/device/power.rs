@@ -57,7 +57,7 @@ impl SimDevice {
             recovery = self.recover(cut)?;
         }
         self.cache.clear();
-        self.recover_zones();
+        self.recover_zones(recovery.done);
         recovery.done = self.nand.resume_queues(recovery.done);
         self.now = recovery.done;
         self.quiet_until = self.now;

@@ -1,7 +1,7 @@
 //! The path of a request. The drive splits it into parts and pages, lets the buffer and the FTL
 //! execute them, and answers with the last page.
 
-use flashscope_block::{Bytes, Io, MOVED_STREAM, Nanos};
+use flashscope_block::{Bytes, Errno, Io, MOVED_STREAM, Nanos};
 
 use super::SimDevice;
 use crate::ftl::{Ftl, Slice};
@@ -15,11 +15,11 @@ impl SimDevice {
     #[inline]
     fn slice(&self, io: &Io, from: u64, end: u64) -> Slice {
         let to = ((self.extent.quotient(from) + 1) * self.extent.value()).min(end);
-        let lpn = self.page_size.quotient(from);
+        let page = self.page_size.quotient(from);
         let within = |bytes: u64| u32::try_from(bytes).expect("a page fits in a u32");
         Slice {
-            lpn: Lpn(within(lpn)),
-            start: within(from - lpn * self.page_size.value()),
+            lpn: self.numbered(page),
+            start: within(from - page * self.page_size.value()),
             len: within(to - from),
             long: false,
             zero: self.distinguishes_zeros && io.data.is_zero(Bytes(from), Bytes(to - from)),
@@ -164,7 +164,9 @@ impl SimDevice {
                 }
                 Err(errno) => {
                     request.ready = request.ready.max(arrived);
-                    request.result = Err(errno);
+                    // Other zones may have room.
+                    let of_zone = self.zones.is_some();
+                    request.result = Err(if of_zone { Errno::EIO } else { errno });
                 }
             }
             from += u64::from(slice.len);
@@ -209,6 +211,13 @@ impl SimDevice {
     fn read_part(&mut self, request: &mut Request, from: u64, end: u64, arrived: Nanos) -> Nanos {
         let (mut from, mut first) = (from, Nanos::MAX);
         while from < end {
+            if let Some(after) = self.end_of_hole(from) {
+                // Nothing is there to read, as beyond the write pointer.
+                let after = after.min(end);
+                self.host_pages_read += self.page_size.quotient(after - from);
+                (from, first) = (after, first.min(arrived));
+                continue;
+            }
             let slice = self.slice(request.io, from, end);
             from += u64::from(slice.len);
             let read = match self.cached {

@@ -151,8 +151,24 @@ pub trait Ftl {
         None
     }
 
-    /// Closes the open blocks of a placement handle, whether they are full or not.
-    fn end_handle(&mut self, _nand: &mut Array, _handle: StreamId) {}
+    /// Closes the open blocks of a placement handle, whether they are full or not. Its data in failed blocks first moves
+    /// from there, from `at` on.
+    ///
+    /// # Errors
+    /// An error of [`Ftl::write`]: the data then stays in the failed blocks.
+    fn end_handle(
+        &mut self,
+        _nand: &mut Array,
+        _handle: StreamId,
+        _at: Nanos,
+    ) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    /// Returns the number of blocks of a lane that hold data or can take some.
+    fn usable_blocks(&self, _nand: &Array, _lane: u32) -> u32 {
+        0
+    }
 
     /// Discards the data of `pages`, and erases the full blocks that then hold no data. Returns the time at which the erases
     /// are done.
@@ -413,8 +429,16 @@ macro_rules! registry {
             fn handle_room(&self, handle: StreamId) -> Option<u32> {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.handle_room(handle),)+ }
             }
-            fn end_handle(&mut self, nand: &mut Array, handle: StreamId) {
-                match self { $(AnyFtl::$ftl(ftl) => ftl.end_handle(nand, handle),)+ }
+            fn end_handle(
+                &mut self,
+                nand: &mut Array,
+                handle: StreamId,
+                at: Nanos,
+            ) -> Result<(), Errno> {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.end_handle(nand, handle, at),)+ }
+            }
+            fn usable_blocks(&self, nand: &Array, lane: u32) -> u32 {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.usable_blocks(nand, lane),)+ }
             }
             fn reclaim(
                 &mut self,

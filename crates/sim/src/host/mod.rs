@@ -13,6 +13,7 @@ use flashscope_block::{Bytes, Completion, Device, DeviceInfo, Flash, Io, Nanos};
 
 use self::arbitration::Arbiter;
 pub use self::arbitration::{Arbitration, QueueClass};
+pub use self::zones::ZoneCounts;
 
 /// Namespaces of one size, which divide a drive. What is left at the end belongs to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

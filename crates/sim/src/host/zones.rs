@@ -20,6 +20,17 @@ struct ZoneRecord {
 const EMPTY: ZoneRecord =
     ZoneRecord { state: ZoneState::Empty, written: 0, handle: None, opened: 0 };
 
+/// The number of zones of a drive, and of those that it has lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ZoneCounts {
+    /// All zones.
+    pub zones: u32,
+    /// Zones that can be read, but not written.
+    pub read_only: u32,
+    /// Zones that can be neither read nor written.
+    pub offline: u32,
+}
+
 /// The zones of a drive. Page numbers are the logical pages of the drive.
 #[derive(Debug)]
 pub(crate) struct Zones {
@@ -34,21 +45,25 @@ pub(crate) struct Zones {
     /// The placement handles of no zone.
     free: Vec<StreamId>,
     opened: u64,
+    /// The number of zones that are not offline, by the set of lanes that they share.
+    online: Vec<u32>,
 }
 
 impl Zones {
     pub(crate) fn new(layout: &Layout) -> Option<Zones> {
         let zones = layout.zones?;
+        let sets = layout.lanes_per_pool / zones.lanes;
         let most = StreamId::try_from(zones.active).expect("at most 127 active zones");
         Some(Zones {
             layout: zones,
             pools: layout.pools,
             stripe: layout.stripe,
-            sets: layout.lanes_per_pool / zones.lanes,
+            sets,
             group_shift: StreamId::BITS - layout.placement.group_bits(),
             zones: vec![EMPTY; zones.count as usize],
             free: (1..=most).rev().collect(),
             opened: 0,
+            online: vec![zones.count / sets; sets as usize],
         })
     }
 
@@ -57,9 +72,28 @@ impl Zones {
         &self.layout
     }
 
-    /// Returns the number of pages of a zone.
+    /// Returns the number of pages that a zone holds.
     pub(crate) const fn pages(&self) -> u32 {
         self.layout.pages_per_pool * self.pools
+    }
+
+    /// Returns the zone of a page that the host addresses, and the place of the page in it.
+    pub(crate) fn place(&self, page: u64) -> (u32, u64) {
+        let number = u32::try_from(page / self.layout.size).expect("a zone of the drive");
+        (number, page % self.layout.size)
+    }
+
+    /// Returns the page of the drive that the host addresses as `page`; `None` in the hole of a zone.
+    #[inline]
+    pub(crate) fn page(&self, page: u64) -> Option<Lpn> {
+        let (number, place) = self.place(page);
+        let place = u32::try_from(place).ok().filter(|place| *place < self.pages())?;
+        Some(Lpn(number * self.pages() + place))
+    }
+
+    /// Returns the page that the host addresses behind the zone of `page`.
+    pub(crate) const fn next_zone(&self, page: u64) -> u64 {
+        (page / self.layout.size + 1) * self.layout.size
     }
 
     /// Returns the state of a zone and the number of pages before its write pointer.
@@ -74,23 +108,25 @@ impl Zones {
         start..start + self.zones[number as usize].written
     }
 
-    /// Accepts a write of `pages` pages from `first` on, and moves the write pointer behind it.
+    /// Accepts a write of `pages` pages from the page on that the host addresses as `first`, and moves the write pointer
+    /// behind it. Returns the zone.
     ///
     /// # Errors
     /// `EIO` if the write does not begin at the write pointer or does not end within the zone, or an error
     /// of [`Zones::open`].
-    pub(crate) fn accept(&mut self, first: Lpn, pages: u32) -> Result<(), Errno> {
-        let (number, place) = (first.0 / self.pages(), first.0 % self.pages());
+    pub(crate) fn accept(&mut self, first: u64, pages: u64) -> Result<u32, Errno> {
+        let (number, place) = self.place(first);
         let zone = self.zones[number as usize];
-        let fits = pages <= self.pages() - place;
-        if zone.state == ZoneState::Full || place != zone.written || !fits {
+        let end = u32::try_from(place + pages).ok().filter(|end| *end <= self.pages());
+        let is_closed = zone.state == ZoneState::Full || zone.state.is_lost();
+        let Some(end) = end.filter(|_| !is_closed && place == u64::from(zone.written)) else {
             return Err(Errno::EIO);
-        }
+        };
         if !zone.state.is_open() {
             self.make_open(number, ZoneState::ImplicitlyOpen)?;
         }
-        self.zones[number as usize].written += pages;
-        Ok(())
+        self.zones[number as usize].written = end;
+        Ok(number)
     }
 
     /// Returns the stream that places a page: the handle of its zone, and the lane of its turn.
@@ -110,7 +146,7 @@ impl Zones {
     /// See [`flashscope_block::ZonedDevice::open`].
     pub(crate) fn open(&mut self, number: u32) -> Result<(), Errno> {
         match self.zones[number as usize].state {
-            ZoneState::Full => Err(Errno::EIO),
+            ZoneState::Full | ZoneState::ReadOnly | ZoneState::Offline => Err(Errno::EIO),
             ZoneState::ExplicitlyOpen => Ok(()),
             ZoneState::Empty | ZoneState::ImplicitlyOpen | ZoneState::Closed => {
                 self.make_open(number, ZoneState::ExplicitlyOpen)
@@ -137,17 +173,16 @@ impl Zones {
         Ok(())
     }
 
-    /// Closes an open zone, at the request of the host. An empty one gives its handle back.
+    /// Closes an open zone, at the request of the host. It stays active, even without data.
     ///
     /// # Errors
     /// See [`flashscope_block::ZonedDevice::close`].
     pub(crate) fn close(&mut self, number: u32) -> Result<(), Errno> {
         let zone = &mut self.zones[number as usize];
-        match (zone.state, zone.written) {
-            (ZoneState::Empty | ZoneState::Full, _) => return Err(Errno::EIO),
-            (_, 0) => _ = self.end(number, ZoneState::Empty),
-            _ => zone.state = ZoneState::Closed,
+        if !zone.state.is_active() {
+            return Err(Errno::EIO);
         }
+        zone.state = ZoneState::Closed;
         Ok(())
     }
 
@@ -156,17 +191,54 @@ impl Zones {
     /// # Errors
     /// See [`flashscope_block::ZonedDevice::finish`].
     pub(crate) fn finish(&mut self, number: u32) -> Result<Option<StreamId>, Errno> {
-        if self.zones[number as usize].state == ZoneState::Empty {
-            self.make_open(number, ZoneState::ImplicitlyOpen)?;
+        match self.zones[number as usize].state.is_lost() {
+            true => Err(Errno::EIO),
+            false => Ok(self.end(number, ZoneState::Full)),
         }
-        Ok(self.end(number, ZoneState::Full))
     }
 
-    /// Makes the zone of `page` full if all of it is written. Returns the handle that it gives back.
-    pub(crate) fn end_if_written(&mut self, page: Lpn) -> Option<StreamId> {
-        let number = page.0 / self.pages();
+    /// Makes a zone full if all of it is written. Returns the handle that it gives back.
+    pub(crate) fn end_if_written(&mut self, number: u32) -> Option<StreamId> {
         let written = self.zones[number as usize].written == self.pages();
         written.then(|| self.end(number, ZoneState::Full)).flatten()
+    }
+
+    /// Makes a zone read-only whose write found no block, with `written` pages. Returns the handle that it gives back.
+    pub(crate) fn fail(&mut self, number: u32, written: u32) -> Option<StreamId> {
+        self.zones[number as usize].written = written;
+        self.end(number, ZoneState::ReadOnly)
+    }
+
+    /// Takes a zone offline. Its data must be gone, and it must not be active.
+    pub(crate) fn take_offline(&mut self, number: u32) {
+        let zone = &mut self.zones[number as usize];
+        if zone.state != ZoneState::Offline {
+            (zone.state, zone.written) = (ZoneState::Offline, 0);
+            self.online[(number % self.sets) as usize] -= 1;
+        }
+    }
+
+    /// Returns the lanes in which a zone has blocks.
+    pub(crate) fn lanes(&self, number: u32) -> impl Iterator<Item = u32> + use<> {
+        let (lanes, per_pool) = (self.layout.lanes, self.sets * self.layout.lanes);
+        let first = number % self.sets * lanes;
+        (0..self.pools).flat_map(move |pool| {
+            let first = pool * per_pool + first;
+            first..first + lanes
+        })
+    }
+
+    /// Returns the number of blocks that each lane of a zone needs for all zones that it shares with others.
+    pub(crate) fn needed_blocks(&self, number: u32) -> u32 {
+        self.online[(number % self.sets) as usize] * self.layout.blocks + self.layout.spare
+    }
+
+    /// Counts the zones, and those that are lost.
+    pub(crate) fn counts(&self) -> ZoneCounts {
+        let count = |state| self.zones.iter().filter(|zone| zone.state == state).count();
+        let [read_only, offline] = [ZoneState::ReadOnly, ZoneState::Offline]
+            .map(|state| u32::try_from(count(state)).expect("a u32 counts zones"));
+        ZoneCounts { zones: self.layout.count, read_only, offline }
     }
 
     /// Makes a zone empty. Returns the handle that it gives back, if it was active.
@@ -191,19 +263,22 @@ impl Zones {
     }
 
     /// Adapts the zones to the pages that a power cut has left. `last` returns the number of pages up to the last page of a
-    /// zone with data. Open zones are closed.
-    pub(crate) fn recover(&mut self, last: impl Fn(u32) -> u32) {
+    /// zone with data. Open zones are closed. Returns the zones that must be empty and are not.
+    pub(crate) fn recover(&mut self, last: impl Fn(u32) -> u32) -> Vec<u32> {
+        let mut reverted = Vec::new();
         for number in 0..self.layout.count {
-            let zone = &mut self.zones[number as usize];
-            if zone.state == ZoneState::Empty {
+            let (zone, written) = (&mut self.zones[number as usize], last(number));
+            if matches!(zone.state, ZoneState::Empty | ZoneState::Offline) {
+                reverted.extend((written > 0).then_some(number));
                 continue;
             }
-            zone.written = last(number);
-            match (zone.state, zone.written) {
-                (ZoneState::Full, _) => {}
+            zone.written = written;
+            match (zone.state, written) {
+                (ZoneState::Full | ZoneState::ReadOnly, _) => {}
                 (_, 0) => _ = self.reset(number),
                 _ => zone.state = ZoneState::Closed,
             }
         }
+        reverted
     }
 }

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use flashscope_block::{Nanos, StreamId};
+use flashscope_block::{Bytes, Nanos, StreamId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -329,6 +329,15 @@ impl Layout {
     /// Returns the number of logical pages that the host can address.
     pub const fn logical_pages(&self) -> u32 {
         self.pools * self.logical_pages_per_pool
+    }
+
+    /// Returns the bytes that the host can address, with the holes of zones.
+    pub fn capacity(&self) -> Bytes {
+        let pages = match self.zones {
+            Some(zones) => u64::from(zones.count) * zones.size,
+            None => self.logical_pages().into(),
+        };
+        Bytes(pages * u64::from(self.geometry.logical_page_size))
     }
 
     /// Returns the number of internal pages of the FTL. They are numbered after the host's pages.

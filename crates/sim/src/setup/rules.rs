@@ -172,7 +172,12 @@ impl Profile {
             urgent_below,
             frontiers: self.cleaning.frontiers,
             placement: zone_row.map_or(self.placement, |_| self.zones.placement(lanes)),
-            zones: self.zone_layout(zone_row, lanes, logical_pages_per_pool),
+            zones: self.zone_layout(
+                zone_row,
+                lanes,
+                clean_below.max(1),
+                (logical_pages_per_pool, geometry.logical_page_size),
+            )?,
             transfer: self.cleaning.transfer,
             slc_blocks_per_lane: lanes.slc_blocks,
             slc_dynamic: self.slc.dynamic,
@@ -207,7 +212,7 @@ impl Profile {
         let fits = stripe_unit > Bytes(0) && stripe_unit.is_multiple_of(Bytes(page));
         let rule = format!("it must be a multiple of the logical page, which is {page}");
         require(fits, field, stripe_unit.0, rule)?;
-        let capacity = u64::from(layout.logical_pages()) * page;
+        let capacity = layout.capacity().0;
         let rule = format!("it must not exceed a drive's capacity, which is {capacity}");
         require(stripe_unit.0 <= capacity, field, stripe_unit.0, rule)?;
         let fits = capacity.checked_mul(u64::from(drives)).is_some();

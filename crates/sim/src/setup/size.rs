@@ -11,12 +11,12 @@ impl Profile {
     /// The first invalid field.
     pub fn capacity(&self) -> Result<Bytes, ProfileError> {
         let layout = self.layout()?;
-        let one = u64::from(layout.logical_pages()) * u64::from(layout.logical_page_size());
+        let one = layout.capacity();
         if self.raid.drives == 1 {
-            return Ok(Bytes(one));
+            return Ok(one);
         }
         // An array uses only the whole stripe units of each drive.
-        let stripes = Bytes(one).round_down(self.raid.stripe_unit);
+        let stripes = one.round_down(self.raid.stripe_unit);
         Ok(Bytes(stripes.0 * u64::from(self.raid.drives)))
     }
 

@@ -1,7 +1,10 @@
 //! Placement of data by the host, compared with the drives that separate data in other ways, with a
 //! mean field for each class, and with the place of each page.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use flashscope_block::{Bytes, Completion, Device, Io, Nanos, Op, PlacementLimits};
+use flashscope_sim::ftl::HandleCounts;
 use flashscope_sim::gc::Ties;
 use flashscope_sim::nand::Lpn;
 use flashscope_sim::setup::{Frontiers, Identifiers, Isolation, Placement, Scope};
@@ -190,6 +193,48 @@ fn separate_logs_of_different_speed_move_no_page() {
         assert_eq!(reclaimed, drive.counters().flash.erases.total());
         let in_use = drive.nand().geometry().blocks() - drive.free_blocks()[0];
         assert_eq!(opened - reclaimed, u64::from(in_use));
+    }
+}
+
+/// Returns the number of blocks that hold data of both handles, each of which has one half of `pages` pages.
+fn shared_blocks(drive: &SimDevice, pages: u64) -> usize {
+    let mut classes: BTreeMap<u32, BTreeSet<bool>> = BTreeMap::new();
+    for page in 0..pages {
+        let lpn = Lpn(u32::try_from(page).expect("a small drive"));
+        let Some(place) = drive.locate(lpn) else { continue };
+        classes.entry(place.block.0).or_default().insert(page < pages / 2);
+    }
+    classes.values().filter(|classes| classes.len() == 2).count()
+}
+
+// The same writes, to random pages by one handle and in turn by another: persistently isolated handles never share a unit, and
+// initially isolated ones do once data has moved. In both, every page that the flash programs is written by
+// the host or moved out of a unit of some handle.
+#[test]
+fn isolation_decides_which_data_shares_a_unit() {
+    for isolation in [Isolation::Initial, Isolation::Persistent] {
+        let (mut drive, pages) =
+            drive_with(128, 0.85, |profile| profile.placement = handles(3, isolation));
+        let (half, mut random) = (pages / 2, fastrand::Rng::with_seed(11));
+        for nth in 0..10 * pages {
+            match nth % 2 {
+                0 => write(&mut drive, random.u64(..half), 1),
+                _ => write(&mut drive, half + nth / 2 % (pages - half), 2),
+            };
+        }
+        let (counts, flash) = (drive.placement(), drive.counters().flash);
+        let all = || counts.handles.iter().chain([&counts.moved]);
+        let sum = |of: fn(&HandleCounts) -> u64| all().map(of).sum::<u64>();
+        let moved = sum(|counts| counts.pages_moved);
+        assert_eq!(sum(|counts| counts.pages_written), drive.counters().host_pages_written);
+        assert_eq!(flash.programs.total(), drive.counters().host_pages_written + moved);
+        assert_eq!(sum(|counts| counts.units_reclaimed), flash.erases.total());
+        let shared = shared_blocks(&drive, pages);
+        match isolation {
+            Isolation::Initial => assert!(shared > 0 && counts.moved.units_opened > 0),
+            Isolation::Persistent => assert_eq!((shared, counts.moved.units_opened), (0, 0)),
+        }
+        assert!(counts.handles[1].pages_moved > 0, "random data is moved");
     }
 }
 

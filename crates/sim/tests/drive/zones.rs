@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flashscope_block::{Device, Errno, Nanos, Op, Zone, ZoneState};
+use flashscope_block::{Device, Errno, Nanos, Op, Zone, ZoneLimits as Limits, ZoneState};
 use flashscope_sim::nand::Lpn;
 use flashscope_sim::setup::Scope;
 use flashscope_sim::{Profile, SimDevice};
@@ -28,7 +28,15 @@ fn zoned(lanes: u32, spanned: u32, blocks: u32) -> Profile {
     profile
 }
 
-fn limits(drive: &mut SimDevice) -> flashscope_block::ZoneLimits {
+/// Returns the same drive with zones of this many pages more than their capacity.
+fn with_hole(profile: Profile, pages: u64) -> Profile {
+    let capacity = limits(&mut drive(&profile)).capacity.0;
+    let mut profile = profile;
+    profile.zones.size.0 = capacity + pages * PAGE;
+    profile
+}
+
+fn limits(drive: &mut SimDevice) -> Limits {
     drive.zones().expect("it has zones").limits()
 }
 
@@ -78,6 +86,41 @@ fn writes_begin_at_the_write_pointer() {
     assert_eq!(try_io(&mut drive, Op::Read, start, size), Ok(()), "zeros");
 }
 
+// A zone ends with a hole: it takes writes up to its capacity, reads zeros beyond, and is reset as a whole. The addresses
+// of the drive have the holes, and its flash has not.
+#[test]
+fn writes_end_at_the_capacity_of_a_zone() {
+    let plain = zoned(2, 0, 1);
+    let zones = limits(&mut drive(&plain)).zones;
+    let mut drive = drive(&with_hole(plain, 32));
+    let Zone { start, size, capacity, .. } = zone(&mut drive, 1);
+    assert_eq!((start.0, size.0, capacity.0), (64 * PAGE, 64 * PAGE, 32 * PAGE));
+    assert_eq!(drive.info().capacity.0, u64::from(zones) * 64 * PAGE);
+    let end = start.0 + capacity.0;
+    for (offset, pages) in [(end, 1), (end + PAGE, 2), (start.0, 33), (start.0, 64)] {
+        assert_eq!(try_io(&mut drive, Op::Write, offset, pages * PAGE), Err(Errno::EIO));
+    }
+    assert_eq!(append(&mut drive, 1, 31), Ok(()));
+    assert_eq!(append(&mut drive, 1, 2), Err(Errno::EIO));
+    assert_eq!(append(&mut drive, 1, 1), Ok(()));
+    let full = zone(&mut drive, 1);
+    assert_eq!((full.state, full.write_pointer.0), (ZoneState::Full, end));
+    assert_eq!(drive.locate(Lpn(63)).map(|_| ()), Some(()), "the pages have no holes");
+    let reads = drive.counters().flash.reads.total();
+    for (offset, pages) in [(end, 32), (end + 5 * PAGE, 1), (end + 31 * PAGE, 2)] {
+        assert_eq!(try_io(&mut drive, Op::Read, offset, pages * PAGE), Ok(()));
+    }
+    assert_eq!(drive.counters().flash.reads.total(), reads, "nothing is in the hole");
+    assert_eq!(try_io(&mut drive, Op::Read, end - PAGE, 40 * PAGE), Ok(()));
+    assert_eq!(drive.counters().flash.reads.total(), reads + 1);
+    for (offset, pages) in [(start.0, 32), (end, 32), (start.0, 96)] {
+        assert_eq!(try_io(&mut drive, Op::Trim, offset, pages * PAGE), Err(Errno::EOPNOTSUPP));
+    }
+    assert_eq!(reset(&mut drive, 1), Ok(()));
+    assert_eq!(zone(&mut drive, 1).state, ZoneState::Empty);
+    assert_eq!(drive.locate(Lpn(63)), None);
+}
+
 // Writes close the zone that has been open for longest, and the host's zones stay open. An active zone needs one of the places.
 #[test]
 fn open_and_active_zones_have_limits() {
@@ -104,9 +147,15 @@ fn open_and_active_zones_have_limits() {
     assert_eq!((zones.open(1), zones.close(1)), (Err(Errno::EIO), Err(Errno::EIO)));
     assert_eq!(append(&mut drive, 5, 1), Ok(()), "the finished zone left its place");
     assert_eq!(reset(&mut drive, 0), Ok(()));
+    // Opened and closed without data, a zone stays active: a close never empties one.
     let zones = drive.zones().expect("it has zones");
-    assert_eq!((zones.open(0), zones.close(0)), (Ok(()), Ok(())));
-    assert_eq!(zones.zone(0).state, empty, "nothing was written to it");
+    assert_eq!((zones.open(0), zones.close(0), zones.close(0)), (Ok(()), Ok(()), Ok(())));
+    assert_eq!(zones.zone(0).state, closed);
+    assert_eq!(append(&mut drive, 6, 1), Err(Errno::EOVERFLOW));
+    let zones = drive.zones().expect("it has zones");
+    assert_eq!(zones.finish(6), Ok(()), "an empty zone is finished without being active");
+    assert_eq!(zones.zone(6).state, ZoneState::Full);
+    assert_eq!((zones.finish(6), zones.finish(0)), (Ok(()), Ok(())));
 }
 
 /// Writes and resets zones at random, and returns the number of host pages. Up to `depth` writes are in flight.
@@ -127,8 +176,9 @@ fn write_and_reset(drive: &mut SimDevice, rounds: u32, depth: usize, seed: u64) 
             }
         }
         let number = active[random.usize(..active.len())];
-        let Zone { start, size, write_pointer, .. } = zone(drive, number);
-        let left = (start.0 + size.0 - write_pointer.0) / PAGE;
+        let zone = zone(drive, number);
+        let write_pointer = zone.write_pointer;
+        let left = (zone.end() - write_pointer).0 / PAGE;
         let count = random.u64(1..=left.min(9));
         drive.submit(&request(Op::Write, write_pointer.0, count * PAGE, drive.now()));
         (in_flight, pages) = (in_flight + 1, pages + count);
@@ -156,10 +206,12 @@ fn write_amplification_is_1() {
     ] {
         let mut profile = zoned(lanes, spanned, blocks);
         profile.scheduling.policy = policy.into();
-        let mut drive = drive(&profile);
+        let mut drive = drive(&with_hole(profile, u64::from(blocks)));
         let pages = write_and_reset(&mut drive, 4000, 8, 3);
         let flash = drive.counters().flash;
-        assert!(pages > 5 * drive.info().capacity.0 / PAGE, "{pages}");
+        let limits = limits(&mut drive);
+        let capacity = u64::from(limits.zones) * limits.capacity.0;
+        assert!(pages > 5 * capacity / PAGE, "{pages}");
         assert_eq!(flash.programs.host, pages, "{lanes} {spanned} {blocks} {policy}");
         assert_eq!(flash.programs.total(), pages, "{lanes} {spanned} {blocks} {policy}");
         assert_eq!(flash.erases.total(), flash.erases.host, "only resets erase");
@@ -171,9 +223,9 @@ fn write_amplification_is_1() {
 #[test]
 fn zones_lie_on_blocks_and_lanes_of_their_own() {
     for (lanes, spanned, blocks) in [(4, 0, 1), (4, 2, 2), (4, 1, 3)] {
-        let mut drive = drive(&zoned(lanes, spanned, blocks));
+        let mut drive = drive(&with_hole(zoned(lanes, spanned, blocks), 7));
         write_and_reset(&mut drive, 900, 1, 5);
-        let size = limits(&mut drive).size.0;
+        let size = limits(&mut drive).capacity.0;
         let spans = if spanned == 0 { lanes } else { spanned };
         let mut zones_of_block: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         for number in 0..limits(&mut drive).zones {
@@ -241,6 +293,9 @@ fn parts_that_move_data_are_refused() {
         assert!(error.contains(&format!("`{field}`")), "{error}");
     };
     refused(|p| p.zones.lanes = 3, "zones.lanes");
+    refused(|p| p.zones.size.0 = 32 * PAGE - PAGE, "zones.size");
+    refused(|p| p.zones.size.0 = 32 * PAGE + 512, "zones.size");
+    refused(|p| p.zones.size.0 = 1 << 61, "zones.size");
     refused(|p| p.zones.open = 6, "zones.open");
     refused(|p| p.zones.active = 0, "zones.active");
     refused(|p| p.zones.blocks = 24, "zones.blocks");
@@ -257,6 +312,112 @@ fn parts_that_move_data_are_refused() {
     refused(|p| p.raid.drives = 2, "raid.drives");
     refused(|p| p.interface.largest_request.0 = PAGE, "interface.largest_request");
     refused(|p| p.ftl = "dftl".into(), "ftl");
+}
+
+/// Returns the numbers of the zones in a state.
+fn in_state(drive: &mut SimDevice, state: ZoneState) -> Vec<u32> {
+    (0..limits(drive).zones).filter(|number| zone(drive, *number).state == state).collect()
+}
+
+// Blocks that expire cost one zone after the other, each at a reset. The zones that are left take all of their data,
+// and the last zone goes only when its blocks do.
+#[test]
+fn a_worn_drive_loses_its_zones_one_by_one() {
+    for (lanes, spanned, blocks) in [(1, 1, 1), (4, 2, 2), (4, 0, 1)] {
+        let mut profile = zoned(lanes, spanned, blocks);
+        profile.reliability.block_lifetime = 7;
+        let mut drive = drive(&with_hole(profile, 3));
+        let Limits { zones, capacity, .. } = limits(&mut drive);
+        let (mut lost, mut written, mut rounds) = (0, 0, 0);
+        while lost < zones {
+            for number in 0..zones {
+                if zone(&mut drive, number).state == ZoneState::Offline {
+                    assert_eq!(append(&mut drive, number, 1), Err(Errno::EIO));
+                    assert_eq!(reset(&mut drive, number), Err(Errno::EIO));
+                    continue;
+                }
+                let was_reset = reset(&mut drive, number);
+                let is_lost = zone(&mut drive, number).state == ZoneState::Offline;
+                assert_eq!(was_reset, if is_lost { Err(Errno::EIO) } else { Ok(()) });
+                lost += u32::from(is_lost);
+                if !is_lost {
+                    assert_eq!(append(&mut drive, number, capacity.0 / PAGE), Ok(()));
+                    written += capacity.0 / PAGE;
+                }
+                let counts = drive.zone_counts().expect("it has zones");
+                assert_eq!((counts.read_only, counts.offline), (0, lost));
+            }
+            rounds += 1;
+            assert!(rounds < 100, "{lost} of {zones}");
+        }
+        let most = u64::from(lanes * 24 * 16 * 7);
+        assert!(written <= most && written > most / 2, "{written} of {most}");
+        assert!(drive.flash().expect("simulated").retired_blocks > u64::from(lanes * 24 / 2));
+        assert_eq!(drive.counters().write_amplification(), Some(1.0));
+    }
+}
+
+// A write that finds no block makes its zone read-only: the data before it can be read until the zone is taken offline.
+// Other zones go on.
+#[test]
+fn zones_whose_writes_fail_are_read_only() {
+    let mut profile = zoned(2, 1, 2);
+    profile.reliability.program_failures = 0.05;
+    let mut drive = drive(&profile);
+    let zones = limits(&mut drive).zones;
+    let mut random = fastrand::Rng::with_seed(4);
+    let mut there: BTreeMap<u32, u64> = BTreeMap::new();
+    // Without resets, blocks fail until a lane has none left.
+    for _ in 0..100 * zones {
+        let number = random.u32(..zones);
+        if zone(&mut drive, number).state == ZoneState::Full {
+            continue;
+        }
+        match append(&mut drive, number, 1) {
+            Ok(()) => *there.entry(number).or_default() += 1,
+            Err(Errno::EOVERFLOW) => {}
+            Err(errno) => {
+                assert_eq!(errno, Errno::EIO);
+                assert_eq!(zone(&mut drive, number).state, ZoneState::ReadOnly);
+            }
+        }
+    }
+    assert!(in_state(&mut drive, ZoneState::Full).len() > 2);
+    let read_only = in_state(&mut drive, ZoneState::ReadOnly);
+    assert!(read_only.len() > 2, "{read_only:?}");
+    let capacity = limits(&mut drive).capacity.0;
+    for number in &read_only {
+        let written = there.get(number).copied().unwrap_or_default();
+        let zone = zone(&mut drive, *number);
+        assert_eq!((zone.write_pointer - zone.start).0, written * PAGE);
+        let first = u64::from(*number) * capacity / PAGE;
+        let is_there = |lpn: u64| drive.locate(Lpn(u32::try_from(lpn).expect("small"))).is_some();
+        assert!((0..written).all(|place| is_there(first + place)));
+        assert_eq!(try_io(&mut drive, Op::Read, zone.start.0, capacity), Ok(()));
+        assert_eq!(reset(&mut drive, *number), Err(Errno::EIO));
+        let zones = drive.zones().expect("it has zones");
+        let refused = [zones.open(*number), zones.close(*number), zones.finish(*number)];
+        assert_eq!(refused, [Err(Errno::EIO); 3]);
+    }
+    assert!(!drive.flash().expect("simulated").read_only, "others can be written");
+    let gone = read_only[0];
+    let zones = drive.zones().expect("it has zones");
+    assert_eq!((zones.take_offline(gone), zones.take_offline(gone)), (Ok(()), Ok(())));
+    let first = u32::try_from(u64::from(gone) * capacity / PAGE).expect("small");
+    assert_eq!(drive.locate(Lpn(first)), None, "its data is gone");
+    let start = zone(&mut drive, gone).start.0;
+    assert_eq!(try_io(&mut drive, Op::Read, start, PAGE), Err(Errno::EIO));
+    // A trim of all zones leaves out the lost ones.
+    let size = drive.info().capacity.0;
+    let _ = try_io(&mut drive, Op::Trim, 0, size);
+    assert_eq!(in_state(&mut drive, ZoneState::ReadOnly), read_only[1..]);
+    let lost = drive.zone_counts().expect("it has zones");
+    let empty = in_state(&mut drive, ZoneState::Empty).len();
+    assert_eq!(empty + lost.read_only as usize + lost.offline as usize, zones_of(&mut drive));
+}
+
+fn zones_of(drive: &mut SimDevice) -> usize {
+    limits(drive).zones as usize
 }
 
 /// A zone as the host knows it.
@@ -279,15 +440,19 @@ struct Host {
     /// The zone, the offset and the operation of each request in flight.
     in_flight: Vec<(u32, u64, Op)>,
     random: fastrand::Rng,
+    /// True if blocks of the flash fail.
+    fails: bool,
 }
 
 impl Host {
     fn new(profile: &Profile, seed: u64) -> Host {
+        let fails = profile.reliability.program_failures > 0.0;
         let mut drive = drive(profile);
         drive.expect_power_cuts();
         let count = limits(&mut drive).zones.min(6) as usize;
         let random = fastrand::Rng::with_seed(seed);
-        Host { drive, zones: vec![HostZone::default(); count], in_flight: Vec::new(), random }
+        let zones = vec![HostZone::default(); count];
+        Host { drive, zones, in_flight: Vec::new(), random, fails }
     }
 
     fn step(&mut self) {
@@ -311,17 +476,26 @@ impl Host {
         self.drive.submit(&request(op, offset, len, self.drive.now()));
     }
 
+    /// Resets a zone. One that is read-only is sometimes taken offline instead.
     fn reset(&mut self, number: u32) {
-        let Zone { start, size, .. } = zone(&mut self.drive, number);
-        self.zones[number as usize] = HostZone { resets: true, ..HostZone::default() };
+        let Zone { start, size, state, .. } = zone(&mut self.drive, number);
+        if state == ZoneState::ReadOnly && self.random.bool() {
+            let zones = self.drive.zones().expect("it has zones");
+            assert_eq!(zones.take_offline(number), Ok(()));
+            self.zones[number as usize] = HostZone::default();
+        }
+        if !state.is_lost() {
+            self.zones[number as usize] = HostZone { resets: true, ..HostZone::default() };
+        }
         self.submit(number, Op::Trim, start.0, size.0);
     }
 
     /// Writes a few pages, if the zone has room for them. The drive may refuse to open the zone.
     fn write(&mut self, number: u32) {
-        let Zone { start, size, write_pointer, .. } = zone(&mut self.drive, number);
-        let left = (start.0 + size.0 - write_pointer.0) / PAGE;
-        if left > 0 {
+        let Zone { start, write_pointer, .. } = zone(&mut self.drive, number);
+        let zone_before = zone(&mut self.drive, number);
+        let left = (zone_before.end() - write_pointer).0 / PAGE;
+        if left > 0 && zone_before.state != ZoneState::Offline {
             let pages = self.random.u64(1..=left.min(7));
             self.submit(number, Op::Write, write_pointer.0, pages * PAGE);
             let pointer = zone(&mut self.drive, number).write_pointer.0;
@@ -340,7 +514,11 @@ impl Host {
         let start = zone(&mut self.drive, number).start.0;
         let known = &mut self.zones[number as usize];
         match (done.result, op) {
-            (Err(errno), _) => assert_eq!(errno, Errno::EOVERFLOW),
+            (Err(Errno::EOVERFLOW), Op::Write) => {}
+            (Err(errno), _) => {
+                let is_lost = zone(&mut self.drive, number).state.is_lost();
+                assert!(self.fails && is_lost && errno == Errno::EIO, "{errno} of zone {number}");
+            }
             (Ok(()), Op::Trim) => *known = HostZone::default(),
             (Ok(()), _) => {
                 let waiting = self.in_flight.iter().filter(|(zone, _, _)| *zone == number);
@@ -365,8 +543,9 @@ impl Host {
 
     fn check(&mut self, number: u32) {
         let known = self.zones[number as usize];
-        let Zone { start, size, write_pointer, state } = zone(&mut self.drive, number);
-        let (first, pages) = (start.0 / PAGE, size.0 / PAGE);
+        let Zone { start, capacity, write_pointer, state, .. } = zone(&mut self.drive, number);
+        let pages = capacity.0 / PAGE;
+        let first = u64::from(number) * pages;
         let written = (write_pointer.0 - start.0) / PAGE;
         let drive = &self.drive;
         let there = |place: u64| {
@@ -392,9 +571,14 @@ proptest! {
         seed in any::<u64>(),
         spanned in prop::sample::select(vec![1u32, 2, 4]),
         policy in prop::sample::select(vec!["fcfs", "read-first", "out-of-order", "suspend"]),
+        hole in 0u64..40,
+        failures in prop::sample::select(vec![0.0, 0.02, 0.2]),
     ) {
         let mut profile = zoned(4, spanned, 1);
+        profile.reliability.program_failures = failures;
+        profile.reliability.erase_failures = failures;
         profile.scheduling.policy = policy.into();
+        let profile = with_hole(profile, hole);
         let mut host = Host::new(&profile, seed);
         (0..400).for_each(|_| host.step());
     }

@@ -14,7 +14,7 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 /// An update goes to the end of the open segment, and the former copy of the record is dead from then on. If only a few free segments are left, the full segment with the least
 /// live data is read, its live records are written to a segment of their own, and it is trimmed. Each
 /// segment is also trimmed before its first use. With segments as large as the zones of a drive, the store runs on a zoned drive,
-/// where such a trim resets the zone.
+/// where such a trim resets the zone. Zones whose size is above their capacity need `spacing`.
 ///
 /// Records that the store moves belong to stream 3, so that their share is counted apart. The store begins by writing all its records in order.
 pub(super) const KIND: Kind = Kind {
@@ -27,7 +27,16 @@ pub(super) const KIND: Kind = Kind {
         "the table of segments, checkpoints, and choices of segments by age; and that updates wait while the store cleans",
     ),
     fields: &[
-        field("segment", Some("2MiB"), "bytes in a segment; on a zoned drive, the size of a zone"),
+        field(
+            "segment",
+            Some("2MiB"),
+            "bytes in a segment; on a zoned drive, the capacity of a zone",
+        ),
+        field(
+            "spacing",
+            None,
+            "bytes from the start of a segment to the start of the next; on a zoned drive, the size of a zone [default: `segment`]",
+        ),
         field("record", Some("4KiB"), "bytes in a record, up to a segment"),
         field("live", Some("0.8"), "share of the space for live records, above 0 and below 1"),
         field("batch", Some("64KiB"), "bytes of updates that are written at once, up to a segment"),
@@ -55,9 +64,10 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     if !segment.is_multiple_of(record) {
         return Err(values.invalid("record", format!("it must divide a segment, {segment} bytes")));
     }
+    let spacing = values.bytes("spacing", unit, segment..=Bytes::gib(64).0)?.unwrap_or(segment);
     let batch = values.bytes("batch", Bytes(record), record..=segment)?.unwrap_or_default();
-    space.holds(values, (SPARE + 1) * segment)?;
-    let (segments, per_segment) = (space.length / segment, segment / record);
+    space.holds(values, (SPARE + 1) * spacing)?;
+    let (segments, per_segment) = (space.length / spacing, segment / record);
     let Some(slots) = places(segments * per_segment) else {
         return Err(values.invalid("record", "the target range holds too many records"));
     };
@@ -79,6 +89,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     Ok(Models::LogStructured(LogStructured {
         record,
         per_segment: whole(per_segment),
+        spacing,
         batch: whole(batch / record),
         hot: hot.clamp(1, records),
         hot_updates: threshold(values.share("updates")?),
@@ -118,6 +129,8 @@ pub(super) struct LogStructured {
     /// Bytes of a record, and records in a segment and in a batch.
     record: u64,
     per_segment: u32,
+    /// Bytes from the start of a segment to the start of the next.
+    spacing: u64,
     batch: u32,
     /// The number of hot records, which come first, and a random number below this is an update of one.
     hot: u32,
@@ -179,7 +192,7 @@ impl LogStructured {
         let (segment, place) = (slot / self.per_segment, slot % self.per_segment);
         let gathered = |head: &Head| head.segment == segment && place >= head.written;
         if !self.heads.iter().any(gathered) {
-            self.due.push(Access::new(Op::Read, u64::from(slot) * self.record, self.record));
+            self.due.push(Access::new(Op::Read, self.offset(slot), self.record));
         }
     }
 
@@ -207,9 +220,15 @@ impl LogStructured {
 
     fn trim(&mut self, segment: u32) {
         if self.trims {
-            let len = u64::from(self.per_segment) * self.record;
-            self.due.push(Access::new(Op::Trim, u64::from(segment) * len, len));
+            let start = u64::from(segment) * self.spacing;
+            self.due.push(Access::new(Op::Trim, start, self.spacing));
         }
+    }
+
+    /// Returns the first byte of a slot.
+    fn offset(&self, slot: u32) -> u64 {
+        let (segment, place) = (slot / self.per_segment, slot % self.per_segment);
+        u64::from(segment) * self.spacing + u64::from(place) * self.record
     }
 
     /// Adds a record to an open segment. Writes and closes the segment if it is full.
@@ -236,9 +255,9 @@ impl LogStructured {
         let Head { segment, written, taken } = self.heads[head];
         if taken > written {
             let stream: StreamId = if head == MOVED { MOVED_STREAM } else { 0 };
-            let slot = u64::from(segment * self.per_segment + written);
+            let offset = self.offset(segment * self.per_segment + written);
             let len = u64::from(taken - written) * self.record;
-            self.due.push(Access { stream, ..Access::new(Op::Write, slot * self.record, len) });
+            self.due.push(Access { stream, ..Access::new(Op::Write, offset, len) });
             self.heads[head].written = taken;
         }
     }
@@ -258,7 +277,7 @@ impl LogStructured {
         let live: Vec<u32> = slots.filter(|slot| is_live(self, *slot)).collect();
         for run in live.chunk_by(|one, next| one + 1 == *next) {
             let len = run.len() as u64 * self.record;
-            self.due.push(Access::new(Op::Read, u64::from(run[0]) * self.record, len));
+            self.due.push(Access::new(Op::Read, self.offset(run[0]), len));
         }
         for slot in live {
             if self.heads[MOVED].segment == NONE {
@@ -326,8 +345,10 @@ mod tests {
         for spec in [
             "log-structured?segment=256KiB&batch=12KiB&updates=0.9&hot=0.1&lookups=0.3",
             "log-structured?segment=1MiB&batch=1MiB&request=20KiB&record=16KiB&live=0.9",
+            "log-structured?segment=768KiB&spacing=1MiB&batch=12KiB&lookups=0.3",
         ] {
             let segment = if spec.contains("1MiB&batch") { 1 << 20 } else { 256 << 10 };
+            let capacity = if spec.contains("768KiB") { 768 << 10 } else { segment };
             let mut pointers = vec![None; usize::try_from(LARGE.capacity.0 / segment).unwrap()];
             for io in ios_on(&LARGE, spec, 100_000) {
                 let (number, place) = (io.offset.0 / segment, io.offset.0 % segment);
@@ -340,7 +361,7 @@ mod tests {
                     Op::Write => {
                         assert_eq!(*pointer, Some(place), "{spec}: {io:?}");
                         *pointer = Some(place + io.len.0);
-                        assert!(place + io.len.0 <= segment, "{spec}: {io:?}");
+                        assert!(place + io.len.0 <= capacity, "{spec}: {io:?}");
                     }
                     _ => assert!(pointer.is_some_and(|end| place + io.len.0 <= end), "{spec}"),
                 }
@@ -360,6 +381,7 @@ mod tests {
             ("record=5KiB", "it must divide a segment"),
             ("segment=1GiB", "takes at least"),
             ("batch=6KiB", "it must be a multiple of 4 KiB"),
+            ("spacing=1MiB", "it must be"),
         ] {
             let error = refused_on(&LARGE, &format!("log-structured?{fields}"));
             assert!(error.contains(reason), "{error}");

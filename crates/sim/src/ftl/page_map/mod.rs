@@ -480,8 +480,12 @@ impl<M: MapStorage> Ftl for PageMap<M> {
         self.room_of_handle(handle)
     }
 
-    fn end_handle(&mut self, nand: &mut Array, handle: StreamId) {
-        self.close_handle(nand, handle);
+    fn end_handle(&mut self, nand: &mut Array, handle: StreamId, at: Nanos) -> Result<(), Errno> {
+        self.close_handle(nand, handle, at)
+    }
+
+    fn usable_blocks(&self, nand: &Array, lane: u32) -> u32 {
+        self.usable_blocks_of(nand, lane)
     }
 
     fn reclaim(

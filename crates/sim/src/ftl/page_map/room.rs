@@ -53,7 +53,8 @@ impl<M: MapStorage> PageMap<M> {
     ) -> Result<Front, Errno> {
         let Some(group) = group else { return self.make_room(nand, pool, role, at) };
         match self.room_in_lanes(nand, self.turn_of_group(pool, group), role, at) {
-            Err(Errno::ENOSPC) => {
+            // The blocks of a zone stay on its lanes.
+            Err(Errno::ENOSPC) if self.layout.zones.is_none() => {
                 let other = self.make_room(nand, pool, role, at)?;
                 self.handles.counts.groups_overflowed += 1;
                 Ok(other)

@@ -9,19 +9,47 @@ use super::lane::Role;
 use super::{MapStorage, PageMap};
 use crate::ftl::Ftl;
 use crate::gc::VictimPolicy;
-use crate::nand::{Array, Cause, Lpn};
+use crate::nand::{Array, BlockId, Cause, Lpn};
 
 impl<M: MapStorage> PageMap<M> {
     /// See [`Ftl::end_handle`].
-    pub(super) fn close_handle(&mut self, nand: &mut Array, handle: StreamId) {
+    pub(super) fn close_handle(
+        &mut self,
+        nand: &mut Array,
+        handle: StreamId,
+        at: Nanos,
+    ) -> Result<(), Errno> {
         let role = Role::of_handle(u8::try_from(handle).expect("at most 127 handles"));
         self.apply_deferred(nand);
+        let mut emptied = Ok(());
         for lane in 0..self.layout.lanes() {
+            // Later, the data would join that of the next owner of the handle.
+            while emptied.is_ok() && self.has_failed(nand, lane, role) {
+                match self.empty_failed(nand, lane, at) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(errno) => emptied = Err(errno),
+                }
+            }
             if let Some(frontier) = self.lane(lane).frontier(role).take() {
                 self.note_temperature(&frontier);
                 self.file(nand, lane, false, frontier.block);
             }
         }
+        emptied
+    }
+
+    /// Returns true if a failed block of a lane holds data of a role.
+    fn has_failed(&self, nand: &Array, lane: u32, role: Role) -> bool {
+        let of_role = |block: &BlockId| nand.opened(*block).1 == role.number();
+        self.lanes[lane as usize].failed.iter().any(of_role)
+    }
+
+    /// See [`Ftl::usable_blocks`].
+    pub(super) fn usable_blocks_of(&self, nand: &Array, lane: u32) -> u32 {
+        let state = &self.lanes[lane as usize];
+        let usable = |block: &&BlockId| !nand.is_bad(**block) && !state.failed.contains(block);
+        u32::try_from(state.blocks.iter().filter(usable).count()).expect("a u32 counts blocks")
     }
 
     /// See [`Ftl::handle_room`].

@@ -1,11 +1,12 @@
 //! Zones: the drive as a zoned namespace of NVMe.
 
+use flashscope_block::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Lanes, Profile, ProfileError, require, require_none};
 use crate::nand::Geometry;
-use crate::setup::{Frontiers, Identifiers, Isolation, Layout, MapMemory, Placement};
+use crate::setup::{Frontiers, Identifiers, Isolation, Layout, MapMemory, Placement, quantity};
 
 /// The largest number of active zones. Each has a handle of its own: see [`Placement::handles`].
 const MOST_ACTIVE: u32 = 127;
@@ -22,6 +23,11 @@ pub struct Zones {
     /// The number of lanes of each pool that a zone spans, and so the flash that works in parallel on one zone. It
     /// divides the lanes of a pool; 0 stands for all of them. Default: 0. Source: none.
     pub lanes: u32,
+    /// The bytes from the start of a zone to the start of the next. The zone ends with a hole if its blocks hold less: its
+    /// capacity. A multiple of the logical page, at least the capacity; 0 for the capacity. Linux takes only powers of
+    /// two. Default: 0. Source: Zoned Namespace Command Set Specification 1.1, Figures 37 and 49.
+    #[serde(deserialize_with = "quantity::size")]
+    pub size: Bytes,
     /// The number of zones that may be open at a time (1 to 127, at most `active`). A write to another zone closes the
     /// open zone that has been open for longest, unless the host opened it. Default: 14. Source: chosen.
     pub open: u32,
@@ -32,7 +38,7 @@ pub struct Zones {
 
 impl Default for Zones {
     fn default() -> Self {
-        Zones { blocks: 0, lanes: 0, open: 14, active: 14 }
+        Zones { blocks: 0, lanes: 0, size: Bytes(0), open: 14, active: 14 }
     }
 }
 
@@ -61,8 +67,14 @@ pub struct ZoneLayout {
     pub count: u32,
     /// The logical pages of a zone in each pool.
     pub pages_per_pool: u32,
+    /// The logical pages from the start of a zone to the start of the next, at least those of all pools.
+    pub size: u64,
+    /// The blocks of a zone in each of its lanes.
+    pub blocks: u32,
     /// The lanes of each pool that a zone spans. They follow each other.
     pub lanes: u32,
+    /// The blocks of a lane that must be free beside those of its zones.
+    pub spare: u32,
     /// The number of zones that may be open at a time.
     pub open: u32,
     /// The number of zones that may be active at a time.
@@ -118,22 +130,37 @@ impl Profile {
         }
     }
 
-    /// Returns the zones of a drive with `logical_pages_per_pool` logical pages in each pool.
+    /// Returns the zones of a drive with `logical_pages_per_pool` logical pages of `page` bytes in each pool.
     pub(super) fn zone_layout(
         &self,
         row: Option<u32>,
         lanes: Lanes,
-        logical_pages_per_pool: u32,
-    ) -> Option<ZoneLayout> {
-        let row = row?;
+        spare: u32,
+        (logical_pages_per_pool, page): (u32, u32),
+    ) -> Result<Option<ZoneLayout>, ProfileError> {
+        let Some(row) = row else { return Ok(None) };
         let spanned = self.spanned(lanes);
-        Some(ZoneLayout {
-            count: logical_pages_per_pool / row * (lanes.per_pool / spanned),
-            pages_per_pool: row / lanes.per_pool * spanned,
-            lanes: spanned,
-            open: self.zones.open,
-            active: self.zones.active,
-        })
+        let count = logical_pages_per_pool / row * (lanes.per_pool / spanned);
+        let pages_per_pool = row / lanes.per_pool * spanned;
+        let size = self.zone_size(count, u64::from(pages_per_pool * lanes.pools), page.into())?;
+        let Zones { blocks, open, active, .. } = self.zones;
+        let lanes = spanned;
+        Ok(Some(ZoneLayout { count, pages_per_pool, size, blocks, lanes, spare, open, active }))
+    }
+
+    /// Returns the number of logical pages from zone to zone, for `count` zones that hold `pages` of `page` bytes.
+    fn zone_size(&self, count: u32, pages: u64, page: u64) -> Result<u64, ProfileError> {
+        let (capacity, most) = (pages * page, (1 << 62) / u64::from(count));
+        let size = match self.zones.size.0 {
+            0 => capacity,
+            size => size,
+        };
+        let rule = format!(
+            "it must be 0, or a multiple of {page}, a logical page, from the {capacity} bytes of a zone's blocks to {most}"
+        );
+        let fits = (capacity..=most).contains(&size) && size.is_multiple_of(page);
+        require(fits, "zones.size", size, rule)?;
+        Ok(size / page)
     }
 
     fn check_zones(&self, geometry: &Geometry, lanes: Lanes) -> Result<(), ProfileError> {
