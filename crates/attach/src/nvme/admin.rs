@@ -5,7 +5,7 @@ use super::controller::{Controller, Kind};
 use super::features;
 use super::identify::{self, IDENTIFY_LEN};
 use super::log_page;
-use super::namespace::{ALL_NAMESPACES, NAMESPACE, Namespace};
+use super::namespace::Namespace;
 use super::placement::{self, DIRECTIVE_RECEIVE, DIRECTIVE_SEND};
 use super::plan::{Erase, Plan};
 use super::queue::Action;
@@ -77,6 +77,10 @@ pub(super) fn execute(
     data: &[u8],
 ) -> Result<Action, Status> {
     let (id, space) = (command.id(), subsystem.namespace());
+    let is_of_drive = controller.kind() == Kind::Drive;
+    if is_of_drive && matches!(command.opcode(), GET_LOG_PAGE | SET_FEATURES | GET_FEATURES) {
+        subsystem.namespaces().check(command.namespace())?;
+    }
     match command.opcode() {
         GET_LOG_PAGE => Ok(Action::data(id, log_page::read(subsystem, controller, command)?)),
         IDENTIFY => Ok(Action::data(id, identify::identify(subsystem, controller, command)?)),
@@ -105,10 +109,10 @@ pub(super) fn execute(
 }
 
 fn format(subsystem: &Subsystem, command: &Command) -> Result<Action, Status> {
-    let space = subsystem.namespace();
-    if !matches!(command.namespace(), NAMESPACE | ALL_NAMESPACES) {
-        return Err(Status::INVALID_NAMESPACE);
-    }
+    let namespace = command.namespace();
+    let spaces = subsystem.namespaces().selected(namespace)?;
+    // All namespaces have the same formats.
+    let space = &spaces[0];
     if !space.is_writable() {
         return Err(Status::NAMESPACE_WRITE_PROTECTED);
     }
@@ -124,8 +128,9 @@ fn format(subsystem: &Subsystem, command: &Command) -> Result<Action, Status> {
     if options >> 9 & 0x7 > 1 {
         return Err(Status::INVALID_FIELD);
     }
-    space.begin(Erase::Format(number), options)?;
-    Ok(Action::Submit(Plan::Erase(Erase::Format(number))))
+    let erase = Erase::Format { namespace, format: number };
+    subsystem.namespaces().begin(erase, options)?;
+    Ok(Action::Submit(Plan::Erase(erase)))
 }
 
 fn sanitize(subsystem: &Subsystem, command: &Command) -> Result<Action, Status> {
@@ -137,6 +142,6 @@ fn sanitize(subsystem: &Subsystem, command: &Command) -> Result<Action, Status> 
     if options & 0x7 != BLOCK_ERASE {
         return Err(Status::INVALID_FIELD);
     }
-    space.begin(Erase::Sanitize, options)?;
+    subsystem.namespaces().begin(Erase::Sanitize, options)?;
     Ok(Action::Submit(Plan::Erase(Erase::Sanitize)))
 }

@@ -5,7 +5,8 @@ use flashscope_block::{Bytes, ZoneLimits};
 
 use super::command::Command;
 use super::controller::{Controller, Kind};
-use super::namespace::{ALL_NAMESPACES, CommandSet, NAMESPACE, Namespace};
+use super::namespace::{ALL_NAMESPACES, CommandSet, Namespace};
+use super::namespaces::Namespaces;
 use super::placement::ENDURANCE_GROUP;
 use super::session::IN_CAPSULE;
 use super::status::Status;
@@ -64,32 +65,26 @@ pub(super) fn identify(
 ) -> Result<Vec<u8>, Status> {
     let selector = command.dword(10) & 0xFF;
     let command_set = command.dword(11) >> 24;
-    let space = subsystem.namespace();
+    let (spaces, named) = (subsystem.namespaces(), command.namespace());
+    let space = spaces.first();
     if controller.kind() == Kind::Discovery && selector != 0x01 {
         return Err(Status::INVALID_FIELD);
     }
     let structure = match selector {
-        0x00 => of_active(command, || identify_namespace(subsystem))?,
+        // Allocated namespaces are always attached, and thereby active.
+        0x00 | 0x11 => identify_namespace(subsystem, spaces.get(named)?),
         0x01 => identify_controller(subsystem, controller),
-        0x02 => namespace_list(command)?,
-        0x03 => of_active(command, || descriptors(subsystem))?,
-        0x05 => of_active(command, || set_namespace(space, command_set))??,
+        0x02 | 0x10 => namespace_list(spaces, named)?,
+        0x03 => descriptors(subsystem, spaces.get(named)?),
+        0x05 => set_namespace(spaces.get(named)?, command_set)?,
         0x06 => set_controller(space, command_set)?,
-        0x07 if command_set == space.command_set() as u32 => namespace_list(command)?,
-        0x08 => of_active(command, || independent_namespace(space))?,
+        0x07 if command_set == space.command_set() as u32 => namespace_list(spaces, named)?,
+        0x08 => independent_namespace(spaces.get(named)?),
         0x19 if space.handles().is_some() => endurance_groups(command),
         0x1C => command_sets(space),
         _ => return Err(Status::INVALID_FIELD),
     };
     Ok(structure.into_bytes())
-}
-
-/// Returns a structure of the namespace, if the command names it.
-fn of_active<T>(command: &Command, structure: impl FnOnce() -> T) -> Result<T, Status> {
-    match command.namespace() {
-        NAMESPACE => Ok(structure()),
-        _ => Err(Status::INVALID_NAMESPACE),
-    }
 }
 
 /// Returns the additional fields of the namespace in a command set.
@@ -146,8 +141,7 @@ fn identify_controller(subsystem: &Subsystem, controller: &Controller) -> Struct
 
 /// Fills the fields of a controller that has a drive.
 fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
-    let space = subsystem.namespace();
-    let size = space.size().0;
+    let (spaces, space) = (subsystem.namespaces(), subsystem.namespace());
     // Resets take the place of dataset management in zones.
     let absent = if space.zones().is_some() { ONCS_DEALLOCATION } else { 0 };
     data.u8(111, 1)
@@ -160,20 +154,23 @@ fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
         // Log pages: the effects of commands, extended data.
         .u8(261, 1 << 1 | 1 << 2)
         .u8(262, u8::try_from(ERROR_ENTRIES - 1).expect("few"))
-        .u64(280, size)
+        .u64(280, spaces.capacity().0)
+        .u64(296, spaces.unallocated().0)
         // Sanitize by block erase; the media are not modified further.
         .u32(328, 1 << 1 | 1 << 30)
         // Entries of 64 and 16 bytes.
         .u8(512, 0x66)
         .u8(513, 0x44)
-        .u32(516, 1)
+        .u32(516, spaces.count())
         .u16(520, ONCS & !absent)
         // A volatile write cache; a flush may name all namespaces.
         .u8(525, 1 | 3 << 1)
+        // A format concerns the namespace that it names, or all.
+        .u8(524, 0)
         .u8(530, 0)
         // Copy descriptors of format 0.
         .u16(534, 1)
-        .u32(540, 1)
+        .u32(540, spaces.count())
         // Disconnect deletes a queue.
         .u16(1804, 1);
     if space.handles().is_some() {
@@ -184,8 +181,7 @@ fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
     }
 }
 
-fn identify_namespace(subsystem: &Subsystem) -> Structure {
-    let space = subsystem.namespace();
+fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
     let blocks = space.blocks();
     let copied = u32::try_from(MOST_TRANSFER.0 / space.block().0).expect("few");
@@ -211,7 +207,7 @@ fn identify_namespace(subsystem: &Subsystem) -> Structure {
         .u8(80, u8::try_from(MOST_COPY_RANGES - 1).expect("few"))
         .u8(99, u8::from(!space.is_writable()))
         .u16(102, endurance_group_of(space))
-        .bytes(104, &subsystem.guid());
+        .bytes(104, &subsystem.guid(space.id()));
     for (number, shift) in space.shifts().iter().enumerate() {
         // Blocks smaller than those of the drive are degraded.
         let degraded = 1 << shift < space.drive_block().0;
@@ -221,23 +217,25 @@ fn identify_namespace(subsystem: &Subsystem) -> Structure {
     data
 }
 
-/// Returns the list of active namespaces with identifiers above that of the command.
-fn namespace_list(command: &Command) -> Result<Structure, Status> {
+/// Returns the list of active namespaces with identifiers above `above`.
+fn namespace_list(spaces: &Namespaces, above: u32) -> Result<Structure, Status> {
+    if above >= ALL_NAMESPACES - 1 {
+        return Err(Status::INVALID_NAMESPACE);
+    }
     let mut data = Structure::new(IDENTIFY_LEN);
-    match command.namespace() {
-        0 => data.u32(0, NAMESPACE),
-        above if above >= ALL_NAMESPACES - 1 => return Err(Status::INVALID_NAMESPACE),
-        _ => &mut data,
-    };
+    let listed = spaces.all().iter().filter(|space| space.id() > above);
+    for (place, space) in listed.enumerate() {
+        data.u32(4 * place, space.id());
+    }
     Ok(data)
 }
 
 /// Returns the identification descriptors: NGUID, UUID and command set.
-fn descriptors(subsystem: &Subsystem) -> Structure {
+fn descriptors(subsystem: &Subsystem, space: &Namespace) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
-    data.u8(0, 2).u8(1, 16).bytes(4, &subsystem.guid());
-    data.u8(20, 3).u8(21, 16).bytes(24, &subsystem.uuid());
-    data.u8(40, 4).u8(41, 1).u8(44, subsystem.namespace().command_set() as u8);
+    data.u8(0, 2).u8(1, 16).bytes(4, &subsystem.guid(space.id()));
+    data.u8(20, 3).u8(21, 16).bytes(24, &subsystem.uuid(space.id()));
+    data.u8(40, 4).u8(41, 1).u8(44, space.command_set() as u8);
     data
 }
 

@@ -5,7 +5,8 @@ use flashscope_block::{Bytes, Op};
 
 use super::command::Command;
 use super::identify::{MOST_COPY_RANGES, MOST_TRANSFER, MOST_ZEROES};
-use super::namespace::{ALL_NAMESPACES, NAMESPACE, Namespace};
+use super::namespace::{ALL_NAMESPACES, Namespace};
+use super::namespaces::Namespaces;
 use super::placement::{self, DATA_PLACEMENT, IO_MANAGEMENT_RECEIVE, IO_MANAGEMENT_SEND};
 use super::plan::{self, Finish, Plan};
 use super::session::Transfer;
@@ -101,17 +102,31 @@ fn count(command: &Command, each: usize) -> u32 {
     (number + 1) * u32::try_from(each).expect("ranges are short")
 }
 
+/// Returns the namespace of a command. A flush may name all namespaces, which share the write buffer.
+///
+/// # Errors
+/// Returns the status for an unknown command or an invalid namespace.
+pub(super) fn namespace_of<'a>(
+    spaces: &'a Namespaces,
+    command: &Command,
+) -> Result<&'a Namespace, Status> {
+    // All namespaces have the same commands.
+    let first = spaces.first();
+    match (command.opcode(), command.namespace()) {
+        (opcode, _) if !commands(first, true).any(|(known, _)| known == opcode) => {
+            Err(Status::INVALID_OPCODE)
+        }
+        (FLUSH, ALL_NAMESPACES) => Ok(first),
+        (_, namespace) => spaces.get(namespace),
+    }
+}
+
 /// Checks what is common to all commands.
 fn check(space: &Namespace, command: &Command) -> Result<(), Status> {
     let opcode = command.opcode();
     let Some((_, writes)) = commands(space, true).find(|(known, _)| *known == opcode) else {
         return Err(Status::INVALID_OPCODE);
     };
-    match command.namespace() {
-        NAMESPACE => {}
-        ALL_NAMESPACES if opcode == FLUSH => {}
-        _ => return Err(Status::INVALID_NAMESPACE),
-    }
     space.check_erasure()?;
     match writes && !space.is_writable() {
         true => Err(Status::NAMESPACE_WRITE_PROTECTED),
@@ -146,7 +161,7 @@ fn check_directive(space: &Namespace, command: &Command) -> Result<(), Status> {
     }
 }
 
-/// Converts a range of blocks to bytes.
+/// Converts a range of blocks to bytes of the drive.
 fn in_bytes(space: &Namespace, start: u64, blocks: u64) -> Result<(Bytes, Bytes), Status> {
     // A deliberate bug that the fuzz targets must find: a range that ends one block past the end is
     // accepted.
@@ -154,7 +169,7 @@ fn in_bytes(space: &Namespace, start: u64, blocks: u64) -> Result<(Bytes, Bytes)
     let block = space.block().0;
     match start.checked_add(blocks) {
         Some(end) if end <= space.blocks() + spare => {
-            Ok((Bytes(start * block), Bytes(blocks * block)))
+            Ok((space.start() + Bytes(start * block), Bytes(blocks * block)))
         }
         _ => Err(Status::LBA_OUT_OF_RANGE),
     }

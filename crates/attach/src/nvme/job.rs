@@ -145,8 +145,8 @@ impl Job {
         let rest = std::mem::replace(&mut state.rest, Rest::End { returns_data: false });
         let next = match rest {
             Rest::Erase { erase, from } if status == Status::SUCCESS => {
-                subsystem.namespace().erased_until(from);
-                let (requests, end) = erasing(subsystem, from);
+                subsystem.namespaces().erased_until(erase, from);
+                let (requests, end) = erasing(subsystem, erase, from);
                 state.rest = Rest::Erase { erase, from: end };
                 requests
             }
@@ -180,7 +180,7 @@ impl Job {
             _ => Vec::new(),
         };
         match rest {
-            Rest::Erase { erase, .. } => subsystem.namespace().end(erase, is_done),
+            Rest::Erase { erase, .. } => subsystem.namespaces().end(erase, is_done),
             Rest::ShutDown => self.connection.shut_down(),
             _ => {}
         }
@@ -191,14 +191,14 @@ impl Job {
         if !lock(&self.state).is_lost {
             self.connection.finish(&Completion::new(self.id, status), data, self.cost);
         }
-        if matches!(rest, Rest::Erase { .. }) && is_done {
-            subsystem.namespace_changed();
+        if let (Rest::Erase { erase, .. }, true) = (rest, is_done) {
+            subsystem.namespaces_changed(&subsystem.namespaces().formatted(erase));
         }
     }
 }
 
-/// Returns the next requests that erase the drive, and the byte at which they end.
-fn erasing(subsystem: &Subsystem, from: u64) -> (Vec<Request>, u64) {
+/// Returns the next requests of an erasure that has reached the byte `from`, and the byte at which they end.
+fn erasing(subsystem: &Subsystem, erase: Erase, from: u64) -> (Vec<Request>, u64) {
     let space = subsystem.namespace();
     let (op, step) = match (space.trims(), space.zones()) {
         // Zones are reset as a whole.
@@ -206,9 +206,10 @@ fn erasing(subsystem: &Subsystem, from: u64) -> (Vec<Request>, u64) {
         (true, None) => (Op::Trim, ERASE_STEP),
         (false, None) => (Op::Write, ZERO_STEP),
     };
-    let erase = |(offset, len)| plan::request(op, offset, len, false);
-    let requests: Vec<_> =
-        pieces(from..space.size().0, step).take(ERASE_BATCH).map(erase).collect();
+    let range = subsystem.namespaces().range(erase);
+    let from = from.max(range.start);
+    let request = |(offset, len)| plan::request(op, offset, len, false);
+    let requests: Vec<_> = pieces(from..range.end, step).take(ERASE_BATCH).map(request).collect();
     let end = requests.last().map_or(from, |last| (last.offset + last.len).0);
     (requests, end)
 }

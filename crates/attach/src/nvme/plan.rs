@@ -27,7 +27,7 @@ pub enum Plan {
         /// The stream of the write.
         stream: StreamId,
     },
-    /// Erases the whole drive.
+    /// Erases the whole drive, or namespaces.
     Erase(Erase),
     /// Changes or reports the state of zones.
     Zones(ZoneCommand),
@@ -50,12 +50,17 @@ pub enum Finish {
     Place(Bytes),
 }
 
-/// The reason to erase the drive.
+/// The reason to erase data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erase {
-    /// Format NVM, with the number of the new LBA format.
-    Format(u32),
-    /// Sanitize.
+    /// Format NVM.
+    Format {
+        /// The identifier of the namespace, or the one that stands for all.
+        namespace: u32,
+        /// The number of the new LBA format.
+        format: u32,
+    },
+    /// Sanitize, which erases the whole drive.
     Sanitize,
 }
 

@@ -8,6 +8,7 @@ mod faults;
 #[path = "../../src/fixed.rs"]
 mod fixed;
 mod initiator;
+mod namespaces;
 mod placed;
 mod placement;
 mod served;

@@ -46,6 +46,7 @@ fn conversations_contain_requests_and_errors() {
         "Copy",
         "Compare",
         "Erase",
+        "offset: Bytes(131072)",
         "appends: true",
         "Zones(Change",
         "Zones(Report",

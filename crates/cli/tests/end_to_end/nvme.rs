@@ -26,9 +26,14 @@ impl AttachedDrive {
 
     /// Attaches a drive, whose controller is enabled with the configuration `enabled`.
     fn open(place: &Scratch, drive: &str, enabled: u32) -> AttachedDrive {
+        AttachedDrive::open_with(place, drive, enabled, &[])
+    }
+
+    /// Attaches a drive with further options.
+    fn open_with(place: &Scratch, drive: &str, enabled: u32, options: &[&str]) -> AttachedDrive {
         let way = ["--size", "64MiB", "--speed", "max", "--store", "data", "--json"];
         let arguments = ["attach", drive, "--nvme-tcp", "127.0.0.1:0"];
-        let mut command = place.command(&[&arguments[..], &way].concat());
+        let mut command = place.command(&[&arguments[..], &way, options].concat());
         let mut program = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(program.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -166,6 +171,43 @@ fn options_without_zones_are_refused() {
     insta::assert_snapshot!(message(&format!("{ZONED} --nvme-tcp 127.0.0.1:0 --size 3MiB")), @"flashscope: --size 3145728 B is not a multiple of the size of a zone, 2 MiB");
     let uneven = ZONED.replace("zones.blocks=1", "zones.blocks=3");
     insta::assert_snapshot!(message(&format!("{uneven} --nvme-tcp 127.0.0.1:0")).replace(&uneven, "UNEVEN"), @"flashscope: the zones of `UNEVEN` have 6291456 bytes, and Linux accepts only powers of two: choose other zones.blocks or zones.lanes");
+}
+
+// Namespaces divide a drive. What was flushed in each survives a power cut.
+#[test]
+fn a_power_cut_keeps_all_namespaces() {
+    let place = Scratch::on_disk();
+    let options = ["--namespace", "16MiB", "--namespace", "32MiB,lba=4096"];
+    let attach = || AttachedDrive::open_with(&place, "sim:demo?cache.kind=lru", ENABLED, &options);
+    let mut drive = attach();
+    for (namespace, fill, blocks) in [(1, 1, 8), (2, 2, 1)] {
+        let write = Entry::new(0x01, namespace).range(0, blocks);
+        assert_eq!(drive.queue.with_data(write, &[fill; 4096]).status, 0);
+    }
+    assert_eq!(drive.queue.execute(Entry::new(0x00, 1)).status, 0);
+    drop(drive);
+    let mut drive = attach();
+    for (namespace, fill, blocks) in [(1, 1, 8), (2, 2, 1)] {
+        let read = Entry::new(0x02, namespace).range(0, blocks).by_transport(4096);
+        assert_eq!(drive.queue.execute(read).data, [fill; 4096], "{namespace}");
+    }
+}
+
+// Drives that cannot be divided, and namespaces that do not fit, are refused with the remedy.
+#[test]
+fn namespaces_that_are_impossible_are_refused() {
+    let message = |drive: &str, sizes: &[&str]| {
+        let place = Scratch::on_disk();
+        let mut arguments = vec!["attach", drive, "--nvme-tcp", "127.0.0.1:0", "--size", "64MiB"];
+        sizes.iter().for_each(|size| arguments.extend(["--namespace", size]));
+        place.run(&arguments).message(2, &place).replace(ZONED, "ZONED")
+    };
+    insta::assert_snapshot!(message(ZONED, &["32MiB"]), @"flashscope: `ZONED` has zones, which belong to one namespace: attach it without --namespace, or without zones, with zones.blocks=0");
+    insta::assert_snapshot!(message("sim:demo?placement.handles=3", &["32MiB"]), @"flashscope: `sim:demo?placement.handles=3` has placement handles, which belong to one namespace: attach it without --namespace, or without handles, with placement.handles=1 and placement.groups=1");
+    insta::assert_snapshot!(message("sim:demo", &["32MiB", "48MiB"]), @"flashscope: the namespaces are larger than `sim:demo`, which has 67108864 B: choose smaller ones, or a larger drive");
+    insta::assert_snapshot!(message("sim:demo", &["5KiB"]), @"flashscope: --namespace 5120 B is not a positive multiple of 4 KiB, the largest block of the drive and its formats");
+    let unknown = message("sim:demo", &["1MiB,lba=1024"]);
+    assert!(unknown.contains("write its size, and after a comma its blocks"), "{unknown}");
 }
 
 // A simulated drive with placement handles is served with flexible data placement: writes fill the
