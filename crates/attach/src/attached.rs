@@ -63,13 +63,18 @@ pub struct Export {
     pub zones: Option<ZoneLimits>,
     /// The reclaim unit handles, if the drive has any, also taken from the drive.
     pub handles: Option<PlacementLimits>,
+    /// The unit in bytes that a power cut never tears: a write within a multiple of it is on the drive as a
+    /// whole or not at all. `None` if the drive guarantees none, such as a real one.
+    /// [`AttachedDrive::simulated`] takes it from the store, which also applies each write as a whole.
+    pub atomic_unit: Option<Bytes>,
 }
 
 impl Export {
     /// Describes a drive that may be written and trimmed.
     pub fn new(name: impl Into<String>, (size, logical_block): (Bytes, Bytes)) -> Export {
-        let (name, zones, handles) = (name.into(), None, None);
-        Export { name, size, logical_block, trims: true, writable: true, zones, handles }
+        let (name, zones, handles, atomic_unit) = (name.into(), None, None, None);
+        let (trims, writable) = (true, true);
+        Export { name, size, logical_block, trims, writable, zones, handles, atomic_unit }
     }
 }
 
@@ -116,6 +121,7 @@ impl<A: Answer> AttachedDrive<A> {
     ) -> io::Result<AttachedDrive<A>> {
         export.zones = device.zones().map(|zones| visible(zones.limits(), export.size));
         export.handles = device.placed().map(|placed| placed.limits());
+        export.atomic_unit = Some(Store::ATOMIC_UNIT);
         write_what_is_there(&mut *device, &store.extents()?, progress);
         let (hook, faults) = hooks.injecting(device.now())?;
         let drive = PacedDrive::new((device, export.size), store, timing, hook, faults);

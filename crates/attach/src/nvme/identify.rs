@@ -142,6 +142,7 @@ fn identify_controller(subsystem: &Subsystem, controller: &Controller) -> Struct
 /// Fills the fields of a controller that has a drive.
 fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
     let (spaces, space) = (subsystem.namespaces(), subsystem.namespace());
+    let largest = space.shifts().iter().copied().max().unwrap_or_default();
     // Resets take the place of dataset management in zones.
     let absent = if space.zones().is_some() { ONCS_DEALLOCATION } else { 0 };
     data.u8(111, 1)
@@ -167,7 +168,12 @@ fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
         .u8(525, 1 | 3 << 1)
         // A format concerns the namespace that it names, or all.
         .u8(524, 0)
+        // Atomic writes: any command, with the largest blocks; in a power cut, one block.
+        .u16(526, atomic_blocks(space, largest))
+        .u16(528, 0)
         .u8(530, 0)
+        // No atomic compare and write, because there are no fused commands.
+        .u16(532, 0)
         // Copy descriptors of format 0.
         .u16(534, 1)
         .u32(540, spaces.count())
@@ -208,6 +214,7 @@ fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
         .u8(99, u8::from(!space.is_writable()))
         .u16(102, endurance_group_of(space))
         .bytes(104, &subsystem.guid(space.id()));
+    state_atomicity(&mut data, space);
     for (number, shift) in space.shifts().iter().enumerate() {
         // Blocks smaller than those of the drive are degraded.
         let degraded = 1 << shift < space.drive_block().0;
@@ -215,6 +222,26 @@ fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
         data.u32(128 + 4 * number, *shift << 16 | performance);
     }
     data
+}
+
+/// Returns the number of blocks, less 1, that the drive writes as a whole in operation: those of a command.
+fn atomic_blocks(space: &Namespace, shift: u32) -> u16 {
+    match space.atomic_unit() {
+        Some(_) => u16::try_from((MOST_TRANSFER.0 >> shift) - 1).unwrap_or(u16::MAX),
+        None => 0,
+    }
+}
+
+/// Sets the atomic write units of the namespace, if the drive guarantees any: NSFEAT, NAWUN, NAWUPF and NABSPF.
+fn state_atomicity(data: &mut Structure, space: &Namespace) {
+    let Some(unit) = space.atomic_unit() else { return };
+    let shift = space.block().0.trailing_zeros();
+    let in_power_cut = u16::try_from((unit.0 >> shift).max(1) - 1).unwrap_or(u16::MAX);
+    data.u8(24, 1 << 4 | 1 << 1)
+        .u16(34, atomic_blocks(space, shift))
+        .u16(36, in_power_cut)
+        // A power cut may tear writes at multiples of the unit.
+        .u16(44, in_power_cut);
 }
 
 /// Returns the list of active namespaces with identifiers above `above`.

@@ -47,6 +47,7 @@ pub struct Namespace {
     start: Bytes,
     size: Bytes,
     drive_block: Bytes,
+    atomic_unit: Option<Bytes>,
     trims: bool,
     writable: bool,
     zones: Option<ZoneLimits>,
@@ -73,6 +74,7 @@ impl Namespace {
             start: part.start,
             size: part.size,
             drive_block: export.logical_block,
+            atomic_unit: export.atomic_unit,
             trims: export.trims,
             writable: export.writable,
             zones: export.zones,
@@ -153,6 +155,12 @@ impl Namespace {
     /// Returns the size in bytes of the blocks in which the drive works.
     pub(super) fn drive_block(&self) -> Bytes {
         self.drive_block
+    }
+
+    /// Returns the unit in bytes that a power cut never tears, if the drive guarantees one. It also
+    /// applies each write as a whole.
+    pub(super) fn atomic_unit(&self) -> Option<Bytes> {
+        self.atomic_unit
     }
 
     /// Returns true if the drive can be erased by trims, in a zoned namespace of whole zones.

@@ -117,7 +117,9 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
             (false, true) => zoned,
         }[below(12)];
         let other = if is_divided(bytes[0]) { 2 } else { 1 };
-        let mut command = entry(opcode, id, [1, other, other, 0][below(4)]);
+        let namespace = [1, other, other, 0][below(4)];
+        let block = if namespace == 2 { 4096 } else { 512 };
+        let mut command = entry(opcode, id, namespace);
         let blocks = [1, 2, 8, 40, 256, 513, 4096][below(7)];
         put(&mut command, 40, u32::try_from([0, 1, 2, 5, 32, 96, 511, 512][below(8)]).unwrap());
         // No option, deallocation or a placement identifier, or forced unit access.
@@ -148,7 +150,7 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
             0x1d => 2 * (usize::from(command[42]) + 1),
             0x09 => 16 * (usize::from(command[40]) + 1),
             0x19 => 32 * (usize::from(command[48]) + 1),
-            _ => blocks * 512,
+            _ => blocks * block,
         };
         let len = [fits, fits, 512, 4096, 16, 32][below(6)];
         put(&mut command, 32, u32::try_from(len).unwrap());
