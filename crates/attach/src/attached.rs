@@ -67,6 +67,8 @@ pub struct Export {
     /// whole or not at all. `None` if the drive guarantees none, such as a real one.
     /// [`AttachedDrive::simulated`] takes it from the store, which also applies each write as a whole.
     pub atomic_unit: Option<Bytes>,
+    /// True if the drive keeps the metadata of logical blocks, also taken from the store.
+    pub keeps_metadata: bool,
 }
 
 impl Export {
@@ -74,7 +76,18 @@ impl Export {
     pub fn new(name: impl Into<String>, (size, logical_block): (Bytes, Bytes)) -> Export {
         let (name, zones, handles, atomic_unit) = (name.into(), None, None, None);
         let (trims, writable) = (true, true);
-        Export { name, size, logical_block, trims, writable, zones, handles, atomic_unit }
+        let keeps_metadata = false;
+        Export {
+            name,
+            size,
+            logical_block,
+            trims,
+            writable,
+            zones,
+            handles,
+            atomic_unit,
+            keeps_metadata,
+        }
     }
 }
 
@@ -122,6 +135,7 @@ impl<A: Answer> AttachedDrive<A> {
         export.zones = device.zones().map(|zones| visible(zones.limits(), export.size));
         export.handles = device.placed().map(|placed| placed.limits());
         export.atomic_unit = Some(Store::ATOMIC_UNIT);
+        export.keeps_metadata = store.keeps_metadata();
         write_what_is_there(&mut *device, &store.extents()?, progress);
         let (hook, faults) = hooks.injecting(device.now())?;
         let drive = PacedDrive::new((device, export.size), store, timing, hook, faults);

@@ -20,6 +20,8 @@ use flashscope_block::{Bytes, Errno};
 use flashscope_drive::{OpenError, STORE_DATA, StoreFile, StoreHeader};
 use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom, fallocate, memfd_create, seek};
 
+use crate::metadata::{BlockMetadata, Metadata};
+
 /// The size in bytes of the pieces in which volatile data are kept.
 const PIECE: usize = 4096;
 
@@ -40,8 +42,8 @@ const RECHECK_PIECES: usize = 1024;
 /// Reads see each write as a whole or not at all.
 pub struct Store {
     place: Place,
-    /// Shared by reads; writes and trims exclude all others.
-    order: RwLock<()>,
+    /// The metadata of blocks, if the store keeps any. Reads share the lock; writes and trims exclude all others.
+    metadata: RwLock<BlockMetadata>,
     /// The data that a power cut would lose, by piece number; only for a store in a file.
     volatile: Option<Mutex<Volatile>>,
 }
@@ -89,7 +91,7 @@ impl Store {
     pub fn memory(capacity: Bytes) -> io::Result<Store> {
         let file = File::from(memfd_create("flashscope", MemfdFlags::CLOEXEC)?);
         file.set_len(capacity.0)?;
-        Ok(Store { place: Place::Memory(file), order: RwLock::default(), volatile: None })
+        Ok(Store { place: Place::Memory(file), metadata: RwLock::default(), volatile: None })
     }
 
     /// Opens the store in the file `path`, which must belong to this drive; a missing file is
@@ -107,7 +109,7 @@ impl Store {
         let file = StoreFile::open(path, header, ignore_open_by_others)?;
         let volatile = Volatile { recheck_at: RECHECK_PIECES, ..Volatile::default() };
         let volatile = Some(Mutex::new(volatile));
-        Ok(Store { place: Place::File(file), order: RwLock::default(), volatile })
+        Ok(Store { place: Place::File(file), metadata: RwLock::default(), volatile })
     }
 
     /// Returns true if the last use of the store ended like a power cut: its process was killed, or
@@ -150,9 +152,23 @@ impl Store {
         self.volatile.is_some()
     }
 
-    /// Reads the most recent data.
-    pub(crate) fn read(&self, offset: Bytes, data: &mut [u8]) -> Result<(), Errno> {
-        let _shared = self.order.read().unwrap_or_else(PoisonError::into_inner);
+    /// Returns true if the store keeps metadata of blocks. A file does not, because a power cut could separate them
+    /// from their data.
+    pub(crate) fn keeps_metadata(&self) -> bool {
+        matches!(self.place, Place::Memory(_))
+    }
+
+    /// Reads the most recent data, and the metadata of their blocks.
+    pub(crate) fn read(
+        &self,
+        offset: Bytes,
+        data: &mut [u8],
+        metadata: Option<&mut Metadata>,
+    ) -> Result<(), Errno> {
+        let kept = self.metadata.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(metadata) = metadata {
+            kept.read(offset, data.len(), metadata);
+        }
         let volatile = self.volatile();
         let at = self.place.begin() + offset.0;
         self.place.file().read_exact_at(data, at).map_err(Errno::from)?;
@@ -164,7 +180,19 @@ impl Store {
 
     /// Writes durably; without `data`, writes `len` zeros.
     pub(crate) fn write(&self, offset: Bytes, len: Bytes, data: &[u8]) -> Result<(), Errno> {
-        let _exclusive = self.order.write().unwrap_or_else(PoisonError::into_inner);
+        self.write_blocks(offset, len, data, None)
+    }
+
+    /// Writes durably, with the metadata of the blocks; without `data`, writes `len` zeros.
+    pub(crate) fn write_blocks(
+        &self,
+        offset: Bytes,
+        len: Bytes,
+        data: &[u8],
+        metadata: Option<&Metadata>,
+    ) -> Result<(), Errno> {
+        let mut kept = self.metadata.write().unwrap_or_else(PoisonError::into_inner);
+        kept.write(offset, len, metadata);
         match data.is_empty() {
             true => self.punch(offset.0, len.0),
             false => self.write_at(data, offset.0),
@@ -174,7 +202,8 @@ impl Store {
 
     /// Discards a range.
     pub(crate) fn trim(&self, offset: Bytes, len: Bytes) -> Result<(), Errno> {
-        let _exclusive = self.order.write().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.metadata.write().unwrap_or_else(PoisonError::into_inner);
+        kept.write(offset, len, None);
         if let Some(mut volatile) = self.volatile() {
             volatile.zero(offset.0, len.0);
         }
@@ -455,7 +484,7 @@ mod tests {
                     }
                 }
                 let mut read = vec![1; model.len()];
-                store.read(Bytes(0), &mut read).unwrap();
+                store.read(Bytes(0), &mut read, None).unwrap();
                 prop_assert!(read == model);
             }
         }

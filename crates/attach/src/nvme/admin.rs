@@ -117,18 +117,12 @@ fn format(subsystem: &Subsystem, command: &Command) -> Result<Action, Status> {
         return Err(Status::NAMESPACE_WRITE_PROTECTED);
     }
     let options = command.dword(10);
-    let lower = options & 0xF;
-    let upper = options >> 12 & 0x3;
-    let number = upper << 4 | lower;
-    // Metadata, and the type and the place of protection information.
-    if number as usize >= space.shifts().len() || options >> 4 & 0x1F != 0 {
-        return Err(Status::INVALID_FORMAT);
-    }
+    let format = space.requested_format(options)?;
     // Secure erase: none or of user data. The drive has no keys that could be deleted.
     if options >> 9 & 0x7 > 1 {
         return Err(Status::INVALID_FIELD);
     }
-    let erase = Erase::Format { namespace, format: number };
+    let erase = Erase::Format { namespace, format };
     subsystem.namespaces().begin(erase, options)?;
     Ok(Action::Submit(Plan::Erase(erase)))
 }

@@ -12,6 +12,7 @@ use super::session::IN_CAPSULE;
 use super::status::Status;
 use super::subsystem::{Subsystem, VERSION};
 use super::wire::Structure;
+use crate::metadata::METADATA_LEN;
 
 /// The length of all data structures in bytes.
 pub(super) const IDENTIFY_LEN: usize = 4096;
@@ -142,7 +143,7 @@ fn identify_controller(subsystem: &Subsystem, controller: &Controller) -> Struct
 /// Fills the fields of a controller that has a drive.
 fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
     let (spaces, space) = (subsystem.namespaces(), subsystem.namespace());
-    let largest = space.shifts().iter().copied().max().unwrap_or_default();
+    let largest = space.formats().iter().map(|format| format.shift).max().unwrap_or_default();
     // Resets take the place of dataset management in zones.
     let absent = if space.zones().is_some() { ONCS_DEALLOCATION } else { 0 };
     data.u8(111, 1)
@@ -198,8 +199,9 @@ fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
         .u64(16, blocks)
         // The preferred sizes are given below.
         .u8(24, 1 << 4)
-        .u8(25, u8::try_from(space.shifts().len() - 1).expect("few"))
-        .u8(26, u8::try_from(space.format()).expect("few"))
+        .u8(25, u8::try_from(space.formats().len() - 1).expect("few"))
+        // The number, and extended blocks.
+        .u8(26, (space.format() & 0x1F) as u8)
         .u8(30, 1)
         // Deallocated blocks read as zeros, and Write Zeroes may deallocate.
         .u8(33, u8::from(space.trims()) | u8::from(space.deallocates()) << 3)
@@ -215,13 +217,28 @@ fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
         .u16(102, endurance_group_of(space))
         .bytes(104, &subsystem.guid(space.id()));
     state_atomicity(&mut data, space);
-    for (number, shift) in space.shifts().iter().enumerate() {
+    for (number, format) in space.formats().iter().enumerate() {
         // Blocks smaller than those of the drive are degraded.
-        let degraded = 1 << shift < space.drive_block().0;
+        let degraded = 1 << format.shift < space.drive_block().0;
         let performance = if degraded { 2 << 24 } else { 0 };
-        data.u32(128 + 4 * number, *shift << 16 | performance);
+        let metadata = if format.has_metadata { METADATA_LEN as u32 } else { 0 };
+        data.u32(128 + 4 * number, metadata | format.shift << 16 | performance);
     }
+    state_metadata(&mut data, space);
     data
+}
+
+/// Sets the capabilities of metadata and protection information, and the protection in use.
+fn state_metadata(data: &mut Structure, space: &Namespace) {
+    if !space.formats().iter().any(|format| format.has_metadata) {
+        return;
+    }
+    // Extended blocks; all types, in metadata that are their first and their last bytes.
+    data.u8(27, 1).u8(28, 0x1F);
+    if let Some(protection) = space.protection() {
+        let is_first = (space.format() >> 8 & 1) as u8;
+        data.u8(29, protection as u8 | is_first << 3);
+    }
 }
 
 /// Returns the number of blocks, less 1, that the drive writes as a whole in operation: those of a command.
@@ -286,8 +303,8 @@ fn zoned_namespace(space: &Namespace, limits: &ZoneLimits) -> Structure {
         // The maximum active and open zones, less 1.
         .u32(4, limits.active.saturating_sub(1))
         .u32(8, limits.open.saturating_sub(1));
-    for (number, shift) in space.shifts().iter().enumerate() {
-        data.u64(LBA_EXTENSIONS + LBA_EXTENSION_LEN * number, limits.size.0 >> shift);
+    for (number, format) in space.formats().iter().enumerate() {
+        data.u64(LBA_EXTENSIONS + LBA_EXTENSION_LEN * number, limits.size.0 >> format.shift);
     }
     data
 }

@@ -9,6 +9,7 @@ use super::connection::{Connection, Recipient};
 use super::io::pieces;
 use super::pdu::Completion;
 use super::plan::{self, Erase, Plan};
+use super::protection::ExtendedRead;
 use super::status::Status;
 use super::subsystem::Subsystem;
 use crate::attached::AttachedDrive;
@@ -51,8 +52,10 @@ struct State {
 enum Rest {
     /// Nothing follows: the command is complete, with the data that were read.
     End { returns_data: bool },
+    /// Nothing follows a read of blocks with metadata, whose data are returned.
+    Extended(ExtendedRead),
     /// A read, whose data are returned.
-    Read(Request),
+    Read(Request, Option<ExtendedRead>),
     /// A write of the data that were read.
     Write { to: Bytes, durable: bool, stream: StreamId },
     /// An erasure of everything from this byte on.
@@ -82,7 +85,7 @@ impl Job {
         let (requests, rest) = match plan {
             Plan::One(request, _) => (vec![request], Rest::End { returns_data: false }),
             Plan::All(requests) => (requests, Rest::End { returns_data: false }),
-            Plan::DurableRead(read) => (vec![plan::flush()], Rest::Read(read)),
+            Plan::DurableRead(read, rest) => (vec![plan::flush()], Rest::Read(read, rest)),
             Plan::Copy { reads, to, durable, stream } => {
                 (reads, Rest::Write { to, durable, stream })
             }
@@ -124,7 +127,7 @@ impl Job {
         let mut state = lock(&self.state);
         state.open -= 1;
         match answered.result {
-            Ok(()) if answered.request.op == Op::Read => state.data[place] = answered.request.data,
+            Ok(()) if answered.request.op == Op::Read => state.read(place, answered.request),
             Ok(()) => {}
             Err(error) => {
                 state.is_lost |= error == RequestError::Lost;
@@ -150,8 +153,8 @@ impl Job {
                 state.rest = Rest::Erase { erase, from: end };
                 requests
             }
-            Rest::Read(read) if status == Status::SUCCESS => {
-                state.rest = Rest::End { returns_data: true };
+            Rest::Read(read, rest) if status == Status::SUCCESS => {
+                state.rest = rest.map_or(Rest::End { returns_data: true }, Rest::Extended);
                 vec![read]
             }
             Rest::Write { to, durable, stream } if status == Status::SUCCESS => {
@@ -194,6 +197,26 @@ impl Job {
         if let (Rest::Erase { erase, .. }, true) = (rest, is_done) {
             subsystem.namespaces_changed(&subsystem.namespaces().formatted(erase));
         }
+    }
+}
+
+impl State {
+    /// Takes the data of a read.
+    fn read(&mut self, place: usize, request: Request) {
+        let end = Rest::End { returns_data: true };
+        self.data[place] = match std::mem::replace(&mut self.rest, end) {
+            Rest::Extended(rest) => match rest.finish(request) {
+                Ok(data) => data,
+                Err(status) => {
+                    self.status = status;
+                    Vec::new()
+                }
+            },
+            rest => {
+                self.rest = rest;
+                request.data
+            }
+        };
     }
 }
 

@@ -5,6 +5,7 @@ use flashscope_block::{Bytes, PlacementLimits, ZoneLimits};
 
 use super::erasure::Erasures;
 use super::placement::Events;
+use super::protection::Protection;
 use super::status::Status;
 use crate::attached::Export;
 use crate::lock;
@@ -16,8 +17,17 @@ pub(super) const NAMESPACE: u32 = 1;
 pub(super) const ALL_NAMESPACES: u32 = u32::MAX;
 
 /// The sizes of logical blocks that a namespace without zones can be formatted with, as powers of
-/// two. Their places are the numbers of the LBA formats.
+/// two. Their places are the numbers of the LBA formats, which formats with metadata follow.
 pub(super) const BLOCK_SHIFTS: [u32; 2] = [9, 12];
+
+/// The fields of dword 10 of Format NVM that describe a format: its number, extended blocks, and the type and place of
+/// protection information.
+const FORMAT_SETTINGS: u32 = 0x3 << 12 | 0x1FF;
+
+/// Returns the number of an LBA format in dword 10 of Format NVM.
+fn number_of(options: u32) -> usize {
+    (options >> 12 & 0x3) as usize * 16 + (options & 0xF) as usize
+}
 
 /// A command set of namespaces: its identifier (CSI).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +50,15 @@ pub(super) struct Part {
     pub(super) block: Option<Bytes>,
 }
 
+/// An LBA format: blocks with or without metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LbaFormat {
+    /// The size of the data of a block, as a power of two.
+    pub(super) shift: u32,
+    /// True if each block has [`METADATA_LEN`](crate::METADATA_LEN) bytes of metadata, which follow its data.
+    pub(super) has_metadata: bool,
+}
+
 /// A namespace: a drive or a part of it, its blocks and what it permits.
 #[derive(Debug)]
 pub struct Namespace {
@@ -53,8 +72,8 @@ pub struct Namespace {
     zones: Option<ZoneLimits>,
     handles: Option<PlacementLimits>,
     events: Mutex<Events>,
-    /// The LBA formats: see [`BLOCK_SHIFTS`].
-    shifts: Vec<u32>,
+    formats: Vec<LbaFormat>,
+    /// The number of the LBA format and its settings, as in dword 10 of Format NVM.
     format: AtomicU32,
     erasures: Arc<Erasures>,
 }
@@ -65,10 +84,14 @@ impl Namespace {
     /// drive only, because each write moves the pointer.
     pub(super) fn new(export: &Export, part: Part, erasures: &Arc<Erasures>) -> Namespace {
         let first = part.block.unwrap_or(export.logical_block);
-        let (shifts, format) = match export.zones {
-            Some(_) => (vec![export.logical_block.0.trailing_zeros()], 0),
-            None => (BLOCK_SHIFTS.to_vec(), u32::from(first > Bytes(512))),
+        let plain = |shift| LbaFormat { shift, has_metadata: false };
+        let (mut formats, format) = match export.zones {
+            Some(_) => (vec![plain(export.logical_block.0.trailing_zeros())], 0),
+            None => (BLOCK_SHIFTS.map(plain).to_vec(), u32::from(first > Bytes(512))),
         };
+        if export.keeps_metadata && export.zones.is_none() {
+            formats.extend(BLOCK_SHIFTS.map(|shift| LbaFormat { shift, has_metadata: true }));
+        }
         Namespace {
             id: part.id,
             start: part.start,
@@ -80,7 +103,7 @@ impl Namespace {
             zones: export.zones,
             handles: export.handles,
             events: Mutex::default(),
-            shifts,
+            formats,
             format: AtomicU32::new(format),
             erasures: Arc::clone(erasures),
         }
@@ -96,23 +119,50 @@ impl Namespace {
         self.start
     }
 
-    /// Changes the LBA format.
+    /// Changes the LBA format: its number and settings, as in dword 10 of Format NVM.
     pub(super) fn set_format(&self, format: u32) {
         self.format.store(format, Ordering::Release);
     }
 
-    /// Returns the number of the LBA format in use.
+    /// Returns the LBA format in use: its number and settings, as in dword 10 of Format NVM.
     pub(super) fn format(&self) -> u32 {
         self.format.load(Ordering::Acquire)
     }
 
-    fn shift(&self) -> u32 {
-        self.shifts[self.format() as usize]
+    fn lba_format(&self) -> LbaFormat {
+        self.formats[number_of(self.format())]
     }
 
-    /// Returns the LBA formats: the sizes of their blocks as powers of two.
-    pub(super) fn shifts(&self) -> &[u32] {
-        &self.shifts
+    fn shift(&self) -> u32 {
+        self.lba_format().shift
+    }
+
+    /// Returns the LBA formats. Their places are their numbers.
+    pub(super) fn formats(&self) -> &[LbaFormat] {
+        &self.formats
+    }
+
+    /// Returns true if blocks have metadata.
+    pub(super) fn has_metadata(&self) -> bool {
+        self.lba_format().has_metadata
+    }
+
+    /// Returns the type of protection information, if the metadata are any.
+    pub(super) fn protection(&self) -> Option<Protection> {
+        Protection::of(self.format() >> 5 & 0x7).filter(|_| self.has_metadata())
+    }
+
+    /// Checks the format and the settings that dword 10 of Format NVM requests, and returns them.
+    pub(super) fn requested_format(&self, options: u32) -> Result<u32, Status> {
+        let invalid = || Status::INVALID_FORMAT;
+        let format = self.formats.get(number_of(options)).ok_or_else(invalid)?;
+        let (is_extended, protection) = (options >> 4 & 1 == 1, options >> 5 & 0x7);
+        let is_valid = match format.has_metadata {
+            // Fabrics transfer metadata with the data of their blocks only.
+            true => is_extended && protection <= 3,
+            false => options >> 4 & 0x1F == 0,
+        };
+        is_valid.then_some(options & FORMAT_SETTINGS).ok_or_else(invalid)
     }
 
     /// Returns the zones and their limits, if the namespace is zoned.

@@ -70,7 +70,7 @@ fn identify_returns_the_namespace() {
     let (mut admin, _) = target.admin();
     let (_, space) = identify(&mut admin, 0, 1);
     assert_eq!((u64_at(&space, 0), u64_at(&space, 8)), (SIZE.0 / 512, SIZE.0 / 512));
-    assert_eq!((space[25], space[26]), (1, 0), "two formats, of which the first is used");
+    assert_eq!((space[25], space[26]), (3, 0), "four formats, of which the first is used");
     assert_eq!((space[130], space[134]), (9, 12), "512 and 4096 bytes");
     assert_eq!(space[33] & 7, 1, "deallocated blocks read as zeros");
     let (_, list) = identify(&mut admin, 2, 0);
@@ -233,7 +233,7 @@ fn format_erases_and_reports() {
     let ids = [admin.done().id, admin.done().id];
     assert!(ids.contains(&event) && ids.contains(&format), "{ids:?}");
     for (options, status) in
-        [(2, 0x10a), (1 << 12, 0x10a), (1 << 4, 0x10a), (1 << 5, 0x10a), (2 << 9, 0x02)]
+        [(4, 0x10a), (1 << 12, 0x10a), (1 << 4, 0x10a), (1 << 5, 0x10a), (2 << 9, 0x02)]
     {
         assert_eq!(
             admin.execute(Entry::new(0x80, 1).dword(10, options)).status,

@@ -11,6 +11,7 @@ mod initiator;
 mod namespaces;
 mod placed;
 mod placement;
+mod protection;
 mod served;
 mod session;
 mod talk;
