@@ -104,8 +104,8 @@ pub struct AttachedDrive<A: Answer> {
 }
 
 enum Backend<A> {
-    Paced(PacedDrive<A>),
-    PassThrough(PassThroughDrive<A>),
+    Paced(Box<PacedDrive<A>>),
+    PassThrough(Box<PassThroughDrive<A>>),
 }
 
 impl<A: Answer> Backend<A> {
@@ -140,7 +140,7 @@ impl<A: Answer> AttachedDrive<A> {
         let (hook, faults) = hooks.injecting(device.now())?;
         let drive = PacedDrive::new((device, export.size), store, timing, hook, faults);
         let workers = usize::from(drive.holds_back());
-        AttachedDrive::start(export, Backend::Paced(drive), workers)
+        AttachedDrive::start(export, Backend::Paced(Box::new(drive)), workers)
     }
 
     /// Attaches a real drive, with one thread for each request that may be in flight.
@@ -156,7 +156,7 @@ impl<A: Answer> AttachedDrive<A> {
         let workers = info.queue_depth as usize;
         let (hook, faults) = hooks.injecting(Nanos(0))?;
         let drive = PassThroughDrive::new(info, contents, hook, faults);
-        AttachedDrive::start(export, Backend::PassThrough(drive), workers)
+        AttachedDrive::start(export, Backend::PassThrough(Box::new(drive)), workers)
     }
 
     fn start(export: Export, backend: Backend<A>, workers: usize) -> io::Result<AttachedDrive<A>> {

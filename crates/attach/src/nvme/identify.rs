@@ -221,7 +221,8 @@ fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
         // Blocks smaller than those of the drive are degraded.
         let degraded = 1 << format.shift < space.drive_block().0;
         let performance = if degraded { 2 << 24 } else { 0 };
-        let metadata = if format.has_metadata { METADATA_LEN as u32 } else { 0 };
+        let metadata = if format.has_metadata { METADATA_LEN } else { 0 };
+        let metadata = u32::try_from(metadata).expect("few bytes");
         data.u32(128 + 4 * number, metadata | format.shift << 16 | performance);
     }
     state_metadata(&mut data, space);

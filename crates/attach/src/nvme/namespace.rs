@@ -24,6 +24,12 @@ pub(super) const BLOCK_SHIFTS: [u32; 2] = [9, 12];
 /// protection information.
 const FORMAT_SETTINGS: u32 = 0x3 << 12 | 0x1FF;
 
+/// Returns the format with protection information for the one with the same blocks, as in dword 10 of Format NVM.
+fn protected_format(plain: u32, kind: u8) -> u32 {
+    let count = u32::try_from(BLOCK_SHIFTS.len()).expect("few formats");
+    (plain + count) | 1 << 4 | u32::from(kind) << 5
+}
+
 /// Returns the number of an LBA format in dword 10 of Format NVM.
 fn number_of(options: u32) -> usize {
     (options >> 12 & 0x3) as usize * 16 + (options & 0xF) as usize
@@ -48,6 +54,8 @@ pub(super) struct Part {
     pub(super) size: Bytes,
     /// The size of its first logical blocks in bytes; `None` for that of the drive.
     pub(super) block: Option<Bytes>,
+    /// The type of its first protection information.
+    pub(super) protection: Option<u8>,
 }
 
 /// An LBA format: blocks with or without metadata.
@@ -89,6 +97,7 @@ impl Namespace {
             Some(_) => (vec![plain(export.logical_block.0.trailing_zeros())], 0),
             None => (BLOCK_SHIFTS.map(plain).to_vec(), u32::from(first > Bytes(512))),
         };
+        let format = part.protection.map_or(format, |kind| protected_format(format, kind));
         if export.keeps_metadata && export.zones.is_none() {
             formats.extend(BLOCK_SHIFTS.map(|shift| LbaFormat { shift, has_metadata: true }));
         }
@@ -243,7 +252,8 @@ mod tests {
     use super::*;
 
     fn namespace(drive_block: u64, block: Option<Bytes>) -> Namespace {
-        let part = Part { id: NAMESPACE, start: Bytes(0), size: Bytes::mib(1), block };
+        let part =
+            Part { id: NAMESPACE, start: Bytes(0), size: Bytes::mib(1), block, protection: None };
         let export = Export::new("drive", (part.size, Bytes(drive_block)));
         Namespace::new(&export, part, &Arc::default())
     }

@@ -18,19 +18,21 @@ const MOST_NAMESPACES: usize = 128;
 /// The largest logical block in bytes: namespaces begin at a multiple of it, so that each can be formatted with it.
 const LARGEST_BLOCK: Bytes = Bytes(1 << BLOCK_SHIFTS[BLOCK_SHIFTS.len() - 1]);
 
-/// A namespace that divides a drive, as the user requests it: `SIZE[,lba=512|4096]`.
+/// A namespace that divides a drive, as the user requests it: `SIZE[,lba=512|4096][,pi=1|2|3]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamespaceOptions {
     /// The size in bytes.
     pub size: Bytes,
     /// The size of its logical blocks in bytes; `None` for 4096 if the drive takes no smaller ones, and otherwise 512.
     pub block: Option<Bytes>,
+    /// The type of protection information, 1 to 3; `None` for blocks without metadata.
+    pub protection: Option<u8>,
 }
 
 /// The error for a text that is not [`NamespaceOptions`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a namespace: write its size, and after a comma its blocks, as in 4GiB,lba=4096"
+    "`{0}` is not a namespace: write its size, and after commas its blocks and protection, as in 4GiB,lba=4096,pi=1"
 )]
 pub struct ParseNamespaceError(String);
 
@@ -41,13 +43,16 @@ impl FromStr for NamespaceOptions {
         let error = || ParseNamespaceError(text.into());
         let mut parts = text.split(',');
         let size = parts.next().unwrap_or_default().parse().map_err(|_| error())?;
-        let mut options = NamespaceOptions { size, block: None };
+        let mut options = NamespaceOptions { size, block: None, protection: None };
         for part in parts {
             match part.split_once('=') {
                 Some(("lba", block)) if options.block.is_none() => {
                     let shift =
                         BLOCK_SHIFTS.iter().find(|shift| (1u64 << **shift).to_string() == block);
                     options.block = Some(Bytes(1 << shift.ok_or_else(error)?));
+                }
+                Some(("pi", kind @ ("1" | "2" | "3"))) if options.protection.is_none() => {
+                    options.protection = kind.parse().ok();
                 }
                 _ => return Err(error()),
             }
@@ -71,6 +76,11 @@ pub enum NamespaceError {
          handles, with placement.handles=1 and placement.groups=1"
     )]
     Handles(String),
+    /// The drive keeps no metadata.
+    #[error(
+        "`{0}` keeps no metadata, and `pi` needs some: attach a simulated drive without --store, or leave out `pi`"
+    )]
+    Metadata(String),
     /// A namespace is empty or does not consist of whole blocks.
     #[error("--namespace {} B is not a positive multiple of {unit}, the largest block of the drive and its formats", size.0)]
     Size {
@@ -110,7 +120,13 @@ impl Namespaces {
         options: &[NamespaceOptions],
     ) -> Result<Namespaces, NamespaceError> {
         let erasures = Arc::<Erasures>::default();
-        let whole = Part { id: NAMESPACE, start: Bytes(0), size: export.size, block: None };
+        let whole = Part {
+            id: NAMESPACE,
+            start: Bytes(0),
+            size: export.size,
+            block: None,
+            protection: None,
+        };
         let parts = if options.is_empty() { vec![whole] } else { divide(export, options)? };
         let all = parts.into_iter().map(|part| Namespace::new(export, part, &erasures)).collect();
         Ok(Namespaces { all, capacity: export.size, erasures })
@@ -233,14 +249,17 @@ fn divide(export: &Export, options: &[NamespaceOptions]) -> Result<Vec<Part>, Na
     if options.len() > MOST_NAMESPACES {
         return Err(NamespaceError::Number(options.len()));
     }
+    if !export.keeps_metadata && options.iter().any(|space| space.protection.is_some()) {
+        return Err(NamespaceError::Metadata(export.name.clone()));
+    }
     let unit = LARGEST_BLOCK.max(export.logical_block);
     let mut start = Bytes(0);
     let mut parts = Vec::new();
-    for (id, &NamespaceOptions { size, block }) in (NAMESPACE..).zip(options) {
+    for (id, &NamespaceOptions { size, block, protection }) in (NAMESPACE..).zip(options) {
         if size == Bytes(0) || !size.is_multiple_of(unit) {
             return Err(NamespaceError::Size { size, unit });
         }
-        parts.push(Part { id, start, size, block });
+        parts.push(Part { id, start, size, block, protection });
         let end = start.0.checked_add(size.0).filter(|end| *end <= export.size.0);
         let capacity = || NamespaceError::Capacity { name: export.name.clone(), size: export.size };
         start = Bytes(end.ok_or_else(capacity)?);
@@ -267,15 +286,17 @@ mod tests {
 
     #[test]
     fn options_name_a_size_and_blocks() {
-        let options = |block| NamespaceOptions { size: Bytes::mib(4), block };
+        let options = |block| NamespaceOptions { size: Bytes::mib(4), block, protection: None };
         assert_eq!("4MiB".parse(), Ok(options(None)));
         assert_eq!("4MiB,lba=512".parse(), Ok(options(Some(Bytes(512)))));
         assert_eq!("4MiB,lba=4096".parse(), Ok(options(Some(Bytes(4096)))));
-        for text in
-            ["", "4", "lba=512", "4MiB,", "4MiB,lba=1024", "4MiB,lba=512,lba=512", "4MiB,x=1"]
-        {
-            let parsed = text.parse::<NamespaceOptions>();
-            assert!(parsed.is_err() || text == "4", "{text}");
+        let protected = NamespaceOptions { protection: Some(2), ..options(Some(Bytes(512))) };
+        assert_eq!("4MiB,lba=512,pi=2".parse(), Ok(protected));
+        for text in ["", "lba=512", "4MiB,", "4MiB,lba=1024", "4MiB,x=1"] {
+            assert!(text.parse::<NamespaceOptions>().is_err(), "{text}");
+        }
+        for text in ["4MiB,lba=512,lba=512", "4MiB,pi=0", "4MiB,pi=4", "4MiB,pi=1,pi=1"] {
+            assert!(text.parse::<NamespaceOptions>().is_err(), "{text}");
         }
     }
 
@@ -300,6 +321,7 @@ mod tests {
         assert!(
             refusal(&Export { handles, ..export() }, &["512KiB"]).contains("placement.handles=1")
         );
+        assert!(refusal(&export(), &["4KiB,pi=1"]).contains("without --store"));
         assert!(refusal(&export(), &["1MiB", "4KiB"]).contains("larger than `drive`"));
         assert!(refusal(&export(), &["0"]).contains("positive multiple of 4 KiB"));
         assert!(refusal(&export(), &["512"]).contains("positive multiple of 4 KiB"));

@@ -47,15 +47,15 @@ impl Protection {
 /// The CRC of each byte.
 const TABLE: [u16; 256] = {
     let mut table = [0; 256];
-    let mut byte = 0;
+    let mut byte: u16 = 0;
     while byte < 256 {
-        let mut crc = (byte as u16) << 8;
+        let mut crc = byte << 8;
         let mut bit = 0;
         while bit < 8 {
             crc = crc << 1 ^ if crc >> 15 == 1 { 0x8BB7 } else { 0 };
             bit += 1;
         }
-        table[byte] = crc;
+        table[byte as usize] = crc;
         byte += 1;
     }
     table
@@ -140,13 +140,15 @@ impl ProtectionCheck {
     }
 
     fn check_block(&self, block: &[u8], tuple: &[u8], reference: u32) -> Result<(), Status> {
-        let stored = u64::from_be_bytes(tuple.try_into().expect("8 bytes"));
-        let found_application = low((stored >> 32) as u32);
-        let found_reference = (stored & u64::from(u32::MAX)) as u32;
+        let [g0, g1, a0, a1, reference_bytes @ ..]: [u8; METADATA_LEN] =
+            tuple.try_into().expect("8 bytes");
+        let (found_guard, found_application) =
+            (u16::from_be_bytes([g0, g1]), u16::from_be_bytes([a0, a1]));
+        let found_reference = u32::from_be_bytes(reference_bytes);
         let escapes = found_application == ESCAPE_APPLICATION
             && (self.kind != Protection::Type3 || found_reference == ESCAPE_REFERENCE);
         let checks = |bit: u32| self.checks & bit != 0 && !escapes;
-        if checks(CHECK_GUARD) && stored >> 48 != u64::from(guard(block)) {
+        if checks(CHECK_GUARD) && found_guard != guard(block) {
             return Err(Status::GUARD_CHECK_ERROR);
         }
         if checks(CHECK_APPLICATION) && (found_application ^ self.application) & self.mask != 0 {

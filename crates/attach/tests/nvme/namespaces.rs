@@ -214,6 +214,20 @@ fn formats_change_one_namespace_or_all() {
     assert_eq!(ends(&mut queue, [4096, 4096]), [0; 4]);
 }
 
+// A namespace begins with the protection information that the user chose, and the other one has none.
+#[test]
+fn a_namespace_may_begin_with_protection() {
+    let target = Target::divided(&["8MiB", "4MiB,lba=4096,pi=2"]);
+    let (mut admin, mut queue) = target.queues();
+    let formats = [1, 2]
+        .map(|namespace| identify(&mut admin, 0, namespace).1)
+        .map(|space| (space[26], space[29]));
+    assert_eq!(formats, [(0, 0), (0x13, 2)]);
+    assert_eq!(write(&mut queue, 2, 0, 7, 4104), 0, "extended");
+    assert_eq!(read(&mut queue, 2, 0, 4104), (0, vec![7; 4104]));
+    assert_eq!(read(&mut queue, 1, 0, 512), (0, vec![0; 512]));
+}
+
 // Sanitize erases all namespaces and changes no format.
 #[test]
 fn sanitize_erases_all_namespaces() {

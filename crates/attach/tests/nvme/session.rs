@@ -47,6 +47,8 @@ fn conversations_contain_requests_and_errors() {
         "Compare",
         "Erase",
         "offset: Bytes(13",
+        "Extended",
+        "metadata: Some",
         "appends: true",
         "Zones(Change",
         "Zones(Report",

@@ -118,7 +118,6 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
         }[below(12)];
         let other = if is_divided(bytes[0]) { 2 } else { 1 };
         let namespace = [1, other, other, 0][below(4)];
-        let block = if namespace == 2 { 4096 } else { 512 };
         let mut command = entry(opcode, id, namespace);
         let blocks = [1, 2, 8, 40, 256, 513, 4096][below(7)];
         put(&mut command, 40, u32::try_from([0, 1, 2, 5, 32, 96, 511, 512][below(8)]).unwrap());
@@ -127,9 +126,16 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
             (true, _) => 2 << 20,
             // An append has no such option.
             (false, 0x7d) => 0,
+            // The drive inserts and strips protection information.
+            _ if namespace == 2 => 1 << 29,
             (false, _) => 1 << 25,
         };
         let option = [0, special, special, 1 << 30][below(4)];
+        let block = match (namespace, option) {
+            (2, 0x2000_0000) => 4096,
+            (2, _) => 4104,
+            _ => 512,
+        };
         put(&mut command, 48, u32::try_from(blocks - 1).unwrap() | option);
         // An action on zones, and for all of them.
         let action = [1, 2, 3, 4, 4, 5, 0x10, 0][below(8)] | [0, 0, 1, 5][below(4)] << 8;
@@ -221,8 +227,9 @@ fn subsystem(kind: u8) -> (Arc<Subsystem>, Queue) {
     let zones = is_zoned(kind).then_some(limits);
     let limits = PlacementLimits { handles: 3, is_persistent: false, unit: ZONE };
     let handles = has_handles(kind).then_some(limits);
-    let export = Export { trims, zones, handles, ..Export::new("fixed", (SIZE, logical_block)) };
-    let namespaces = if is_divided(kind) { vec!["128KiB", "64KiB,lba=4096"] } else { vec![] };
+    let fixed = Export::new("fixed", (SIZE, logical_block));
+    let export = Export { trims, zones, handles, keeps_metadata: true, ..fixed };
+    let namespaces = if is_divided(kind) { vec!["128KiB", "64KiB,lba=4096,pi=1"] } else { vec![] };
     let namespaces = namespaces.into_iter().map(|text| text.parse().unwrap()).collect();
     let nqn = Some(NQN.parse().unwrap());
     let options = SubsystemOptions { nqn, namespaces, ..SubsystemOptions::default() };

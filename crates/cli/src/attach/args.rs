@@ -77,9 +77,9 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "NQN", requires = "nvme_tcp")]
     pub allow_host: Vec<Nqn>,
 
-    /// Divide the drive into namespaces, of which each has this size, and logical blocks of 512 or 4096 bytes; may be
-    /// repeated [default: one namespace]
-    #[arg(long, value_name = "SIZE[,lba=BYTES]", requires = "nvme_tcp")]
+    /// Divide the drive into namespaces, of which each has this size, logical blocks of 512 or 4096 bytes, and
+    /// protection information of type 1, 2 or 3; may be repeated [default: one namespace]
+    #[arg(long, value_name = "SIZE[,lba=BYTES][,pi=TYPE]", requires = "nvme_tcp")]
     pub namespace: Vec<NamespaceOptions>,
 
     /// Refuse a second NBD client while one is connected

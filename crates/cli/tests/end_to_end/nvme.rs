@@ -249,7 +249,10 @@ fn namespaces_that_are_impossible_are_refused() {
     insta::assert_snapshot!(message("sim:demo", &["32MiB", "48MiB"]), @"flashscope: the namespaces are larger than `sim:demo`, which has 67108864 B: choose smaller ones, or a larger drive");
     insta::assert_snapshot!(message("sim:demo", &["5KiB"]), @"flashscope: --namespace 5120 B is not a positive multiple of 4 KiB, the largest block of the drive and its formats");
     let unknown = message("sim:demo", &["1MiB,lba=1024"]);
-    assert!(unknown.contains("write its size, and after a comma its blocks"), "{unknown}");
+    assert!(
+        unknown.contains("write its size, and after commas its blocks and protection"),
+        "{unknown}"
+    );
 }
 
 // A simulated drive with placement handles is served with flexible data placement: writes fill the
