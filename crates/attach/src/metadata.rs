@@ -34,13 +34,14 @@ impl BlockMetadata {
 
     /// Replaces the metadata of `len` bytes from `offset`; without new ones, they count as unwritten.
     pub(crate) fn write(&mut self, offset: Bytes, len: Bytes, metadata: Option<&Metadata>) {
-        if !self.0.is_empty() {
-            let mut later = self.0.split_off(&offset.0);
-            self.0.append(&mut later.split_off(&(offset.0 + len.0)));
-        }
-        let Some(metadata) = metadata else { return };
-        let places = (offset.0..offset.0 + len.0).step_by(step_of(metadata));
-        for (at, bytes) in places.zip(metadata.bytes.chunks_exact(METADATA_LEN)) {
+        let range = offset.0..offset.0 + len.0;
+        let Some(metadata) = metadata else {
+            let kept: Vec<u64> = self.0.range(range).map(|(at, _)| *at).collect();
+            kept.iter().for_each(|at| drop(self.0.remove(at)));
+            return;
+        };
+        let blocks = range.step_by(step_of(metadata));
+        for (at, bytes) in blocks.zip(metadata.bytes.chunks_exact(METADATA_LEN)) {
             self.0.insert(at, bytes.try_into().expect("a chunk of this length"));
         }
     }
