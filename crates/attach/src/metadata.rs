@@ -37,7 +37,9 @@ impl BlockMetadata {
         let range = offset.0..offset.0 + len.0;
         let Some(metadata) = metadata else {
             let kept: Vec<u64> = self.0.range(range).map(|(at, _)| *at).collect();
-            kept.iter().for_each(|at| drop(self.0.remove(at)));
+            for at in kept {
+                self.0.remove(&at);
+            }
             return;
         };
         let blocks = range.step_by(step_of(metadata));
