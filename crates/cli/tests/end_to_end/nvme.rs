@@ -209,7 +209,7 @@ fn a_power_cut_tears_no_atomic_unit() {
         let identify = Entry::new(0x06, 1).by_transport(4096);
         let space = drive.admin.execute(identify).data;
         assert_eq!((space[26], &space[36..38], &space[44..46]), (0, &[7, 0][..], &[7, 0][..]));
-        let mut submit = |queue: &mut Initiator, number: u64| {
+        let submit = |queue: &mut Initiator, number: u64| {
             let entry = Entry::new(0x01, 1).range(number * 7 % UNITS * 8, 8).in_capsule(4096);
             queue.submit(entry, &unit(u8::try_from(number % 251).unwrap()));
         };
