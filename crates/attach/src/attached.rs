@@ -63,13 +63,31 @@ pub struct Export {
     pub zones: Option<ZoneLimits>,
     /// The reclaim unit handles, if the drive has any, also taken from the drive.
     pub handles: Option<PlacementLimits>,
+    /// The unit in bytes that a power cut never tears: a write within a multiple of it is on the drive as a
+    /// whole or not at all. `None` if the drive guarantees none, such as a real one.
+    /// [`AttachedDrive::simulated`] takes it from the store, which also applies each write as a whole.
+    pub atomic_unit: Option<Bytes>,
+    /// True if the drive keeps the metadata of logical blocks, also taken from the store.
+    pub keeps_metadata: bool,
 }
 
 impl Export {
     /// Describes a drive that may be written and trimmed.
     pub fn new(name: impl Into<String>, (size, logical_block): (Bytes, Bytes)) -> Export {
-        let (name, zones, handles) = (name.into(), None, None);
-        Export { name, size, logical_block, trims: true, writable: true, zones, handles }
+        let (name, zones, handles, atomic_unit) = (name.into(), None, None, None);
+        let (trims, writable) = (true, true);
+        let keeps_metadata = false;
+        Export {
+            name,
+            size,
+            logical_block,
+            trims,
+            writable,
+            zones,
+            handles,
+            atomic_unit,
+            keeps_metadata,
+        }
     }
 }
 
@@ -86,8 +104,8 @@ pub struct AttachedDrive<A: Answer> {
 }
 
 enum Backend<A> {
-    Paced(PacedDrive<A>),
-    PassThrough(PassThroughDrive<A>),
+    Paced(Box<PacedDrive<A>>),
+    PassThrough(Box<PassThroughDrive<A>>),
 }
 
 impl<A: Answer> Backend<A> {
@@ -116,11 +134,13 @@ impl<A: Answer> AttachedDrive<A> {
     ) -> io::Result<AttachedDrive<A>> {
         export.zones = device.zones().map(|zones| visible(zones.limits(), export.size));
         export.handles = device.placed().map(|placed| placed.limits());
+        export.atomic_unit = Some(Store::ATOMIC_UNIT);
+        export.keeps_metadata = store.keeps_metadata();
         write_what_is_there(&mut *device, &store.extents()?, progress);
         let (hook, faults) = hooks.injecting(device.now())?;
         let drive = PacedDrive::new((device, export.size), store, timing, hook, faults);
         let workers = usize::from(drive.holds_back());
-        AttachedDrive::start(export, Backend::Paced(drive), workers)
+        AttachedDrive::start(export, Backend::Paced(Box::new(drive)), workers)
     }
 
     /// Attaches a real drive, with one thread for each request that may be in flight.
@@ -136,7 +156,7 @@ impl<A: Answer> AttachedDrive<A> {
         let workers = info.queue_depth as usize;
         let (hook, faults) = hooks.injecting(Nanos(0))?;
         let drive = PassThroughDrive::new(info, contents, hook, faults);
-        AttachedDrive::start(export, Backend::PassThrough(drive), workers)
+        AttachedDrive::start(export, Backend::PassThrough(Box::new(drive)), workers)
     }
 
     fn start(export: Export, backend: Backend<A>, workers: usize) -> io::Result<AttachedDrive<A>> {

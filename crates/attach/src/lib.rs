@@ -17,6 +17,7 @@ mod health;
 mod in_flight;
 mod listed;
 mod live;
+mod metadata;
 pub mod metrics;
 pub mod nbd;
 mod net;
@@ -45,6 +46,7 @@ pub use faults::{
 pub use health::health;
 pub use listed::DeviceList;
 pub use live::{DriveStatus, Monitor, OpTotals, attached_drives};
+pub use metadata::{METADATA_LEN, Metadata};
 pub use pace::{ParseSpeedError, Speed, Timing};
 pub use request::{Answer, CompletedRequest, PendingRequest, Request, RequestError};
 pub use round_trip::RoundTrip;

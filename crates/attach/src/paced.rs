@@ -178,10 +178,12 @@ impl<A: Answer> PacedDrive<A> {
             Op::Read => {
                 let len = usize::try_from(request.len.0).expect("a request fits in memory");
                 request.data.resize(len, 0);
-                self.store.read(request.offset, &mut request.data)
+                let metadata = request.metadata.as_mut();
+                self.store.read(request.offset, &mut request.data, metadata)
             }
             Op::Write if !self.store.models_power_cuts() && !self.is_zoned => {
-                self.store.write(request.offset, request.len, &request.data)
+                let metadata = request.metadata.as_ref();
+                self.store.write_blocks(request.offset, request.len, &request.data, metadata)
             }
             Op::Write | Op::Trim | Op::Flush => Ok(()),
         }

@@ -1,5 +1,6 @@
 use flashscope_block::{Bytes, Errno, Op, StreamId};
 
+use crate::metadata::Metadata;
 use crate::zones::ZoneError;
 
 /// A request of a client to an attached drive, with its data.
@@ -24,6 +25,9 @@ pub struct Request {
     pub appends: bool,
     /// The reclaim unit handle of a write; 0 for none.
     pub stream: StreamId,
+    /// The metadata of the blocks of a read or a write, on a drive that keeps them. A write without metadata discards
+    /// those of its range.
+    pub metadata: Option<Metadata>,
 }
 
 /// The reason why a request failed.

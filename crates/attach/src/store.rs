@@ -14,11 +14,13 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use flashscope_block::{Bytes, Errno};
 use flashscope_drive::{OpenError, STORE_DATA, StoreFile, StoreHeader};
 use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom, fallocate, memfd_create, seek};
+
+use crate::metadata::{BlockMetadata, Metadata};
 
 /// The size in bytes of the pieces in which volatile data are kept.
 const PIECE: usize = 4096;
@@ -33,9 +35,15 @@ const RECHECK_PIECES: usize = 1024;
 ///
 /// A store in a file contains the data on the flash. Data in the drive's write buffer, which a
 /// power cut would lose, stay in the memory of this process until the drive has written them to
-/// flash. Killing the process is therefore equivalent to a power cut of the drive.
+/// flash. Killing the process is therefore equivalent to a power cut of the drive. It never tears a
+/// piece ([`Store::ATOMIC_UNIT`]), because each is written to the file at once, into one page of the
+/// system's memory.
+///
+/// Reads see each write as a whole or not at all.
 pub struct Store {
     place: Place,
+    /// The metadata of blocks, if the store keeps any. Reads share the lock; writes and trims exclude all others.
+    metadata: RwLock<BlockMetadata>,
     /// The data that a power cut would lose, by piece number; only for a store in a file.
     volatile: Option<Mutex<Volatile>>,
 }
@@ -73,6 +81,9 @@ struct Volatile {
 }
 
 impl Store {
+    /// The unit in bytes that a power cut never tears, at multiples of it.
+    pub const ATOMIC_UNIT: Bytes = Bytes(PIECE_LEN);
+
     /// Creates a store of `capacity` bytes in memory.
     ///
     /// # Errors
@@ -80,7 +91,7 @@ impl Store {
     pub fn memory(capacity: Bytes) -> io::Result<Store> {
         let file = File::from(memfd_create("flashscope", MemfdFlags::CLOEXEC)?);
         file.set_len(capacity.0)?;
-        Ok(Store { place: Place::Memory(file), volatile: None })
+        Ok(Store { place: Place::Memory(file), metadata: RwLock::default(), volatile: None })
     }
 
     /// Opens the store in the file `path`, which must belong to this drive; a missing file is
@@ -97,7 +108,8 @@ impl Store {
     ) -> Result<Store, OpenError> {
         let file = StoreFile::open(path, header, ignore_open_by_others)?;
         let volatile = Volatile { recheck_at: RECHECK_PIECES, ..Volatile::default() };
-        Ok(Store { place: Place::File(file), volatile: Some(Mutex::new(volatile)) })
+        let volatile = Some(Mutex::new(volatile));
+        Ok(Store { place: Place::File(file), metadata: RwLock::default(), volatile })
     }
 
     /// Returns true if the last use of the store ended like a power cut: its process was killed, or
@@ -140,8 +152,23 @@ impl Store {
         self.volatile.is_some()
     }
 
-    /// Reads the most recent data.
-    pub(crate) fn read(&self, offset: Bytes, data: &mut [u8]) -> Result<(), Errno> {
+    /// Returns true if the store keeps metadata of blocks. A file does not, because a power cut could separate them
+    /// from their data.
+    pub(crate) fn keeps_metadata(&self) -> bool {
+        matches!(self.place, Place::Memory(_))
+    }
+
+    /// Reads the most recent data, and the metadata of their blocks.
+    pub(crate) fn read(
+        &self,
+        offset: Bytes,
+        data: &mut [u8],
+        metadata: Option<&mut Metadata>,
+    ) -> Result<(), Errno> {
+        let kept = self.metadata.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(metadata) = metadata {
+            kept.read(offset, data.len(), metadata);
+        }
         let volatile = self.volatile();
         let at = self.place.begin() + offset.0;
         self.place.file().read_exact_at(data, at).map_err(Errno::from)?;
@@ -153,6 +180,19 @@ impl Store {
 
     /// Writes durably; without `data`, writes `len` zeros.
     pub(crate) fn write(&self, offset: Bytes, len: Bytes, data: &[u8]) -> Result<(), Errno> {
+        self.write_blocks(offset, len, data, None)
+    }
+
+    /// Writes durably, with the metadata of the blocks; without `data`, writes `len` zeros.
+    pub(crate) fn write_blocks(
+        &self,
+        offset: Bytes,
+        len: Bytes,
+        data: &[u8],
+        metadata: Option<&Metadata>,
+    ) -> Result<(), Errno> {
+        let mut kept = self.metadata.write().unwrap_or_else(PoisonError::into_inner);
+        kept.write(offset, len, metadata);
         match data.is_empty() {
             true => self.punch(offset.0, len.0),
             false => self.write_at(data, offset.0),
@@ -162,6 +202,8 @@ impl Store {
 
     /// Discards a range.
     pub(crate) fn trim(&self, offset: Bytes, len: Bytes) -> Result<(), Errno> {
+        let mut kept = self.metadata.write().unwrap_or_else(PoisonError::into_inner);
+        kept.write(offset, len, None);
         if let Some(mut volatile) = self.volatile() {
             volatile.zero(offset.0, len.0);
         }
@@ -442,7 +484,7 @@ mod tests {
                     }
                 }
                 let mut read = vec![1; model.len()];
-                store.read(Bytes(0), &mut read).unwrap();
+                store.read(Bytes(0), &mut read, None).unwrap();
                 prop_assert!(read == model);
             }
         }

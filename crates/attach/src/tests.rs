@@ -99,6 +99,7 @@ fn request(op: Op, offset: u64, len: u64, byte: u8) -> Request {
         durable: false,
         appends: false,
         stream: 0,
+        metadata: None,
     }
 }
 

@@ -21,6 +21,7 @@ fn request(op: Op, offset: u64, len: u64) -> Request {
         offset: Bytes(offset),
         len: Bytes(len),
         stream: 0,
+        metadata: None,
         data: Vec::new(),
         durable: false,
         appends: false,

@@ -119,7 +119,16 @@ impl Files {
 /// Creates a request without data, which is durable after the next flush.
 fn request(op: Op, range: Range<u64>) -> Request {
     let (offset, len) = (Bytes(range.start), Bytes(range.end.saturating_sub(range.start)));
-    Request { op, offset, len, data: Vec::new(), durable: false, appends: false, stream: 0 }
+    Request {
+        op,
+        offset,
+        len,
+        data: Vec::new(),
+        durable: false,
+        appends: false,
+        stream: 0,
+        metadata: None,
+    }
 }
 
 /// Returns requests that write zeros to a range.

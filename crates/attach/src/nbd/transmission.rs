@@ -94,8 +94,16 @@ impl Transmission {
         self.check_range(header)?;
         let (offset, len) = (Bytes(header.offset), Bytes(u64::from(header.len)));
         let durable = header.flags & CMD_FLAG_FUA != 0;
-        let request =
-            |op| Request { op, offset, len, data: Vec::new(), durable, appends: false, stream: 0 };
+        let request = |op| Request {
+            op,
+            offset,
+            len,
+            data: Vec::new(),
+            durable,
+            appends: false,
+            stream: 0,
+            metadata: None,
+        };
         Ok(match header.command {
             CMD_READ => Request { durable: false, ..request(Op::Read) },
             CMD_FLUSH => Request { durable: false, ..request(Op::Flush) },
@@ -149,7 +157,7 @@ impl Transmission {
         if rest.op != Op::Write || rest.len <= longest {
             return (State::Idle, Some(Event::Request(rest, handle)));
         }
-        let piece = Request { len: longest, data: Vec::new(), ..rest };
+        let piece = Request { len: longest, data: Vec::new(), metadata: None, ..rest };
         rest.offset += longest;
         rest.len = rest.len - longest;
         let (handle, of_piece) = handle.split();

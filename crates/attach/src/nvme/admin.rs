@@ -5,7 +5,7 @@ use super::controller::{Controller, Kind};
 use super::features;
 use super::identify::{self, IDENTIFY_LEN};
 use super::log_page;
-use super::namespace::{ALL_NAMESPACES, NAMESPACE, Namespace};
+use super::namespace::Namespace;
 use super::placement::{self, DIRECTIVE_RECEIVE, DIRECTIVE_SEND};
 use super::plan::{Erase, Plan};
 use super::queue::Action;
@@ -77,6 +77,10 @@ pub(super) fn execute(
     data: &[u8],
 ) -> Result<Action, Status> {
     let (id, space) = (command.id(), subsystem.namespace());
+    let is_of_drive = controller.kind() == Kind::Drive;
+    if is_of_drive && matches!(command.opcode(), GET_LOG_PAGE | SET_FEATURES | GET_FEATURES) {
+        subsystem.namespaces().check(command.namespace())?;
+    }
     match command.opcode() {
         GET_LOG_PAGE => Ok(Action::data(id, log_page::read(subsystem, controller, command)?)),
         IDENTIFY => Ok(Action::data(id, identify::identify(subsystem, controller, command)?)),
@@ -105,27 +109,22 @@ pub(super) fn execute(
 }
 
 fn format(subsystem: &Subsystem, command: &Command) -> Result<Action, Status> {
-    let space = subsystem.namespace();
-    if !matches!(command.namespace(), NAMESPACE | ALL_NAMESPACES) {
-        return Err(Status::INVALID_NAMESPACE);
-    }
+    let namespace = command.namespace();
+    let spaces = subsystem.namespaces().selected(namespace)?;
+    // All namespaces have the same formats.
+    let space = &spaces[0];
     if !space.is_writable() {
         return Err(Status::NAMESPACE_WRITE_PROTECTED);
     }
     let options = command.dword(10);
-    let lower = options & 0xF;
-    let upper = options >> 12 & 0x3;
-    let number = upper << 4 | lower;
-    // Metadata, and the type and the place of protection information.
-    if number as usize >= space.shifts().len() || options >> 4 & 0x1F != 0 {
-        return Err(Status::INVALID_FORMAT);
-    }
+    let format = space.requested_format(options)?;
     // Secure erase: none or of user data. The drive has no keys that could be deleted.
     if options >> 9 & 0x7 > 1 {
         return Err(Status::INVALID_FIELD);
     }
-    space.begin(Erase::Format(number), options)?;
-    Ok(Action::Submit(Plan::Erase(Erase::Format(number))))
+    let erase = Erase::Format { namespace, format };
+    subsystem.namespaces().begin(erase, options)?;
+    Ok(Action::Submit(Plan::Erase(erase)))
 }
 
 fn sanitize(subsystem: &Subsystem, command: &Command) -> Result<Action, Status> {
@@ -137,6 +136,6 @@ fn sanitize(subsystem: &Subsystem, command: &Command) -> Result<Action, Status> 
     if options & 0x7 != BLOCK_ERASE {
         return Err(Status::INVALID_FIELD);
     }
-    space.begin(Erase::Sanitize, options)?;
+    subsystem.namespaces().begin(Erase::Sanitize, options)?;
     Ok(Action::Submit(Plan::Erase(Erase::Sanitize)))
 }

@@ -101,6 +101,10 @@ fn finished(
         (Ok(()), Finish::Compare(data)) if data != request.data => {
             (Completion::new(id, Status::COMPARE_FAILURE), Vec::new())
         }
+        (Ok(()), Finish::Extended(rest)) => match rest.finish(request) {
+            Ok(data) => (success, data),
+            Err(status) => (Completion::new(id, status), Vec::new()),
+        },
         (Ok(()), Finish::Place(block)) => {
             (Completion { result: request.offset.0 / block.0, ..success }, Vec::new())
         }

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use flashscope_block::Nanos;
@@ -105,8 +105,8 @@ struct State {
     queues: BTreeMap<u16, Arc<dyn Link>>,
     /// The asynchronous event requests that wait for an event.
     event_requests: VecDeque<u16>,
-    /// True from the first change of the namespace until the host reads the log page.
-    has_changed: bool,
+    /// The namespaces that changed since the host read the log page.
+    changed: BTreeSet<u32>,
     /// The events that wait for a request of the host, each at most once.
     events: VecDeque<u32>,
     errors: ErrorLog,
@@ -127,7 +127,7 @@ impl Controller {
             features: Features::new(keep_alive_ms),
             queues: BTreeMap::new(),
             event_requests: VecDeque::new(),
-            has_changed: false,
+            changed: BTreeSet::new(),
             events: VecDeque::new(),
             errors: ErrorLog::default(),
         };
@@ -300,10 +300,11 @@ impl Controller {
         true
     }
 
-    /// Reports a change of the namespace once, until the host reads the log page.
-    pub(super) fn namespace_changed(&self) {
+    /// Reports a change of namespaces once, until the host reads the log page.
+    pub(super) fn namespaces_changed(&self, namespaces: &[u32]) {
         let mut state = lock(&self.state);
-        let is_new = !std::mem::replace(&mut state.has_changed, true);
+        let is_new = state.changed.is_empty() && !namespaces.is_empty();
+        state.changed.extend(namespaces);
         let reports = state.features.reports_namespaces();
         drop(state);
         if is_new && reports {
@@ -335,13 +336,14 @@ impl Controller {
         }
     }
 
-    /// Returns true if the namespace has changed. With `clear`, later changes are reported again.
-    pub(super) fn has_changed(&self, clear: bool) -> bool {
-        let mut state = lock(&self.state);
-        match clear {
-            true => std::mem::take(&mut state.has_changed),
-            false => state.has_changed,
+    /// Returns the namespaces that have changed. With `clear`, later changes are reported again.
+    pub(super) fn changed(&self, clear: bool) -> Vec<u32> {
+        let changed = &mut lock(&self.state).changed;
+        let list = changed.iter().copied().collect();
+        if clear {
+            changed.clear();
         }
+        list
     }
 
     /// Records a failed command.

@@ -5,12 +5,14 @@ use flashscope_block::{Bytes, ZoneLimits};
 
 use super::command::Command;
 use super::controller::{Controller, Kind};
-use super::namespace::{ALL_NAMESPACES, CommandSet, NAMESPACE, Namespace};
+use super::namespace::{ALL_NAMESPACES, CommandSet, Namespace};
+use super::namespaces::Namespaces;
 use super::placement::ENDURANCE_GROUP;
 use super::session::IN_CAPSULE;
 use super::status::Status;
 use super::subsystem::{Subsystem, VERSION};
 use super::wire::Structure;
+use crate::metadata::METADATA_LEN;
 
 /// The length of all data structures in bytes.
 pub(super) const IDENTIFY_LEN: usize = 4096;
@@ -64,32 +66,26 @@ pub(super) fn identify(
 ) -> Result<Vec<u8>, Status> {
     let selector = command.dword(10) & 0xFF;
     let command_set = command.dword(11) >> 24;
-    let space = subsystem.namespace();
+    let (spaces, named) = (subsystem.namespaces(), command.namespace());
+    let space = spaces.first();
     if controller.kind() == Kind::Discovery && selector != 0x01 {
         return Err(Status::INVALID_FIELD);
     }
     let structure = match selector {
-        0x00 => of_active(command, || identify_namespace(subsystem))?,
+        // Allocated namespaces are always attached, and thereby active.
+        0x00 | 0x11 => identify_namespace(subsystem, spaces.get(named)?),
         0x01 => identify_controller(subsystem, controller),
-        0x02 => namespace_list(command)?,
-        0x03 => of_active(command, || descriptors(subsystem))?,
-        0x05 => of_active(command, || set_namespace(space, command_set))??,
+        0x02 | 0x10 => namespace_list(spaces, named)?,
+        0x03 => descriptors(subsystem, spaces.get(named)?),
+        0x05 => set_namespace(spaces.get(named)?, command_set)?,
         0x06 => set_controller(space, command_set)?,
-        0x07 if command_set == space.command_set() as u32 => namespace_list(command)?,
-        0x08 => of_active(command, || independent_namespace(space))?,
+        0x07 if command_set == space.command_set() as u32 => namespace_list(spaces, named)?,
+        0x08 => independent_namespace(spaces.get(named)?),
         0x19 if space.handles().is_some() => endurance_groups(command),
         0x1C => command_sets(space),
         _ => return Err(Status::INVALID_FIELD),
     };
     Ok(structure.into_bytes())
-}
-
-/// Returns a structure of the namespace, if the command names it.
-fn of_active<T>(command: &Command, structure: impl FnOnce() -> T) -> Result<T, Status> {
-    match command.namespace() {
-        NAMESPACE => Ok(structure()),
-        _ => Err(Status::INVALID_NAMESPACE),
-    }
 }
 
 /// Returns the additional fields of the namespace in a command set.
@@ -146,8 +142,8 @@ fn identify_controller(subsystem: &Subsystem, controller: &Controller) -> Struct
 
 /// Fills the fields of a controller that has a drive.
 fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
-    let space = subsystem.namespace();
-    let size = space.size().0;
+    let (spaces, space) = (subsystem.namespaces(), subsystem.namespace());
+    let largest = space.formats().iter().map(|format| format.shift).max().unwrap_or_default();
     // Resets take the place of dataset management in zones.
     let absent = if space.zones().is_some() { ONCS_DEALLOCATION } else { 0 };
     data.u8(111, 1)
@@ -160,20 +156,28 @@ fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
         // Log pages: the effects of commands, extended data.
         .u8(261, 1 << 1 | 1 << 2)
         .u8(262, u8::try_from(ERROR_ENTRIES - 1).expect("few"))
-        .u64(280, size)
+        .u64(280, spaces.capacity().0)
+        .u64(296, spaces.unallocated().0)
         // Sanitize by block erase; the media are not modified further.
         .u32(328, 1 << 1 | 1 << 30)
         // Entries of 64 and 16 bytes.
         .u8(512, 0x66)
         .u8(513, 0x44)
-        .u32(516, 1)
+        .u32(516, spaces.count())
         .u16(520, ONCS & !absent)
         // A volatile write cache; a flush may name all namespaces.
         .u8(525, 1 | 3 << 1)
+        // A format concerns the namespace that it names, or all.
+        .u8(524, 0)
+        // Atomic writes: any command, with the largest blocks; in a power cut, one block.
+        .u16(526, atomic_blocks(space, largest))
+        .u16(528, 0)
         .u8(530, 0)
+        // No atomic compare and write, because there are no fused commands.
+        .u16(532, 0)
         // Copy descriptors of format 0.
         .u16(534, 1)
-        .u32(540, 1)
+        .u32(540, spaces.count())
         // Disconnect deletes a queue.
         .u16(1804, 1);
     if space.handles().is_some() {
@@ -184,8 +188,7 @@ fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
     }
 }
 
-fn identify_namespace(subsystem: &Subsystem) -> Structure {
-    let space = subsystem.namespace();
+fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
     let blocks = space.blocks();
     let copied = u32::try_from(MOST_TRANSFER.0 / space.block().0).expect("few");
@@ -196,8 +199,9 @@ fn identify_namespace(subsystem: &Subsystem) -> Structure {
         .u64(16, blocks)
         // The preferred sizes are given below.
         .u8(24, 1 << 4)
-        .u8(25, u8::try_from(space.shifts().len() - 1).expect("few"))
-        .u8(26, u8::try_from(space.format()).expect("few"))
+        .u8(25, u8::try_from(space.formats().len() - 1).expect("few"))
+        // The number, and extended blocks.
+        .u8(26, (space.format() & 0x1F) as u8)
         .u8(30, 1)
         // Deallocated blocks read as zeros, and Write Zeroes may deallocate.
         .u8(33, u8::from(space.trims()) | u8::from(space.deallocates()) << 3)
@@ -211,33 +215,72 @@ fn identify_namespace(subsystem: &Subsystem) -> Structure {
         .u8(80, u8::try_from(MOST_COPY_RANGES - 1).expect("few"))
         .u8(99, u8::from(!space.is_writable()))
         .u16(102, endurance_group_of(space))
-        .bytes(104, &subsystem.guid());
-    for (number, shift) in space.shifts().iter().enumerate() {
+        .bytes(104, &subsystem.guid(space.id()));
+    state_atomicity(&mut data, space);
+    for (number, format) in space.formats().iter().enumerate() {
         // Blocks smaller than those of the drive are degraded.
-        let degraded = 1 << shift < space.drive_block().0;
+        let degraded = 1 << format.shift < space.drive_block().0;
         let performance = if degraded { 2 << 24 } else { 0 };
-        data.u32(128 + 4 * number, *shift << 16 | performance);
+        let metadata = if format.has_metadata { METADATA_LEN } else { 0 };
+        let metadata = u32::try_from(metadata).expect("few bytes");
+        data.u32(128 + 4 * number, metadata | format.shift << 16 | performance);
     }
+    state_metadata(&mut data, space);
     data
 }
 
-/// Returns the list of active namespaces with identifiers above that of the command.
-fn namespace_list(command: &Command) -> Result<Structure, Status> {
+/// Sets the capabilities of metadata and protection information, and the protection in use.
+fn state_metadata(data: &mut Structure, space: &Namespace) {
+    if !space.formats().iter().any(|format| format.has_metadata) {
+        return;
+    }
+    // Extended blocks; all types, in metadata that are their first and their last bytes.
+    data.u8(27, 1).u8(28, 0x1F);
+    if let Some(protection) = space.protection() {
+        let is_first = (space.format() >> 8 & 1) as u8;
+        data.u8(29, protection as u8 | is_first << 3);
+    }
+}
+
+/// Returns the number of blocks, less 1, that the drive writes as a whole in operation: those of a command.
+fn atomic_blocks(space: &Namespace, shift: u32) -> u16 {
+    match space.atomic_unit() {
+        Some(_) => u16::try_from((MOST_TRANSFER.0 >> shift) - 1).unwrap_or(u16::MAX),
+        None => 0,
+    }
+}
+
+/// Sets the atomic write units of the namespace, if the drive guarantees any: NSFEAT, NAWUN, NAWUPF and NABSPF.
+fn state_atomicity(data: &mut Structure, space: &Namespace) {
+    let Some(unit) = space.atomic_unit() else { return };
+    let shift = space.block().0.trailing_zeros();
+    let in_power_cut = u16::try_from((unit.0 >> shift).max(1) - 1).unwrap_or(u16::MAX);
+    data.u8(24, 1 << 4 | 1 << 1)
+        .u16(34, atomic_blocks(space, shift))
+        .u16(36, in_power_cut)
+        // A power cut may tear writes at multiples of the unit.
+        .u16(44, in_power_cut);
+}
+
+/// Returns the list of active namespaces with identifiers above `above`.
+fn namespace_list(spaces: &Namespaces, above: u32) -> Result<Structure, Status> {
+    if above >= ALL_NAMESPACES - 1 {
+        return Err(Status::INVALID_NAMESPACE);
+    }
     let mut data = Structure::new(IDENTIFY_LEN);
-    match command.namespace() {
-        0 => data.u32(0, NAMESPACE),
-        above if above >= ALL_NAMESPACES - 1 => return Err(Status::INVALID_NAMESPACE),
-        _ => &mut data,
-    };
+    let listed = spaces.all().iter().filter(|space| space.id() > above);
+    for (place, space) in listed.enumerate() {
+        data.u32(4 * place, space.id());
+    }
     Ok(data)
 }
 
 /// Returns the identification descriptors: NGUID, UUID and command set.
-fn descriptors(subsystem: &Subsystem) -> Structure {
+fn descriptors(subsystem: &Subsystem, space: &Namespace) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
-    data.u8(0, 2).u8(1, 16).bytes(4, &subsystem.guid());
-    data.u8(20, 3).u8(21, 16).bytes(24, &subsystem.uuid());
-    data.u8(40, 4).u8(41, 1).u8(44, subsystem.namespace().command_set() as u8);
+    data.u8(0, 2).u8(1, 16).bytes(4, &subsystem.guid(space.id()));
+    data.u8(20, 3).u8(21, 16).bytes(24, &subsystem.uuid(space.id()));
+    data.u8(40, 4).u8(41, 1).u8(44, space.command_set() as u8);
     data
 }
 
@@ -261,8 +304,8 @@ fn zoned_namespace(space: &Namespace, limits: &ZoneLimits) -> Structure {
         // The maximum active and open zones, less 1.
         .u32(4, limits.active.saturating_sub(1))
         .u32(8, limits.open.saturating_sub(1));
-    for (number, shift) in space.shifts().iter().enumerate() {
-        data.u64(LBA_EXTENSIONS + LBA_EXTENSION_LEN * number, limits.size.0 >> shift);
+    for (number, format) in space.formats().iter().enumerate() {
+        data.u64(LBA_EXTENSIONS + LBA_EXTENSION_LEN * number, limits.size.0 >> format.shift);
     }
     data
 }

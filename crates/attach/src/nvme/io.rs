@@ -5,9 +5,11 @@ use flashscope_block::{Bytes, Op};
 
 use super::command::Command;
 use super::identify::{MOST_COPY_RANGES, MOST_TRANSFER, MOST_ZEROES};
-use super::namespace::{ALL_NAMESPACES, NAMESPACE, Namespace};
+use super::namespace::{ALL_NAMESPACES, Namespace};
+use super::namespaces::Namespaces;
 use super::placement::{self, DATA_PLACEMENT, IO_MANAGEMENT_RECEIVE, IO_MANAGEMENT_SEND};
 use super::plan::{self, Finish, Plan};
+use super::protection::{self, ExtendedRead};
 use super::session::Transfer;
 use super::status::Status;
 use super::wire::{u16_at, u32_at, u64_at};
@@ -70,11 +72,9 @@ pub(super) fn commands(space: &Namespace, zoned: bool) -> impl Iterator<Item = (
 /// Returns the status with which an invalid command is completed.
 pub(super) fn transfer(space: &Namespace, command: &Command) -> Result<Transfer, Status> {
     check(space, command)?;
-    let blocks = |len: Bytes| u32::try_from(len.0).expect("transfers are limited");
     Ok(match command.opcode() {
-        WRITE => Transfer::FromHost(blocks(range(space, command)?.1)),
-        COMPARE => Transfer::FromHost(blocks(range(space, command)?.1)),
-        READ => Transfer::ToHost(blocks(range(space, command)?.1)),
+        WRITE | COMPARE => Transfer::FromHost(transferred(space, command)?),
+        READ => Transfer::ToHost(transferred(space, command)?),
         ZONE_MANAGEMENT_SEND | ZONE_MANAGEMENT_RECEIVE | ZONE_APPEND => {
             zones::transfer(space, command)?
         }
@@ -85,11 +85,21 @@ pub(super) fn transfer(space: &Namespace, command: &Command) -> Result<Transfer,
             Transfer::FromHost(count(command, SOURCE_LEN))
         }
         VERIFY | WRITE_ZEROES => {
-            range(space, command)?;
+            protection::transferred(space, command, range(space, command)?.1)?;
             Transfer::None
         }
         _ => Transfer::None,
     })
+}
+
+/// Returns the number of bytes that a command on blocks moves, with their metadata.
+fn transferred(space: &Namespace, command: &Command) -> Result<u32, Status> {
+    let (_, len) = range(space, command)?;
+    let transferred = protection::transferred(space, command, len)?;
+    match transferred <= MOST_TRANSFER {
+        true => Ok(u32::try_from(transferred.0).expect("transfers are limited")),
+        false => Err(Status::INVALID_FIELD),
+    }
 }
 
 /// Returns the length of the ranges of a command, each of which has `each` bytes.
@@ -101,17 +111,31 @@ fn count(command: &Command, each: usize) -> u32 {
     (number + 1) * u32::try_from(each).expect("ranges are short")
 }
 
+/// Returns the namespace of a command. A flush may name all namespaces, which share the write buffer.
+///
+/// # Errors
+/// Returns the status for an unknown command or an invalid namespace.
+pub(super) fn namespace_of<'a>(
+    spaces: &'a Namespaces,
+    command: &Command,
+) -> Result<&'a Namespace, Status> {
+    // All namespaces have the same commands.
+    let first = spaces.first();
+    match (command.opcode(), command.namespace()) {
+        (opcode, _) if !commands(first, true).any(|(known, _)| known == opcode) => {
+            Err(Status::INVALID_OPCODE)
+        }
+        (FLUSH, ALL_NAMESPACES) => Ok(first),
+        (_, namespace) => spaces.get(namespace),
+    }
+}
+
 /// Checks what is common to all commands.
 fn check(space: &Namespace, command: &Command) -> Result<(), Status> {
     let opcode = command.opcode();
     let Some((_, writes)) = commands(space, true).find(|(known, _)| *known == opcode) else {
         return Err(Status::INVALID_OPCODE);
     };
-    match command.namespace() {
-        NAMESPACE => {}
-        ALL_NAMESPACES if opcode == FLUSH => {}
-        _ => return Err(Status::INVALID_NAMESPACE),
-    }
     space.check_erasure()?;
     match writes && !space.is_writable() {
         true => Err(Status::NAMESPACE_WRITE_PROTECTED),
@@ -146,7 +170,7 @@ fn check_directive(space: &Namespace, command: &Command) -> Result<(), Status> {
     }
 }
 
-/// Converts a range of blocks to bytes.
+/// Converts a range of blocks to bytes of the drive.
 fn in_bytes(space: &Namespace, start: u64, blocks: u64) -> Result<(Bytes, Bytes), Status> {
     // A deliberate bug that the fuzz targets must find: a range that ends one block past the end is
     // accepted.
@@ -154,7 +178,7 @@ fn in_bytes(space: &Namespace, start: u64, blocks: u64) -> Result<(Bytes, Bytes)
     let block = space.block().0;
     match start.checked_add(blocks) {
         Some(end) if end <= space.blocks() + spare => {
-            Ok((Bytes(start * block), Bytes(blocks * block)))
+            Ok((space.start() + Bytes(start * block), Bytes(blocks * block)))
         }
         _ => Err(Status::LBA_OUT_OF_RANGE),
     }
@@ -162,8 +186,8 @@ fn in_bytes(space: &Namespace, start: u64, blocks: u64) -> Result<(Bytes, Bytes)
 
 fn check_copy(space: &Namespace, command: &Command) -> Result<(), Status> {
     check_directive(space, command)?;
-    // The format of the descriptors.
-    if command.dword(12) >> 8 & 0xF != 0 {
+    // The format of the descriptors. Blocks with metadata are not copied.
+    if command.dword(12) >> 8 & 0xF != 0 || space.has_metadata() {
         return Err(Status::INVALID_FIELD);
     }
     match command.dword(12) & 0xFF < MOST_COPY_RANGES {
@@ -188,35 +212,31 @@ pub(super) fn plan(
         space.written();
     }
     let durable = command.dword(12) >> 30 & 1 == 1;
-    let one = |op, finish, durable| -> Result<_, Status> {
-        let (offset, len) = range(space, command)?;
-        Ok(Some(Plan::One(plan::request(op, offset, len, durable), finish)))
-    };
     match command.opcode() {
         FLUSH => Ok(Some(Plan::One(plan::flush(), Finish::Status))),
-        READ if durable => {
-            let (offset, len) = range(space, command)?;
-            Ok(Some(Plan::DurableRead(plan::request(Op::Read, offset, len, false))))
-        }
-        READ => one(Op::Read, Finish::Data, false),
-        VERIFY => one(Op::Read, Finish::Status, false),
-        COMPARE => one(Op::Read, Finish::Compare(data), false),
+        READ | VERIFY | COMPARE => read(space, command, data).map(Some),
         WRITE => {
             let (offset, len) = range(space, command)?;
+            let (data, metadata) = protection::received(space, command, data)?;
             // A format between the two checks changes the length.
             if data.len() as u64 != len.0 {
                 return Err(Status::FORMAT_IN_PROGRESS);
             }
             let stream = placement::stream(space, command)?;
             let write = plan::request(Op::Write, offset, len, durable || through);
-            Ok(Some(Plan::One(Request { data, stream, ..write }, Finish::Status)))
+            let write = Request { data, metadata, stream, ..write };
+            Ok(Some(Plan::One(write, Finish::Status)))
         }
         WRITE_ZEROES => {
             let (offset, len) = range(space, command)?;
-            let op = zeroes(space, command, offset, len);
+            let metadata = protection::of_zeroes(space, command, len)?;
+            let op = match metadata {
+                Some(_) => Op::Write,
+                None => zeroes(space, command, offset, len),
+            };
             let stream = placement::stream(space, command)?;
             let write = plan::request(op, offset, len, durable || through);
-            Ok(Some(Plan::One(Request { stream, ..write }, Finish::Status)))
+            Ok(Some(Plan::One(Request { metadata, stream, ..write }, Finish::Status)))
         }
         ZONE_MANAGEMENT_SEND | ZONE_MANAGEMENT_RECEIVE | ZONE_APPEND => {
             zones::plan(space, command, data, durable || through)
@@ -226,6 +246,21 @@ pub(super) fn plan(
         COPY => copy(space, command, &data, durable || through).map(Some),
         _ => Err(Status::INVALID_OPCODE),
     }
+}
+
+/// Returns the plan of a read, a compare with `data`, or a verify.
+fn read(space: &Namespace, command: &Command, data: Vec<u8>) -> Result<Plan, Status> {
+    let (offset, len) = range(space, command)?;
+    let mut request = plan::request(Op::Read, offset, len, false);
+    let rest = ExtendedRead::of(space, command, &mut request, &data)?;
+    let is_durable = command.dword(12) >> 30 & 1 == 1;
+    Ok(match (command.opcode(), rest) {
+        (READ, rest) if is_durable => Plan::DurableRead(request, rest),
+        (_, Some(rest)) => Plan::One(request, Finish::Extended(rest)),
+        (READ, None) => Plan::One(request, Finish::Data),
+        (COMPARE, None) => Plan::One(request, Finish::Compare(data)),
+        (_, None) => Plan::One(request, Finish::Status),
+    })
 }
 
 /// Returns the operation that writes zeros: a trim if the host permits it, and if the range

@@ -10,6 +10,7 @@ use super::connection::{Connection, Recipient};
 use super::io::pieces;
 use super::pdu::Completion;
 use super::plan::{self, Erase, Plan};
+use super::protection::ExtendedRead;
 use super::status::Status;
 use super::subsystem::Subsystem;
 use crate::attached::AttachedDrive;
@@ -53,8 +54,10 @@ struct State {
 enum Rest {
     /// Nothing follows: the command is complete, with the data that were read.
     End { returns_data: bool },
+    /// Nothing follows a read of blocks with metadata, whose data are returned.
+    Extended(ExtendedRead),
     /// A read, whose data are returned.
-    Read(Request),
+    Read(Request, Option<ExtendedRead>),
     /// A write of the data that were read.
     Write { to: Bytes, durable: bool, stream: StreamId },
     /// An erasure of everything from this byte on.
@@ -84,7 +87,7 @@ impl Job {
         let (requests, rest) = match plan {
             Plan::One(request, _) => (vec![request], Rest::End { returns_data: false }),
             Plan::All(requests) => (requests, Rest::End { returns_data: false }),
-            Plan::DurableRead(read) => (vec![plan::flush()], Rest::Read(read)),
+            Plan::DurableRead(read, rest) => (vec![plan::flush()], Rest::Read(read, rest)),
             Plan::Copy { reads, to, durable, stream } => {
                 (reads, Rest::Write { to, durable, stream })
             }
@@ -126,7 +129,7 @@ impl Job {
         let mut state = lock(&self.state);
         state.open -= 1;
         match answered.result {
-            Ok(()) if answered.request.op == Op::Read => state.data[place] = answered.request.data,
+            Ok(()) if answered.request.op == Op::Read => state.read(place, answered.request),
             Ok(()) => {}
             // The zones of an erased namespace are empty or offline (Zoned Namespace Command Set Specification 1.1,
             // section 2.1.1.3).
@@ -151,18 +154,18 @@ impl Job {
         let rest = std::mem::replace(&mut state.rest, Rest::End { returns_data: false });
         let next = match rest {
             Rest::Erase { erase, from } if status == Status::SUCCESS => {
-                subsystem.namespace().erased_until(from);
+                subsystem.namespaces().erased_until(erase, from);
                 if from == 0 {
                     // They keep their data otherwise. A refusal shows in their states.
                     let _ = drive.change_zones(ZoneChange::TakeOffline, ZoneSelection::All);
                 }
                 let offline = offline_zones(subsystem, drive);
-                let (requests, end) = erasing(subsystem, from, &offline);
+                let (requests, end) = erasing(subsystem, erase, from, &offline);
                 state.rest = Rest::Erase { erase, from: end };
                 requests
             }
-            Rest::Read(read) if status == Status::SUCCESS => {
-                state.rest = Rest::End { returns_data: true };
+            Rest::Read(read, rest) if status == Status::SUCCESS => {
+                state.rest = rest.map_or(Rest::End { returns_data: true }, Rest::Extended);
                 vec![read]
             }
             Rest::Write { to, durable, stream } if status == Status::SUCCESS => {
@@ -191,7 +194,7 @@ impl Job {
             _ => Vec::new(),
         };
         match rest {
-            Rest::Erase { erase, .. } => subsystem.namespace().end(erase, is_done),
+            Rest::Erase { erase, .. } => subsystem.namespaces().end(erase, is_done),
             Rest::ShutDown => self.connection.shut_down(),
             _ => {}
         }
@@ -202,8 +205,8 @@ impl Job {
         if !lock(&self.state).is_lost {
             self.connection.finish(&Completion::new(self.id, status), data, self.cost);
         }
-        if matches!(rest, Rest::Erase { .. }) && is_done {
-            subsystem.namespace_changed();
+        if let (Rest::Erase { erase, .. }, true) = (rest, is_done) {
+            subsystem.namespaces_changed(&subsystem.namespaces().formatted(erase));
         }
     }
 }
@@ -221,9 +224,34 @@ fn offline_zones(subsystem: &Subsystem, drive: &AttachedDrive<Recipient>) -> BTr
     }
 }
 
-/// Returns the next requests that erase the drive, and the byte at which they end. They leave out ranges of zones that
-/// are all offline.
-fn erasing(subsystem: &Subsystem, from: u64, offline: &BTreeSet<Bytes>) -> (Vec<Request>, u64) {
+impl State {
+    /// Takes the data of a read.
+    fn read(&mut self, place: usize, request: Request) {
+        let end = Rest::End { returns_data: true };
+        self.data[place] = match std::mem::replace(&mut self.rest, end) {
+            Rest::Extended(rest) => match rest.finish(request) {
+                Ok(data) => data,
+                Err(status) => {
+                    self.status = status;
+                    Vec::new()
+                }
+            },
+            rest => {
+                self.rest = rest;
+                request.data
+            }
+        };
+    }
+}
+
+/// Returns the next requests of an erasure that has reached the byte `from`, and the byte at which they end. They leave out
+/// ranges of zones that are all offline.
+fn erasing(
+    subsystem: &Subsystem,
+    erase: Erase,
+    from: u64,
+    offline: &BTreeSet<Bytes>,
+) -> (Vec<Request>, u64) {
     let space = subsystem.namespace();
     let (op, step) = match (space.trims(), space.zones()) {
         // Zones are reset as a whole.
@@ -231,14 +259,16 @@ fn erasing(subsystem: &Subsystem, from: u64, offline: &BTreeSet<Bytes>) -> (Vec<
         (true, None) => (Op::Trim, ERASE_STEP),
         (false, None) => (Op::Write, ZERO_STEP),
     };
-    let erase = |(offset, len)| plan::request(op, offset, len, false);
+    let range = subsystem.namespaces().range(erase);
+    let from = from.max(range.start);
+    let request = |(offset, len)| plan::request(op, offset, len, false);
     let zone = space.zones().map_or(step, |zones| zones.size.0);
     let is_there = |(offset, len): &(Bytes, Bytes)| {
         let zones = len.0.div_ceil(zone);
         (0..zones).any(|nth| !offline.contains(&Bytes(offset.0 + nth * zone)))
     };
     let requests: Vec<_> =
-        pieces(from..space.size().0, step).filter(is_there).take(ERASE_BATCH).map(erase).collect();
+        pieces(from..range.end, step).filter(is_there).take(ERASE_BATCH).map(request).collect();
     let end = requests.last().map_or(from, |last| (last.offset + last.len).0);
     (requests, end)
 }

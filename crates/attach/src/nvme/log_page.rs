@@ -6,10 +6,12 @@ use std::net::SocketAddr;
 use super::admin;
 use super::command::Command;
 use super::controller::{Controller, Kind};
+use super::erasure::SanitizeState;
 use super::features::FEATURES;
 use super::identify::{ERROR_ENTRIES, MOST_TRANSFER, QUEUE_ENTRIES};
 use super::io;
-use super::namespace::{ALL_NAMESPACES, CommandSet, NAMESPACE, Namespace, SanitizeState};
+use super::namespace::{CommandSet, Namespace};
+use super::namespaces::Namespaces;
 use super::placement;
 use super::session::Transfer;
 use super::status::Status;
@@ -92,9 +94,6 @@ fn page(
     if !pages.contains(&number) {
         return Err(Status::INVALID_LOG_PAGE);
     }
-    if number == SMART && !matches!(command.namespace(), 0 | NAMESPACE | ALL_NAMESPACES) {
-        return Err(Status::INVALID_NAMESPACE);
-    }
     let retains = command.dword(10) >> 15 & 1 == 1;
     Ok(match number {
         SUPPORTED_PAGES => supported(&pages),
@@ -104,7 +103,7 @@ fn page(
         CHANGED_NAMESPACES => changed_namespaces(controller, !retains),
         COMMAND_EFFECTS => command_effects(subsystem.namespace(), command)?,
         FEATURE_EFFECTS => feature_effects(subsystem.namespace()),
-        SANITIZE_STATUS => sanitize_status(subsystem.namespace()),
+        SANITIZE_STATUS => sanitize_status(subsystem.namespaces()),
         DISCOVERY => discovery(subsystem),
         _ if placement::PAGES.contains(&number) => placement::log_page(subsystem, command)?,
         _ => ocp_smart(subsystem),
@@ -156,8 +155,8 @@ fn firmware_slots() -> Vec<u8> {
 
 fn changed_namespaces(controller: &Controller, clear: bool) -> Vec<u8> {
     let mut page = Structure::new(4096);
-    if controller.has_changed(clear) {
-        page.u32(0, NAMESPACE);
+    for (place, namespace) in controller.changed(clear).into_iter().enumerate() {
+        page.u32(4 * place, namespace);
     }
     page.into_bytes()
 }
@@ -198,13 +197,13 @@ fn feature_effects(space: &Namespace) -> Vec<u8> {
 }
 
 /// Returns the status of the last sanitize operation.
-fn sanitize_status(space: &Namespace) -> Vec<u8> {
+fn sanitize_status(spaces: &Namespaces) -> Vec<u8> {
     let mut page = Structure::new(512);
-    let (state, options, is_empty) = space.sanitized();
+    let (state, options, is_empty) = spaces.sanitized();
     let (progress, status) = match state {
         SanitizeState::Never => (u16::MAX, 0),
         SanitizeState::Done => (u16::MAX, 1),
-        SanitizeState::Begun(erased) => (share(erased, space.size().0), 2),
+        SanitizeState::Begun(erased) => (share(erased, spaces.capacity().0), 2),
         SanitizeState::Failed => (u16::MAX, 3),
     };
     page.u16(0, progress).u16(2, status | u16::from(is_empty) << 8).u32(4, options);

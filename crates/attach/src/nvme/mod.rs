@@ -11,6 +11,7 @@ mod admin;
 mod command;
 mod connection;
 mod controller;
+mod erasure;
 mod fabrics;
 mod features;
 mod identify;
@@ -18,9 +19,11 @@ mod io;
 mod job;
 mod log_page;
 mod namespace;
+mod namespaces;
 mod pdu;
 mod placement;
 mod plan;
+mod protection;
 mod queue;
 mod round_trip;
 mod session;
@@ -39,9 +42,11 @@ pub use command::Command;
 pub use connection::Recipient;
 pub use controller::Link;
 pub use namespace::Namespace;
+pub use namespaces::{NamespaceError, NamespaceOptions, ParseNamespaceError};
 pub use pdu::{Completion, Fatal, Format};
 pub use placement::PlacementCommand;
 pub use plan::{Erase, Finish, Plan};
+pub use protection::{ExtendedRead, ProtectionCheck};
 pub use queue::{Action, Commands, Queue};
 pub use round_trip::round_trip;
 pub use session::{Event, IN_CAPSULE, Rejection, Session, Transfer};
@@ -73,6 +78,9 @@ pub enum Error {
     /// The text is not an address.
     #[error("`{0}` is not an address: name HOST:PORT, such as 127.0.0.1:4420")]
     NoAddress(String),
+    /// The drive cannot be divided into namespaces.
+    #[error(transparent)]
+    Namespaces(#[from] NamespaceError),
     /// The server cannot listen, or cannot accept hosts.
     #[error(transparent)]
     Net(#[from] net::Error),
@@ -116,7 +124,7 @@ impl Listener {
 /// completed and the connections are closed. `ready` receives the name of the subsystem.
 ///
 /// # Errors
-/// Returns an error if the system cannot accept more hosts.
+/// Returns an error if the drive cannot be divided into the namespaces, or if the system cannot accept more hosts.
 pub fn serve(
     listener: Listener,
     drive: &Arc<AttachedDrive<Recipient>>,
@@ -127,7 +135,7 @@ pub fn serve(
     let Listener { listener, address } = listener;
     let observed = Arc::clone(drive);
     let source: SnapshotSource = Box::new(move || Some(observed.snapshot()));
-    let subsystem = Arc::new(Subsystem::new(drive.export(), options, address, source));
+    let subsystem = Arc::new(Subsystem::new(drive.export(), options, address, source)?);
     ready(subsystem.nqn());
     let (steps, receiver) = channel();
     let start = |socket| {

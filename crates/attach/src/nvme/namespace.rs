@@ -1,23 +1,39 @@
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use flashscope_block::{Bytes, PlacementLimits, ZoneLimits};
 
+use super::erasure::Erasures;
 use super::placement::Events;
-use super::plan::Erase;
+use super::protection::Protection;
 use super::status::Status;
 use crate::attached::Export;
 use crate::lock;
 
-/// The identifier of the only namespace.
+/// The identifier of the first namespace, and of the only one of a drive with zones or handles.
 pub(super) const NAMESPACE: u32 = 1;
 
 /// The identifier that stands for all namespaces.
 pub(super) const ALL_NAMESPACES: u32 = u32::MAX;
 
 /// The sizes of logical blocks that a namespace without zones can be formatted with, as powers of
-/// two. Their places are the numbers of the LBA formats.
-const BLOCK_SHIFTS: [u32; 2] = [9, 12];
+/// two. Their places are the numbers of the LBA formats, which formats with metadata follow.
+pub(super) const BLOCK_SHIFTS: [u32; 2] = [9, 12];
+
+/// The fields of dword 10 of Format NVM that describe a format: its number, extended blocks, and the type and place of
+/// protection information.
+const FORMAT_SETTINGS: u32 = 0x3 << 12 | 0x1FF;
+
+/// Returns the format with protection information for the one with the same blocks, as in dword 10 of Format NVM.
+fn protected_format(plain: u32, kind: u8) -> u32 {
+    let count = u32::try_from(BLOCK_SHIFTS.len()).expect("few formats");
+    (plain + count) | 1 << 4 | u32::from(kind) << 5
+}
+
+/// Returns the number of an LBA format in dword 10 of Format NVM.
+fn number_of(options: u32) -> usize {
+    (options >> 12 & 0x3) as usize * 16 + (options & 0xF) as usize
+}
 
 /// The identifier of a command set of namespaces (CSI).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,82 +44,134 @@ pub(super) enum CommandSet {
     Zoned = 2,
 }
 
-/// The drive as a namespace: its blocks and what it permits.
+/// The part of a drive that a namespace takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) id: u32,
+    /// The first byte on the drive.
+    pub(super) start: Bytes,
+    /// The size in bytes.
+    pub(super) size: Bytes,
+    /// The size of its first logical blocks in bytes; `None` for that of the drive.
+    pub(super) block: Option<Bytes>,
+    /// The type of its first protection information.
+    pub(super) protection: Option<u8>,
+}
+
+/// An LBA format: blocks with or without metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LbaFormat {
+    /// The size of the data of a block, as a power of two.
+    pub(super) shift: u32,
+    /// True if each block has [`METADATA_LEN`](crate::METADATA_LEN) bytes of metadata, which follow its data.
+    pub(super) has_metadata: bool,
+}
+
+/// A namespace: a drive or a part of it, its blocks and what it permits.
 #[derive(Debug)]
 pub struct Namespace {
+    id: u32,
+    start: Bytes,
     size: Bytes,
     drive_block: Bytes,
+    atomic_unit: Option<Bytes>,
     trims: bool,
     writable: bool,
     zones: Option<ZoneLimits>,
     handles: Option<PlacementLimits>,
     events: Mutex<Events>,
-    /// The LBA formats: see [`BLOCK_SHIFTS`].
-    shifts: Vec<u32>,
+    formats: Vec<LbaFormat>,
+    /// The number of the LBA format and its settings, as in dword 10 of Format NVM.
     format: AtomicU32,
-    erasure: Mutex<Erasure>,
-}
-
-/// The state of the last sanitize operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SanitizeState {
-    Never,
-    /// Bytes that are erased.
-    Begun(u64),
-    Done,
-    Failed,
-}
-
-#[derive(Debug)]
-struct Erasure {
-    is_formatting: bool,
-    sanitized: SanitizeState,
-    /// Dword 10 of the last Sanitize command.
-    options: u32,
-    /// True if nothing was written since the last sanitize operation.
-    is_empty: bool,
+    erasures: Arc<Erasures>,
 }
 
 impl Namespace {
-    /// Returns the namespace of a drive, with blocks of 4096 bytes if the drive takes no smaller
-    /// ones, and otherwise of 512 bytes. Zones have the blocks of the drive only, because each write
-    /// moves the pointer.
-    pub(super) fn new(export: &Export) -> Namespace {
-        let (shifts, format) = match export.zones {
-            Some(_) => (vec![export.logical_block.0.trailing_zeros()], 0),
-            None => (BLOCK_SHIFTS.to_vec(), u32::from(export.logical_block > Bytes(512))),
+    /// Returns a namespace of a drive, with blocks of 4096 bytes if the drive takes no smaller
+    /// ones, and otherwise of 512 bytes, unless the part names others. Zones have the blocks of the
+    /// drive only, because each write moves the pointer.
+    pub(super) fn new(export: &Export, part: Part, erasures: &Arc<Erasures>) -> Namespace {
+        let first = part.block.unwrap_or(export.logical_block);
+        let plain = |shift| LbaFormat { shift, has_metadata: false };
+        let (mut formats, format) = match export.zones {
+            Some(_) => (vec![plain(export.logical_block.0.trailing_zeros())], 0),
+            None => (BLOCK_SHIFTS.map(plain).to_vec(), u32::from(first > Bytes(512))),
         };
+        let format = part.protection.map_or(format, |kind| protected_format(format, kind));
+        if export.keeps_metadata && export.zones.is_none() {
+            formats.extend(BLOCK_SHIFTS.map(|shift| LbaFormat { shift, has_metadata: true }));
+        }
         Namespace {
-            size: export.size,
+            id: part.id,
+            start: part.start,
+            size: part.size,
             drive_block: export.logical_block,
+            atomic_unit: export.atomic_unit,
             trims: export.trims,
             writable: export.writable,
             zones: export.zones,
             handles: export.handles,
             events: Mutex::default(),
-            shifts,
+            formats,
             format: AtomicU32::new(format),
-            erasure: Mutex::new(Erasure {
-                is_formatting: false,
-                sanitized: SanitizeState::Never,
-                options: 0,
-                is_empty: false,
-            }),
+            erasures: Arc::clone(erasures),
         }
     }
 
-    /// Returns the number of the LBA format in use.
+    /// Returns the identifier.
+    pub(super) fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Returns the first byte on the drive.
+    pub(super) fn start(&self) -> Bytes {
+        self.start
+    }
+
+    /// Changes the LBA format: its number and settings, as in dword 10 of Format NVM.
+    pub(super) fn set_format(&self, format: u32) {
+        self.format.store(format, Ordering::Release);
+    }
+
+    /// Returns the LBA format in use: its number and settings, as in dword 10 of Format NVM.
     pub(super) fn format(&self) -> u32 {
         self.format.load(Ordering::Acquire)
     }
 
-    fn shift(&self) -> u32 {
-        self.shifts[self.format() as usize]
+    fn lba_format(&self) -> LbaFormat {
+        self.formats[number_of(self.format())]
     }
 
-    /// Returns the LBA formats: the sizes of their blocks as powers of two.
-    pub(super) fn shifts(&self) -> &[u32] {
-        &self.shifts
+    fn shift(&self) -> u32 {
+        self.lba_format().shift
+    }
+
+    /// Returns the LBA formats. Their places are their numbers.
+    pub(super) fn formats(&self) -> &[LbaFormat] {
+        &self.formats
+    }
+
+    /// Returns true if blocks have metadata.
+    pub(super) fn has_metadata(&self) -> bool {
+        self.lba_format().has_metadata
+    }
+
+    /// Returns the type of protection information, if the metadata are any.
+    pub(super) fn protection(&self) -> Option<Protection> {
+        Protection::of(self.format() >> 5 & 0x7).filter(|_| self.has_metadata())
+    }
+
+    /// Checks the format and the settings that dword 10 of Format NVM requests, and returns them.
+    pub(super) fn requested_format(&self, options: u32) -> Result<u32, Status> {
+        let invalid = || Status::INVALID_FORMAT;
+        let format = self.formats.get(number_of(options)).ok_or_else(invalid)?;
+        let (is_extended, protection) = (options >> 4 & 1 == 1, options >> 5 & 0x7);
+        let is_valid = match format.has_metadata {
+            // Fabrics transfer metadata with the data of their blocks only.
+            true => is_extended && protection <= 3,
+            false => options >> 4 & 0x1F == 0,
+        };
+        is_valid.then_some(options & FORMAT_SETTINGS).ok_or_else(invalid)
     }
 
     /// Returns the zones and their limits, if the namespace is zoned.
@@ -148,6 +216,12 @@ impl Namespace {
         self.drive_block
     }
 
+    /// Returns the unit in bytes that a power cut never tears, if the drive guarantees one. It also
+    /// applies each write as a whole.
+    pub(super) fn atomic_unit(&self) -> Option<Bytes> {
+        self.atomic_unit
+    }
+
     /// Returns true if the drive can be erased by trims, in a zoned namespace of whole zones.
     pub(super) fn trims(&self) -> bool {
         self.trims
@@ -164,72 +238,12 @@ impl Namespace {
 
     /// Returns an error while the namespace is erased.
     pub(super) fn check_erasure(&self) -> Result<(), Status> {
-        lock(&self.erasure).check()
-    }
-
-    /// Begins to erase the namespace. `options` is dword 10 of the command.
-    pub(super) fn begin(&self, erase: Erase, options: u32) -> Result<(), Status> {
-        let mut erasure = lock(&self.erasure);
-        match (erasure.check(), erase) {
-            // Another sanitize operation is the way out of a failed one.
-            (Ok(()), _) | (Err(Status::SANITIZE_FAILED), Erase::Sanitize) => {}
-            (Err(status), _) => return Err(status),
-        }
-        match erase {
-            Erase::Format(_) => erasure.is_formatting = true,
-            Erase::Sanitize => {
-                (erasure.sanitized, erasure.options) = (SanitizeState::Begun(0), options);
-            }
-        }
-        Ok(())
-    }
-
-    /// Records that everything before the byte `end` is erased.
-    pub(super) fn erased_until(&self, end: u64) {
-        if let SanitizeState::Begun(erased) = &mut lock(&self.erasure).sanitized {
-            *erased = end;
-        }
-    }
-
-    /// Ends the erasure.
-    pub(super) fn end(&self, erase: Erase, is_done: bool) {
-        let mut erasure = lock(&self.erasure);
-        match erase {
-            Erase::Format(format) => {
-                if is_done {
-                    self.format.store(format, Ordering::Release);
-                }
-                erasure.is_formatting = false;
-            }
-            Erase::Sanitize => {
-                erasure.sanitized =
-                    if is_done { SanitizeState::Done } else { SanitizeState::Failed };
-                erasure.is_empty = is_done;
-            }
-        }
+        self.erasures.check(self.id)
     }
 
     /// Records that a host changes data.
     pub(super) fn written(&self) {
-        lock(&self.erasure).is_empty = false;
-    }
-
-    /// Returns the state of the last sanitize operation, dword 10 of its command, and true if
-    /// nothing was written since.
-    pub(super) fn sanitized(&self) -> (SanitizeState, u32, bool) {
-        let erasure = lock(&self.erasure);
-        (erasure.sanitized, erasure.options, erasure.is_empty)
-    }
-}
-
-impl Erasure {
-    fn check(&self) -> Result<(), Status> {
-        match self.sanitized {
-            _ if self.is_formatting => Err(Status::FORMAT_IN_PROGRESS),
-            SanitizeState::Begun(_) => Err(Status::SANITIZE_IN_PROGRESS),
-            SanitizeState::Failed => Err(Status::SANITIZE_FAILED),
-            SanitizeState::Never | SanitizeState::Done => Ok(()),
-        }
+        self.erasures.written();
     }
 }
 
@@ -237,41 +251,18 @@ impl Erasure {
 mod tests {
     use super::*;
 
-    fn namespace(block: u64) -> Namespace {
-        let (size, logical_block) = (Bytes::mib(1), Bytes(block));
-        Namespace::new(&Export::new("drive", (size, logical_block)))
+    fn namespace(drive_block: u64, block: Option<Bytes>) -> Namespace {
+        let part =
+            Part { id: NAMESPACE, start: Bytes(0), size: Bytes::mib(1), block, protection: None };
+        let export = Export::new("drive", (part.size, Bytes(drive_block)));
+        Namespace::new(&export, part, &Arc::default())
     }
 
-    // While the drive is erased, all commands are refused with the reason; a failed sanitize
-    // operation can only be followed by another one.
-    #[test]
-    fn one_erasure_excludes_everything_else() {
-        let space = namespace(512);
-        let (format, sanitize) = (Erase::Format(1), Erase::Sanitize);
-        space.begin(format, 0).unwrap();
-        assert_eq!(space.check_erasure(), Err(Status::FORMAT_IN_PROGRESS));
-        assert_eq!(space.begin(sanitize, 0), Err(Status::FORMAT_IN_PROGRESS));
-        space.end(format, false);
-        assert_eq!((space.check_erasure(), space.blocks()), (Ok(()), 2048));
-        space.begin(format, 0).unwrap();
-        space.end(format, true);
-        assert_eq!(space.blocks(), 256);
-        space.begin(sanitize, 2).unwrap();
-        space.erased_until(512 * 1024);
-        assert_eq!(space.sanitized(), (SanitizeState::Begun(512 * 1024), 2, false));
-        assert_eq!(space.check_erasure(), Err(Status::SANITIZE_IN_PROGRESS));
-        space.end(sanitize, false);
-        assert_eq!(space.begin(format, 0), Err(Status::SANITIZE_FAILED));
-        space.begin(sanitize, 2).unwrap();
-        space.end(sanitize, true);
-        assert_eq!(space.sanitized(), (SanitizeState::Done, 2, true));
-        space.written();
-        assert_eq!(space.sanitized(), (SanitizeState::Done, 2, false));
-    }
-
-    // The first blocks have the size that the drive takes.
+    // The first blocks have the size that the drive takes, or that the user chose.
     #[test]
     fn blocks_are_those_of_the_drive() {
-        assert_eq!((namespace(512).blocks(), namespace(4096).blocks()), (2048, 256));
+        let blocks = |drive_block, block| namespace(drive_block, block).blocks();
+        assert_eq!((blocks(512, None), blocks(4096, None)), (2048, 256));
+        assert_eq!((blocks(512, Some(Bytes(4096))), blocks(4096, Some(Bytes(512)))), (256, 2048));
     }
 }

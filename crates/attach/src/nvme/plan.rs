@@ -3,6 +3,7 @@
 use flashscope_block::{Bytes, Op, StreamId};
 
 use super::placement::PlacementCommand;
+use super::protection::ExtendedRead;
 use super::zones::ZoneCommand;
 
 use crate::request::Request;
@@ -15,7 +16,7 @@ pub enum Plan {
     /// Requests in any order; the command succeeds if all of them do.
     All(Vec<Request>),
     /// A read of data that must be durable: a flush, then the read.
-    DurableRead(Request),
+    DurableRead(Request, Option<ExtendedRead>),
     /// Reads whose data are joined and then written.
     Copy {
         /// The reads, in order.
@@ -27,7 +28,7 @@ pub enum Plan {
         /// The stream of the write.
         stream: StreamId,
     },
-    /// Erases the whole drive.
+    /// Erases the whole drive, or namespaces.
     Erase(Erase),
     /// Changes or reports the state of zones.
     Zones(ZoneCommand),
@@ -46,16 +47,24 @@ pub enum Finish {
     Data,
     /// A comparison of the data that were read with these.
     Compare(Vec<u8>),
+    /// The rest of a command on blocks with metadata.
+    Extended(ExtendedRead),
     /// The place of an append, in logical blocks of this size.
     Place(Bytes),
 }
 
-/// The reason to erase the drive.
+/// The reason to erase data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erase {
-    /// Format NVM, with the number of the new LBA format.
-    Format(u32),
-    /// Sanitize.
+    /// Format NVM.
+    Format {
+        /// The identifier of the namespace, or the one that stands for all.
+        namespace: u32,
+        /// The number of the new LBA format, and the settings of metadata and protection information, as in dword 10
+        /// of the command.
+        format: u32,
+    },
+    /// Sanitize, which erases the whole drive.
     Sanitize,
 }
 
@@ -66,7 +75,9 @@ impl Plan {
         let held = |request: &Request| read(request).max(request.data.len() as u64);
         match self {
             Plan::One(request, Finish::Compare(data)) => held(request) + data.len() as u64,
-            Plan::One(request, _) | Plan::DurableRead(request) => held(request),
+            Plan::One(request, Finish::Extended(rest)) => 2 * held(request) + rest.cost(),
+            Plan::DurableRead(request, Some(_)) => 2 * held(request),
+            Plan::One(request, _) | Plan::DurableRead(request, None) => held(request),
             Plan::All(requests) => requests.iter().map(held).sum(),
             Plan::Copy { reads, .. } => 2 * reads.iter().map(held).sum::<u64>(),
             Plan::Erase(_) | Plan::ShutDown | Plan::Zones(_) | Plan::Placement(_) => 0,
@@ -76,7 +87,16 @@ impl Plan {
 
 /// Returns a request without data.
 pub(super) fn request(op: Op, offset: Bytes, len: Bytes, durable: bool) -> Request {
-    Request { op, offset, len, data: Vec::new(), durable, appends: false, stream: 0 }
+    Request {
+        op,
+        offset,
+        len,
+        data: Vec::new(),
+        durable,
+        appends: false,
+        stream: 0,
+        metadata: None,
+    }
 }
 
 /// Returns a flush.

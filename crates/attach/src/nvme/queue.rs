@@ -167,7 +167,10 @@ impl Queue {
             (_, Some(Role { controller, .. })) if !controller.is_ready() => {
                 Err(Status::COMMAND_SEQUENCE_ERROR)
             }
-            (_, Some(_)) => io::transfer(self.subsystem.namespace(), command),
+            (_, Some(_)) => {
+                let space = io::namespace_of(self.subsystem.namespaces(), command)?;
+                io::transfer(space, command)
+            }
         }
     }
 
@@ -183,12 +186,12 @@ impl Queue {
             }
             (_, Some(Role { controller, .. })) => {
                 let through = controller.features(|features| features.writes_through());
-                io::plan(self.subsystem.namespace(), command, data, through).map(
-                    |plan| match plan {
+                io::namespace_of(self.subsystem.namespaces(), command)
+                    .and_then(|space| io::plan(space, command, data, through))
+                    .map(|plan| match plan {
                         Some(plan) => Action::Submit(plan),
                         None => Action::result(id, 0),
-                    },
-                )
+                    })
             }
         };
         action.unwrap_or_else(|status| Action::failure(id, status))

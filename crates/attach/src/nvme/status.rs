@@ -54,6 +54,7 @@ impl Status {
     pub const EVENT_LIMIT_EXCEEDED: Status = specific(0x05);
     pub const INVALID_LOG_PAGE: Status = specific(0x09);
     pub const INVALID_FORMAT: Status = specific(0x0A);
+    pub const INVALID_PROTECTION_INFORMATION: Status = specific(0x81);
     pub const FEATURE_NOT_SAVEABLE: Status = specific(0x0D);
     pub const FEATURE_NOT_CHANGEABLE: Status = specific(0x0E);
     pub const CONNECT_INCOMPATIBLE_FORMAT: Status = specific(0x80);
@@ -73,6 +74,9 @@ impl Status {
     pub const INVALID_ZONE_STATE_TRANSITION: Status = specific(0xBF);
     pub const WRITE_FAULT: Status = media(0x80);
     pub const UNRECOVERED_READ_ERROR: Status = media(0x81);
+    pub const GUARD_CHECK_ERROR: Status = media(0x82);
+    pub const APPLICATION_TAG_CHECK_ERROR: Status = media(0x83);
+    pub const REFERENCE_TAG_CHECK_ERROR: Status = media(0x84);
     pub const COMPARE_FAILURE: Status = media(0x85);
 }
 

@@ -8,7 +8,8 @@ use flashscope_drive::Clock;
 use sha2::{Digest, Sha256};
 
 use super::controller::{Controller, Host, Kind};
-use super::namespace::Namespace;
+use super::namespace::{NAMESPACE, Namespace};
+use super::namespaces::{NamespaceError, NamespaceOptions, Namespaces};
 use super::status::Status;
 use crate::attached::Export;
 use crate::health::health;
@@ -27,13 +28,15 @@ const LONGEST_NQN: usize = 223;
 /// Returns the counters and the state of the drive, if there is one.
 pub type SnapshotSource = Box<dyn Fn() -> Option<Snapshot> + Send + Sync>;
 
-/// The name of a subsystem and the hosts that may use it.
+/// The name of a subsystem, the hosts that may use it, and its namespaces.
 #[derive(Debug, Clone, Default)]
 pub struct SubsystemOptions {
     /// The NVMe qualified name (NQN); `None` for one derived from the drive and the address.
     pub nqn: Option<Nqn>,
     /// The hosts that may connect; all if empty.
     pub hosts: Vec<Nqn>,
+    /// The namespaces that divide the drive; one that is the whole drive if empty.
+    pub namespaces: Vec<NamespaceOptions>,
 }
 
 /// An NVMe qualified name.
@@ -69,7 +72,7 @@ impl std::str::FromStr for Nqn {
     }
 }
 
-/// The drive as an NVM subsystem with one namespace, and the discovery subsystem beside it.
+/// The drive as an NVM subsystem with its namespaces, and the discovery subsystem beside it.
 pub struct Subsystem {
     nqn: String,
     serial: String,
@@ -77,7 +80,7 @@ pub struct Subsystem {
     uuid: [u8; 16],
     hosts: Vec<Nqn>,
     address: SocketAddr,
-    namespace: Namespace,
+    namespaces: Namespaces,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
     source: SnapshotSource,
     clock: Clock,
@@ -85,12 +88,15 @@ pub struct Subsystem {
 
 impl Subsystem {
     /// Creates the subsystem of a drive that listens at `address`.
+    ///
+    /// # Errors
+    /// Returns an error if the drive cannot be divided into the namespaces.
     pub fn new(
         export: &Export,
         options: &SubsystemOptions,
         address: SocketAddr,
         source: SnapshotSource,
-    ) -> Subsystem {
+    ) -> Result<Subsystem, NamespaceError> {
         let seed = match &options.nqn {
             Some(nqn) => nqn.0.clone(),
             None => format!("{} {} {address}", export.name, export.size.0),
@@ -100,18 +106,18 @@ impl Subsystem {
             Some(nqn) => nqn.0.clone(),
             None => format!("nqn.2014-08.org.nvmexpress:uuid:{}", text_of(&uuid)),
         };
-        Subsystem {
+        Ok(Subsystem {
             nqn,
             serial: text_of(&uuid).replace('-', "")[..20].to_uppercase(),
             model: format!("flashscope {}", export.name),
             uuid,
             hosts: options.hosts.clone(),
             address,
-            namespace: Namespace::new(export),
+            namespaces: Namespaces::new(export, &options.namespaces)?,
             controllers: Mutex::default(),
             source,
             clock: Clock::new(),
-        }
+        })
     }
 
     /// Returns the NVMe qualified name.
@@ -131,20 +137,27 @@ impl Subsystem {
         self.address
     }
 
-    /// Returns the UUID of the namespace.
-    pub(super) fn uuid(&self) -> [u8; 16] {
-        self.uuid
+    /// Returns the UUID of a namespace.
+    pub(super) fn uuid(&self, namespace: u32) -> [u8; 16] {
+        match namespace {
+            NAMESPACE => self.uuid,
+            other => uuid(&format!("{} {other}", text_of(&self.uuid))),
+        }
     }
 
-    /// Returns the globally unique identifier of the namespace.
-    pub(super) fn guid(&self) -> [u8; 16] {
+    /// Returns the globally unique identifier of a namespace.
+    pub(super) fn guid(&self, namespace: u32) -> [u8; 16] {
         // A hash of its own, because the UUID has bits with a meaning.
-        first_bytes(&Sha256::digest([&self.uuid[..], b"nguid"].concat()))
+        first_bytes(&Sha256::digest([&self.uuid(namespace)[..], b"nguid"].concat()))
     }
 
-    /// Returns the namespace.
+    /// Returns the first namespace.
     pub fn namespace(&self) -> &Namespace {
-        &self.namespace
+        self.namespaces.first()
+    }
+
+    pub(super) fn namespaces(&self) -> &Namespaces {
+        &self.namespaces
     }
 
     pub(super) fn health(&self) -> Option<Health> {
@@ -179,7 +192,7 @@ impl Subsystem {
         let id = (1..).find(|id| !controllers.contains_key(id)).expect("few controllers exist");
         let controller = Controller::new(
             id,
-            (kind, self.namespace.command_set()),
+            (kind, self.namespace().command_set()),
             host,
             keep_alive_ms,
             self.now(),
@@ -209,10 +222,10 @@ impl Subsystem {
         }
     }
 
-    /// Reports to all hosts that the namespace has changed.
-    pub(super) fn namespace_changed(&self) {
+    /// Reports to all hosts that namespaces have changed.
+    pub(super) fn namespaces_changed(&self, namespaces: &[u32]) {
         for controller in self.all() {
-            controller.namespace_changed();
+            controller.namespaces_changed(namespaces);
         }
     }
 

@@ -231,7 +231,8 @@ impl Queue {
             }
         };
         let durable = op == Op::Write && op_flags & uapi::F_FUA != 0;
-        let request = Request { op, offset, len, data, durable, appends: false, stream: 0 };
+        let request =
+            Request { op, offset, len, data, durable, appends: false, stream: 0, metadata: None };
         PendingRequest {
             request,
             from: Recipient { tag, completions: Arc::clone(&self.completions) },

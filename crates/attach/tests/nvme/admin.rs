@@ -70,7 +70,7 @@ fn identify_returns_the_namespace() {
     let (mut admin, _) = target.admin();
     let (_, space) = identify(&mut admin, 0, 1);
     assert_eq!((u64_at(&space, 0), u64_at(&space, 8)), (SIZE.0 / 512, SIZE.0 / 512));
-    assert_eq!((space[25], space[26]), (1, 0), "two formats, of which the first is used");
+    assert_eq!((space[25], space[26]), (3, 0), "four formats, of which the first is used");
     assert_eq!((space[130], space[134]), (9, 12), "512 and 4096 bytes");
     assert_eq!(space[33] & 7, 1, "deallocated blocks read as zeros");
     let (_, list) = identify(&mut admin, 2, 0);
@@ -102,6 +102,26 @@ fn identify_returns_the_namespace() {
     let second = Target::new();
     let (mut other, _) = second.admin();
     assert_ne!(identify(&mut other, 0, 1).1[104..120], space[104..120]);
+}
+
+// In operation, a command is written as a whole; in a power cut, a unit of 4 KiB is, in the blocks of either format.
+#[test]
+fn identify_states_the_atomic_units() {
+    let target = Target::new();
+    let (mut admin, _) = target.admin();
+    let (_, controller) = identify(&mut admin, 1, 0);
+    assert_eq!(u16_at(&controller, 526), 255, "AWUN: 1 MiB of blocks of 4096 bytes");
+    assert_eq!(u16_at(&controller, 528), 0, "AWUPF: a block of any format");
+    assert_eq!(u16_at(&controller, 532), 0, "ACWU: no fused commands");
+    for (format, normal, power_fail) in [(0, 2047, 7), (1, 255, 0)] {
+        assert_eq!(admin.execute(Entry::new(0x80, 1).dword(10, format)).status, 0);
+        let (_, space) = identify(&mut admin, 0, 1);
+        assert_eq!(space[24] & 2, 2, "NSFEAT: the units of the namespace are valid");
+        assert_eq!((u16_at(&space, 34), u16_at(&space, 36)), (normal, power_fail), "NAWUN, NAWUPF");
+        assert_eq!(u16_at(&space, 38), 0, "NACWU");
+        assert_eq!((u16_at(&space, 40), u16_at(&space, 42)), (0, 0), "NABSN, NABO");
+        assert_eq!(u16_at(&space, 44), power_fail, "NABSPF: a power cut may tear between units");
+    }
 }
 
 // Features keep what the host sets, and refuse what they do not support.
@@ -213,7 +233,7 @@ fn format_erases_and_reports() {
     let ids = [admin.done().id, admin.done().id];
     assert!(ids.contains(&event) && ids.contains(&format), "{ids:?}");
     for (options, status) in
-        [(2, 0x10a), (1 << 12, 0x10a), (1 << 4, 0x10a), (1 << 5, 0x10a), (2 << 9, 0x02)]
+        [(4, 0x10a), (1 << 12, 0x10a), (1 << 4, 0x10a), (1 << 5, 0x10a), (2 << 9, 0x02)]
     {
         assert_eq!(
             admin.execute(Entry::new(0x80, 1).dword(10, options)).status,

@@ -195,6 +195,27 @@ fn identifiers_in_flight_conflict() {
     assert_eq!(read(&mut queue, 0, 1), data[..512]);
 }
 
+// A read that overlaps writes of another queue returns the data of one of them, even if they have many blocks (NAWUN).
+#[test]
+fn reads_see_each_write_as_a_whole() {
+    const LEN: usize = 128 * 1024;
+    let target = Target::new();
+    let (_admin, mut writer, mut reader) = target.two_queues();
+    let write = |fill: u8| vec![fill; LEN];
+    assert_eq!(writer.on_request(Entry::new(0x01, 1).range(8, 256), &write(0)).status, 0);
+    let thread = std::thread::spawn(move || {
+        for fill in 1..=100 {
+            let done = writer.on_request(Entry::new(0x01, 1).range(8, 256), &write(fill));
+            assert_eq!(done.status, 0);
+        }
+    });
+    while !thread.is_finished() {
+        let data = reader.execute(Entry::new(0x02, 1).range(8, 256).by_transport(LEN)).data;
+        assert!(data.iter().all(|byte| *byte == data[0]), "a torn read");
+    }
+    thread.join().unwrap();
+}
+
 // A read-only drive refuses every command that changes data, and says that it is read-only.
 #[test]
 fn a_read_only_drive_refuses_writes() {

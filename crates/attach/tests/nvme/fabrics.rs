@@ -152,7 +152,8 @@ fn unsupported_configurations_are_fatal() {
 fn other_hosts_are_refused() {
     let hosts = vec![HOST_NQN.parse().unwrap()];
     let nqn = "nqn.2026-11.org.example:drive";
-    let options = SubsystemOptions { nqn: Some(nqn.parse().unwrap()), hosts };
+    let options =
+        SubsystemOptions { nqn: Some(nqn.parse().unwrap()), hosts, ..SubsystemOptions::default() };
     let target = Target::with(true, &options);
     assert_eq!(target.nqn, nqn);
     let mut host = Initiator::new(target.address);

@@ -8,8 +8,10 @@ mod faults;
 #[path = "../../src/fixed.rs"]
 mod fixed;
 mod initiator;
+mod namespaces;
 mod placed;
 mod placement;
+mod protection;
 mod served;
 mod session;
 mod talk;

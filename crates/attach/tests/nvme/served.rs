@@ -46,6 +46,12 @@ impl Target {
         Target::serving(true, &SubsystemOptions::default(), Hooks { completion: None, faults })
     }
 
+    /// Serves a drive that namespaces divide.
+    pub(crate) fn divided(namespaces: &[&str]) -> Target {
+        let namespaces = namespaces.iter().map(|text| text.parse().unwrap()).collect();
+        Target::with(true, &SubsystemOptions { namespaces, ..SubsystemOptions::default() })
+    }
+
     fn serving(writable: bool, options: &SubsystemOptions, hooks: Hooks) -> Target {
         let device = Box::new(FixedLatencyDrive::new(SIZE, Nanos::micros(100)));
         Target::start(device, Store::memory(SIZE).unwrap(), (writable, options), hooks)

@@ -30,7 +30,7 @@ proptest! {
 fn conversations_contain_requests_and_errors() {
     let mut random = fastrand::Rng::with_seed(1);
     let mut below = |most: usize| random.usize(..most);
-    let outcomes: Vec<_> = (0..2400).map(|_| talk(&conversation(&mut below))).collect();
+    let outcomes: Vec<_> = (0..4000).map(|_| talk(&conversation(&mut below))).collect();
     let actions = |with: &str| {
         outcomes
             .iter()
@@ -46,6 +46,9 @@ fn conversations_contain_requests_and_errors() {
         "Copy",
         "Compare",
         "Erase",
+        "offset: Bytes(13",
+        "Extended",
+        "metadata: Some",
         "appends: true",
         "Zones(Change",
         "Zones(Report",

@@ -76,6 +76,11 @@ fn has_handles(kind: u8) -> bool {
     kind & 12 == 8
 }
 
+/// Returns true if two namespaces divide the drive.
+fn is_divided(kind: u8) -> bool {
+    kind & 28 == 16
+}
+
 /// Returns the configuration that enables a controller of the drive.
 fn enabled(kind: u8) -> u32 {
     1 | if is_zoned(kind) { 6 << 4 } else { 0 } | 6 << 16 | 4 << 20
@@ -86,7 +91,7 @@ fn enabled(kind: u8) -> u32 {
 pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
     let small = |number: usize| u8::try_from(number).unwrap();
     // The properties of the drive, and the kind of the queue.
-    let mut bytes = vec![small(below(16))];
+    let mut bytes = vec![small(below(32))];
     let enabled = enabled(bytes[0]);
     let is_admin = bytes[0] & 2 == 0;
     let mut request = vec![0; 128];
@@ -111,7 +116,9 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
             (false, false) => io,
             (false, true) => zoned,
         }[below(12)];
-        let mut command = entry(opcode, id, u32::try_from([1, 1, 1, 0][below(4)]).unwrap());
+        let other = if is_divided(bytes[0]) { 2 } else { 1 };
+        let namespace = [1, other, other, 0][below(4)];
+        let mut command = entry(opcode, id, namespace);
         let blocks = [1, 2, 8, 40, 256, 513, 4096][below(7)];
         put(&mut command, 40, u32::try_from([0, 1, 2, 5, 32, 96, 511, 512][below(8)]).unwrap());
         // No option, deallocation or a placement identifier, or forced unit access.
@@ -119,9 +126,16 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
             (true, _) => 2 << 20,
             // An append has no such option.
             (false, 0x7d) => 0,
+            // The drive inserts and strips protection information.
+            _ if namespace == 2 => 1 << 29,
             (false, _) => 1 << 25,
         };
         let option = [0, special, special, 1 << 30][below(4)];
+        let block = match (namespace, option) {
+            (2, 0x2000_0000) => 4096,
+            (2, _) => 4104,
+            _ => 512,
+        };
         put(&mut command, 48, u32::try_from(blocks - 1).unwrap() | option);
         // An action on zones, and for all of them.
         let action = [1, 2, 3, 4, 4, 5, 0x10, 0][below(8)] | [0, 0, 1, 5][below(4)] << 8;
@@ -142,7 +156,7 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
             0x1d => 2 * (usize::from(command[42]) + 1),
             0x09 => 16 * (usize::from(command[40]) + 1),
             0x19 => 32 * (usize::from(command[48]) + 1),
-            _ => blocks * 512,
+            _ => blocks * block,
         };
         let len = [fits, fits, 512, 4096, 16, 32][below(6)];
         put(&mut command, 32, u32::try_from(len).unwrap());
@@ -213,10 +227,15 @@ fn subsystem(kind: u8) -> (Arc<Subsystem>, Queue) {
     let zones = is_zoned(kind).then_some(limits);
     let limits = PlacementLimits { handles: 3, is_persistent: false, unit: ZONE };
     let handles = has_handles(kind).then_some(limits);
-    let export = Export { trims, zones, handles, ..Export::new("fixed", (SIZE, logical_block)) };
-    let options = SubsystemOptions { nqn: Some(NQN.parse().unwrap()), hosts: Vec::new() };
+    let fixed = Export::new("fixed", (SIZE, logical_block));
+    let export = Export { trims, zones, handles, keeps_metadata: true, ..fixed };
+    let namespaces = if is_divided(kind) { vec!["128KiB", "64KiB,lba=4096,pi=1"] } else { vec![] };
+    let namespaces = namespaces.into_iter().map(|text| text.parse().unwrap()).collect();
+    let nqn = Some(NQN.parse().unwrap());
+    let options = SubsystemOptions { nqn, namespaces, ..SubsystemOptions::default() };
     let address = "127.0.0.1:4420".parse().unwrap();
-    let subsystem = Arc::new(Subsystem::new(&export, &options, address, Box::new(|| None)));
+    let subsystem = Subsystem::new(&export, &options, address, Box::new(|| None));
+    let subsystem = Arc::new(subsystem.unwrap());
     let mut queue = Queue::new(Arc::clone(&subsystem), Arc::new(NoLink), Arc::default());
     if kind & 2 == 2 {
         let mut bytes = vec![0; 128];
@@ -299,7 +318,7 @@ fn check(action: &Action) {
     match action {
         Action::Reply(_, data) => assert!(data.len() as u64 <= LONGEST),
         Action::Submit(Plan::One(request, _)) => check_request(request, 8 * LONGEST),
-        Action::Submit(Plan::DurableRead(request)) => check_request(request, LONGEST),
+        Action::Submit(Plan::DurableRead(request, _)) => check_request(request, LONGEST),
         Action::Submit(Plan::All(requests)) => {
             assert!(requests.len() <= 256);
             requests.iter().for_each(|request| check_request(request, u64::MAX));

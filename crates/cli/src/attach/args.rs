@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use flashscope_attach::Speed;
-use flashscope_attach::nvme::Nqn;
+use flashscope_attach::nvme::{NamespaceOptions, Nqn};
 use flashscope_block::Bytes;
 use flashscope_command::options::{ConsentArgs, JsonArgs, MemoryArgs, ReadOnlyArgs, fill_parser};
 use flashscope_workload::state::Fill;
@@ -41,6 +41,7 @@ use crate::serve::ListenArgs;
   flashscope attach sim:demo --fuse /mnt/demo --speed 10
   flashscope attach sim:demo --ublk
   flashscope attach sim:demo --nvme-tcp 127.0.0.1:4420
+  flashscope attach sim:demo --size 8GiB --nvme-tcp 127.0.0.1:4420 --namespace 6GiB --namespace 2GiB,lba=4096
   flashscope attach sim:demo --listen 127.0.0.1:7470
   flashscope attach sim:demo --nvme-tcp 127.0.0.1:4420 --faults stall.toml --fault-log injected.csv
   flashscope attach file:scratch.img --nbd scratch.sock --record asked.parquet")]
@@ -75,6 +76,11 @@ pub(crate) struct AttachArgs {
     /// Accept only the NVMe host with this qualified name; may be repeated [default: any host]
     #[arg(long, value_name = "NQN", requires = "nvme_tcp")]
     pub allow_host: Vec<Nqn>,
+
+    /// Divide the drive into namespaces, of which each has this size, logical blocks of 512 or 4096 bytes, and
+    /// protection information of type 1, 2 or 3; may be repeated [default: one namespace]
+    #[arg(long, value_name = "SIZE[,lba=BYTES][,pi=TYPE]", requires = "nvme_tcp")]
+    pub namespace: Vec<NamespaceOptions>,
 
     /// Refuse a second NBD client while one is connected
     #[arg(long, conflicts_with_all = ["fuse", "ublk", "nvme_tcp"])]

@@ -225,13 +225,20 @@ fn serve_nvme(
     let round_trip = || nvme::round_trip().map_err(Failure::from);
     let drive = Arc::new(open(args, stop, outputs, &round_trip)?);
     let activity = Activity::start(args, &drive)?;
-    let options = nvme::SubsystemOptions { nqn: args.nqn.clone(), hosts: args.allow_host.clone() };
+    let options = nvme::SubsystemOptions {
+        nqn: args.nqn.clone(),
+        hosts: args.allow_host.clone(),
+        namespaces: args.namespace.clone(),
+    };
     let bound = listener.address();
     let ready = |nqn: &str| {
         let place = format!("nvme+tcp://{bound}/{nqn}");
         announce(args, &drive, &activity, "nvme_tcp", &place);
     };
-    nvme::serve(listener, &drive, &options, stop, ready).map_err(Failure::from)
+    nvme::serve(listener, &drive, &options, stop, ready).map_err(|error| match error {
+        nvme::Error::Namespaces(error) => usage(error),
+        error => Failure::from(error),
+    })
 }
 
 fn fuse_failure(error: fuse::Error) -> Failure {

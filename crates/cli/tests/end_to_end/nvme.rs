@@ -15,7 +15,7 @@ use initiator::{ENABLED, Entry, HOST_NQN, Initiator, property_set};
 /// A drive whose write buffer loses its data in a power cut, with its two queues.
 struct AttachedDrive {
     program: Child,
-    _admin: Initiator,
+    admin: Initiator,
     queue: Initiator,
 }
 
@@ -26,9 +26,14 @@ impl AttachedDrive {
 
     /// Attaches a drive, whose controller is enabled with the configuration `enabled`.
     fn open(place: &Scratch, drive: &str, enabled: u32) -> AttachedDrive {
+        AttachedDrive::open_with(place, drive, enabled, &[])
+    }
+
+    /// Attaches a drive with further options.
+    fn open_with(place: &Scratch, drive: &str, enabled: u32, options: &[&str]) -> AttachedDrive {
         let way = ["--size", "64MiB", "--speed", "max", "--store", "data", "--json"];
         let arguments = ["attach", drive, "--nvme-tcp", "127.0.0.1:0"];
-        let mut command = place.command(&[&arguments[..], &way].concat());
+        let mut command = place.command(&[&arguments[..], &way, options].concat());
         let mut program = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(program.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -44,7 +49,7 @@ impl AttachedDrive {
         let mut queue = Initiator::new(address);
         let id = u16::try_from(done.result).unwrap();
         assert_eq!(queue.connect_as(HOST_NQN, nqn, 1, id).status, 0);
-        AttachedDrive { program, _admin: admin, queue }
+        AttachedDrive { program, admin, queue }
     }
 
     fn write(&mut self, block: u64, fill: u8, options: u32) {
@@ -166,6 +171,88 @@ fn options_without_zones_are_refused() {
     insta::assert_snapshot!(message(&format!("{ZONED} --nvme-tcp 127.0.0.1:0 --size 3MiB")), @"flashscope: --size 3145728 B is not a multiple of the size of a zone, 2 MiB");
     let uneven = ZONED.replace("zones.blocks=1", "zones.blocks=3");
     insta::assert_snapshot!(message(&format!("{uneven} --nvme-tcp 127.0.0.1:0")).replace(&uneven, "UNEVEN"), @"flashscope: the zones of `UNEVEN` have 6291456 bytes, and Linux accepts only powers of two: set zones.size=8388608, whose end stays unwritten, or choose other zones.blocks or zones.lanes");
+}
+
+// Namespaces divide a drive. What was flushed in each survives a power cut.
+#[test]
+fn a_power_cut_keeps_all_namespaces() {
+    let place = Scratch::on_disk();
+    let options = ["--namespace", "16MiB", "--namespace", "32MiB,lba=4096"];
+    let attach = || AttachedDrive::open_with(&place, "sim:demo?cache.kind=lru", ENABLED, &options);
+    let mut drive = attach();
+    for (namespace, fill, blocks) in [(1, 1, 8), (2, 2, 1)] {
+        let write = Entry::new(0x01, namespace).range(0, blocks);
+        assert_eq!(drive.queue.with_data(write, &[fill; 4096]).status, 0);
+    }
+    assert_eq!(drive.queue.execute(Entry::new(0x00, 1)).status, 0);
+    drop(drive);
+    let mut drive = attach();
+    for (namespace, fill, blocks) in [(1, 1, 8), (2, 2, 1)] {
+        let read = Entry::new(0x02, namespace).range(0, blocks).by_transport(4096);
+        assert_eq!(drive.queue.execute(read).data, [fill; 4096], "{namespace}");
+    }
+}
+
+/// The number of writes in flight, and of units that they go to.
+const IN_FLIGHT: u64 = 24;
+const UNITS: u64 = 64;
+
+// A power cut among writes in flight leaves each unit that the drive states (NAWUPF) as one write left it. Flushes
+// among the writes write units out.
+#[test]
+fn a_power_cut_tears_no_atomic_unit() {
+    let place = Scratch::on_disk();
+    let attach = || AttachedDrive::new(&place);
+    let unit = |fill: u8| [fill; 4096];
+    for round in 1..=6 {
+        let mut drive = attach();
+        let identify = Entry::new(0x06, 1).by_transport(4096);
+        let space = drive.admin.execute(identify).data;
+        assert_eq!((space[26], &space[36..38], &space[44..46]), (0, &[7, 0][..], &[7, 0][..]));
+        let submit = |queue: &mut Initiator, number: u64| {
+            let entry = Entry::new(0x01, 1).range(number * 7 % UNITS * 8, 8).in_capsule(4096);
+            queue.submit(entry, &unit(u8::try_from(number % 251).unwrap()));
+        };
+        for number in 0..IN_FLIGHT {
+            submit(&mut drive.queue, number);
+        }
+        for number in IN_FLIGHT..300 * round {
+            assert_eq!(drive.queue.done().status, 0);
+            submit(&mut drive.queue, number);
+            if number % 50 == 0 {
+                drive.queue.submit(Entry::new(0x00, 1), &[]);
+                assert_eq!(drive.queue.done().status, 0);
+            }
+        }
+        // The cut comes with writes in flight.
+        drop(drive);
+        let mut drive = attach();
+        let units: Vec<_> = (0..UNITS).map(|number| drive.read(number)).collect();
+        for (number, found) in units.iter().enumerate() {
+            assert_eq!(found[..], unit(found[0]), "unit {number} after cut {round}");
+        }
+        assert!(units.iter().any(|found| found[0] > 0), "something was written out");
+    }
+}
+
+// Drives that cannot be divided, and namespaces that do not fit, are refused with the remedy.
+#[test]
+fn namespaces_that_are_impossible_are_refused() {
+    let message = |drive: &str, sizes: &[&str]| {
+        let place = Scratch::on_disk();
+        let mut arguments = vec!["attach", drive, "--nvme-tcp", "127.0.0.1:0", "--size", "64MiB"];
+        sizes.iter().for_each(|size| arguments.extend(["--namespace", size]));
+        place.run(&arguments).message(2, &place).replace(ZONED, "ZONED")
+    };
+    insta::assert_snapshot!(message(ZONED, &["32MiB"]), @"flashscope: `ZONED` has zones, which belong to one namespace: attach it without --namespace, or without zones, with zones.blocks=0");
+    insta::assert_snapshot!(message("sim:demo?placement.handles=3", &["32MiB"]), @"flashscope: `sim:demo?placement.handles=3` has placement handles, which belong to one namespace: attach it without --namespace, or without handles, with placement.handles=1 and placement.groups=1");
+    insta::assert_snapshot!(message("sim:demo", &["32MiB", "48MiB"]), @"flashscope: the namespaces are larger than `sim:demo`, which has 67108864 B: choose smaller ones, or a larger drive");
+    insta::assert_snapshot!(message("sim:demo", &["5KiB"]), @"flashscope: --namespace 5120 B is not a positive multiple of 4 KiB, the largest block of the drive and its formats");
+    let unknown = message("sim:demo", &["1MiB,lba=1024"]);
+    assert!(
+        unknown.contains("write its size, and after commas its blocks and protection"),
+        "{unknown}"
+    );
 }
 
 // A simulated drive with placement handles is served with flexible data placement: writes fill the

@@ -1,0 +1,351 @@
+//! Metadata of 8 bytes and the protection information that they may be (NVM Command Set Specification 1.1,
+//! "End-to-end Data Protection", with a guard of 16 bits): guard, application tag and reference tag.
+
+use flashscope_block::Bytes;
+
+use super::command::Command;
+use super::io::{COMPARE, READ, VERIFY, WRITE_ZEROES};
+use super::namespace::Namespace;
+use super::status::Status;
+use crate::metadata::{METADATA_LEN, Metadata};
+use crate::request::Request;
+
+/// The bits of dword 12: the drive inserts or strips protection information, and the checks of guard, application tag
+/// and reference tag.
+const ACTION: u32 = 1 << 29;
+const CHECK_GUARD: u32 = 1 << 28;
+const CHECK_APPLICATION: u32 = 1 << 27;
+const CHECK_REFERENCE: u32 = 1 << 26;
+
+/// The value of an application tag that turns off all checks of its block; in type 3, with the reference tag below.
+const ESCAPE_APPLICATION: u16 = u16::MAX;
+const ESCAPE_REFERENCE: u32 = u32::MAX;
+
+/// The type of protection information.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protection {
+    /// The reference tag is the number of the block.
+    Type1 = 1,
+    /// The reference tag counts up from a value of the command.
+    Type2 = 2,
+    /// The reference tag is defined by the host.
+    Type3 = 3,
+}
+
+impl Protection {
+    /// Returns the type for its number, if there is protection information.
+    pub(super) fn of(number: u32) -> Option<Protection> {
+        match number {
+            1 => Some(Protection::Type1),
+            2 => Some(Protection::Type2),
+            3 => Some(Protection::Type3),
+            _ => None,
+        }
+    }
+}
+
+/// The CRC of each byte.
+const TABLE: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut byte: u16 = 0;
+    while byte < 256 {
+        let mut crc = byte << 8;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = crc << 1 ^ if crc >> 15 == 1 { 0x8BB7 } else { 0 };
+            bit += 1;
+        }
+        table[byte as usize] = crc;
+        byte += 1;
+    }
+    table
+};
+
+/// Returns the guard of a block: CRC-16/T10-DIF, with the polynomial 8BB7h.
+fn guard(data: &[u8]) -> u16 {
+    data.iter().fold(0, |crc, byte| crc << 8 ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)])
+}
+
+/// The protection information of a command: the values to insert, and the checks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtectionCheck {
+    kind: Protection,
+    /// The bits of the checks, in dword 12.
+    checks: u32,
+    application: u16,
+    mask: u16,
+    /// The reference tag of the first block.
+    reference: u32,
+    block: usize,
+}
+
+impl ProtectionCheck {
+    /// Returns the protection information of a command, if the namespace has any.
+    fn of(space: &Namespace, command: &Command) -> Result<Option<ProtectionCheck>, Status> {
+        let Some(kind) = space.protection() else { return Ok(None) };
+        let (checks, reference) = (command.dword(12), command.dword(14));
+        let is_of_block = reference == command.dword(10);
+        let acts = checks & ACTION != 0;
+        match kind {
+            // The reference tag is that of the block, or cannot be known.
+            Protection::Type1 if checks & CHECK_REFERENCE != 0 && !is_of_block => {
+                return Err(Status::INVALID_PROTECTION_INFORMATION);
+            }
+            Protection::Type3 if checks & CHECK_REFERENCE != 0 => {
+                return Err(Status::INVALID_PROTECTION_INFORMATION);
+            }
+            _ if acts && matches!(command.opcode(), COMPARE | VERIFY) => {
+                return Err(Status::INVALID_PROTECTION_INFORMATION);
+            }
+            _ => {}
+        }
+        let tags = command.dword(15);
+        Ok(Some(ProtectionCheck {
+            kind,
+            checks,
+            application: low(tags),
+            mask: low(tags >> 16),
+            reference,
+            block: block_of(space),
+        }))
+    }
+
+    /// Returns the reference tag of a block of the command.
+    fn reference_of(&self, place: usize) -> u32 {
+        let place = u32::try_from(place).expect("commands are limited");
+        match self.kind {
+            Protection::Type1 | Protection::Type2 => self.reference.wrapping_add(place),
+            Protection::Type3 => self.reference,
+        }
+    }
+
+    /// Returns protection information for these data.
+    fn generate(&self, data: &[u8]) -> Vec<u8> {
+        let mut tuples = Vec::with_capacity(data.len() / self.block * METADATA_LEN);
+        for (place, block) in data.chunks_exact(self.block).enumerate() {
+            tuples.extend(guard(block).to_be_bytes());
+            tuples.extend(self.application.to_be_bytes());
+            tuples.extend(self.reference_of(place).to_be_bytes());
+        }
+        tuples
+    }
+
+    /// Checks the protection information of blocks.
+    fn check(&self, data: &[u8], tuples: &[u8]) -> Result<(), Status> {
+        let blocks = data.chunks_exact(self.block).zip(tuples.chunks_exact(METADATA_LEN));
+        for (place, (block, tuple)) in blocks.enumerate() {
+            self.check_block(block, tuple, self.reference_of(place))?;
+        }
+        Ok(())
+    }
+
+    fn check_block(&self, block: &[u8], tuple: &[u8], reference: u32) -> Result<(), Status> {
+        let [g0, g1, a0, a1, reference_bytes @ ..]: [u8; METADATA_LEN] =
+            tuple.try_into().expect("8 bytes");
+        let (found_guard, found_application) =
+            (u16::from_be_bytes([g0, g1]), u16::from_be_bytes([a0, a1]));
+        let found_reference = u32::from_be_bytes(reference_bytes);
+        let escapes = found_application == ESCAPE_APPLICATION
+            && (self.kind != Protection::Type3 || found_reference == ESCAPE_REFERENCE);
+        let checks = |bit: u32| self.checks & bit != 0 && !escapes;
+        if checks(CHECK_GUARD) && found_guard != guard(block) {
+            return Err(Status::GUARD_CHECK_ERROR);
+        }
+        if checks(CHECK_APPLICATION) && (found_application ^ self.application) & self.mask != 0 {
+            return Err(Status::APPLICATION_TAG_CHECK_ERROR);
+        }
+        if checks(CHECK_REFERENCE) && found_reference != reference {
+            return Err(Status::REFERENCE_TAG_CHECK_ERROR);
+        }
+        Ok(())
+    }
+}
+
+fn low(value: u32) -> u16 {
+    (value & 0xFFFF) as u16
+}
+
+fn block_of(space: &Namespace) -> usize {
+    usize::try_from(space.block().0).expect("a block fits in memory")
+}
+
+/// Returns true if the drive inserts or strips the metadata of a command, which the host therefore does not transfer.
+fn acts(space: &Namespace, command: &Command) -> bool {
+    space.protection().is_some() && command.dword(12) & ACTION != 0
+}
+
+/// Returns the number of bytes that the host transfers for `len` bytes of blocks, and checks the protection information
+/// of the command.
+pub(super) fn transferred(
+    space: &Namespace,
+    command: &Command,
+    len: Bytes,
+) -> Result<Bytes, Status> {
+    ProtectionCheck::of(space, command)?;
+    match space.has_metadata() && !acts(space, command) {
+        true => Ok(len + Bytes(len.0 / space.block().0 * METADATA_LEN as u64)),
+        false => Ok(len),
+    }
+}
+
+/// Returns empty metadata of the blocks of a namespace, if they have any.
+fn metadata(space: &Namespace, bytes: Vec<u8>) -> Option<Metadata> {
+    let unwritten = if space.protection().is_some() { 0xFF } else { 0 };
+    space.has_metadata().then(|| Metadata { block: space.block(), unwritten, bytes })
+}
+
+/// Separates the blocks that a host sent from their metadata, which are checked or generated.
+pub(super) fn received(
+    space: &Namespace,
+    command: &Command,
+    data: Vec<u8>,
+) -> Result<(Vec<u8>, Option<Metadata>), Status> {
+    if !space.has_metadata() {
+        return Ok((data, None));
+    }
+    let check = ProtectionCheck::of(space, command)?;
+    let (data, bytes) = match &check {
+        Some(check) if acts(space, command) => {
+            let tuples = check.generate(&data);
+            (data, tuples)
+        }
+        _ => separate(&data, block_of(space)),
+    };
+    if let (Some(check), false) = (&check, acts(space, command)) {
+        check.check(&data, &bytes)?;
+    }
+    Ok((data, metadata(space, bytes)))
+}
+
+/// Returns the metadata of blocks that a command sets to zero, if the drive generates any.
+pub(super) fn of_zeroes(
+    space: &Namespace,
+    command: &Command,
+    len: Bytes,
+) -> Result<Option<Metadata>, Status> {
+    debug_assert_eq!(command.opcode(), WRITE_ZEROES);
+    let Some(check) = ProtectionCheck::of(space, command)?.filter(|_| acts(space, command)) else {
+        return Ok(None);
+    };
+    let mut tuples = Vec::new();
+    for place in 0..usize::try_from(len.0 / space.block().0).expect("commands are limited") {
+        // The guard of zeros is 0.
+        tuples.extend([0; 2]);
+        tuples.extend(check.application.to_be_bytes());
+        tuples.extend(check.reference_of(place).to_be_bytes());
+    }
+    Ok(metadata(space, tuples))
+}
+
+/// Separates interleaved blocks from their metadata.
+fn separate(extended: &[u8], block: usize) -> (Vec<u8>, Vec<u8>) {
+    let (mut data, mut metadata) = (Vec::with_capacity(extended.len()), Vec::new());
+    for extended in extended.chunks_exact(block + METADATA_LEN) {
+        data.extend(&extended[..block]);
+        metadata.extend(&extended[block..]);
+    }
+    (data, metadata)
+}
+
+/// The rest of a command after its blocks and their metadata were read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ExtendedRead {
+    check: Option<ProtectionCheck>,
+    block: usize,
+    goal: Goal,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Goal {
+    /// Returns the blocks with their metadata.
+    Return,
+    /// Returns the blocks.
+    Strip,
+    /// Returns nothing.
+    Verify,
+    /// Compares with these blocks and metadata.
+    Compare(Vec<u8>, Vec<u8>),
+}
+
+impl ExtendedRead {
+    /// Returns the request of a read, compare or verify with its metadata, and the rest of the command; `None` for
+    /// blocks without metadata. `data` are those to compare.
+    pub(super) fn of(
+        space: &Namespace,
+        command: &Command,
+        request: &mut Request,
+        data: &[u8],
+    ) -> Result<Option<ExtendedRead>, Status> {
+        request.metadata = metadata(space, Vec::new());
+        if request.metadata.is_none() {
+            return Ok(None);
+        }
+        let check = ProtectionCheck::of(space, command)?;
+        let block = block_of(space);
+        let goal = match command.opcode() {
+            READ if acts(space, command) => Goal::Strip,
+            READ => Goal::Return,
+            COMPARE => {
+                let (data, tuples) = separate(data, block);
+                if let Some(check) = &check {
+                    check.check(&data, &tuples)?;
+                }
+                Goal::Compare(data, tuples)
+            }
+            _ => Goal::Verify,
+        };
+        Ok(Some(ExtendedRead { check, block, goal }))
+    }
+
+    /// Returns the memory in bytes that the rest takes beside the request.
+    pub(super) fn cost(&self) -> u64 {
+        match &self.goal {
+            Goal::Compare(data, metadata) => (data.len() + metadata.len()) as u64,
+            _ => 0,
+        }
+    }
+
+    /// Returns the data for the host, after the checks.
+    pub(super) fn finish(self, request: Request) -> Result<Vec<u8>, Status> {
+        let tuples = request.metadata.map(|metadata| metadata.bytes).unwrap_or_default();
+        let data = request.data;
+        if let Some(check) = &self.check {
+            check.check(&data, &tuples)?;
+        }
+        match self.goal {
+            Goal::Strip => Ok(data),
+            Goal::Verify => Ok(Vec::new()),
+            Goal::Return => {
+                let pairs = data.chunks_exact(self.block).zip(tuples.chunks_exact(METADATA_LEN));
+                Ok(pairs.flat_map(|(block, tuple)| [block, tuple].concat()).collect())
+            }
+            // Protection information is checked, not compared.
+            Goal::Compare(expected, metadata) => {
+                let is_equal = data == expected && (self.check.is_some() || tuples == metadata);
+                if is_equal { Ok(Vec::new()) } else { Err(Status::COMPARE_FAILURE) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The check value of the catalogue of CRCs (CRC-16/T10-DIF), and those of blocks of zeros and ones.
+    #[test]
+    fn guards_are_the_published_crc() {
+        assert_eq!(guard(b"123456789"), 0xD0DB);
+        assert_eq!(guard(&[0; 512]), 0);
+        // Bit by bit, from the definition.
+        let slow = |data: &[u8]| {
+            data.iter().fold(0_u16, |crc, byte| {
+                (0..8).fold(crc ^ u16::from(*byte) << 8, |crc, _| {
+                    crc << 1 ^ if crc & 0x8000 != 0 { 0x8BB7 } else { 0 }
+                })
+            })
+        };
+        let data: Vec<u8> = (0..=255).cycle().take(4096).collect();
+        assert_eq!(guard(&data), slow(&data));
+    }
+}
