@@ -298,11 +298,11 @@ impl Target<'_> {
 }
 
 impl Jacobian {
-    /// Predicts the numbers of a drive with other times, by the linear model.
-    fn numbers(&self, of: &TunedDrive, values: &[f64]) -> Vec<Numbers> {
+    /// Predicts the numbers of a drive with other times, by the linear model. `times` are the drive's own.
+    fn numbers(&self, of: &TunedDrive, times: &[f64], values: &[f64]) -> Vec<Numbers> {
         let mut numbers = of.numbers.clone();
-        for ((slopes, value), knob) in self.slopes.iter().zip(values).zip(&self.knobs) {
-            let by = value - knob.get(&of.profile);
+        for ((slopes, value), time) in self.slopes.iter().zip(values).zip(times) {
+            let by = value - time;
             for (numbers, slopes) in numbers.iter_mut().zip(slopes) {
                 for (number, slope) in numbers.iter_mut().zip(slopes) {
                     *number += slope * by;
@@ -328,7 +328,7 @@ impl Jacobian {
             };
             scaled.map(to).collect()
         };
-        let cost = |x: &[f64]| target.misfit(&self.numbers(of, &values(x)), counts);
+        let cost = |x: &[f64]| target.misfit(&self.numbers(of, &times, &values(x)), counts);
         values(&least(&vec![0.0; times.len()], 0.2, cost))
     }
 

@@ -1,7 +1,7 @@
 //! The map of disturbance: what the runs since the last enforcement of the state have written, and
 //! where.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use flashscope_block::Bytes;
@@ -237,7 +237,8 @@ fn touched(pattern: &Pattern, ios: u64, space: &Range<u64>) -> Vec<Extent> {
 /// Returns the granules that a pattern touches, clipped to its target space. Joins adjacent
 /// granules.
 fn granules(pattern: &Pattern, origin: u64) -> Vec<Range<u64>> {
-    let mut all: Vec<(u64, u64)> = Vec::new();
+    let mut all: BTreeSet<(u64, u64)> = BTreeSet::new();
+    let mut last_touched = None;
     let mut stream = pattern.stream(0);
     // An in-place pattern repeats one slot, and no pattern touches more than its slots.
     let most = pattern.slots();
@@ -248,11 +249,10 @@ fn granules(pattern: &Pattern, origin: u64) -> Vec<Range<u64>> {
         seen += 1;
         let first = io.offset.0.saturating_sub(origin) / GRANULE;
         let last = (io.end().0 - 1).saturating_sub(origin) / GRANULE;
-        if all.last() != Some(&(first, last)) {
-            all.push((first, last));
+        if last_touched.replace((first, last)) != Some((first, last)) {
+            all.insert((first, last));
         }
     }
-    all.sort_unstable();
     let end = pattern.target_offset.0 + pattern.target_size.0;
     let mut joined: Vec<Range<u64>> = Vec::new();
     for (first, last) in all {

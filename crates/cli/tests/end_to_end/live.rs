@@ -58,7 +58,9 @@ fn simulation_shows_its_latency_while_it_runs_and_its_end() {
 #[test]
 fn benchmark_shows_each_run_that_ended() {
     let place = Scratch::in_memory();
-    let arguments = ["bench", "null:", "--only", "parallelism", "--seed", "1"];
+    // Pauses between runs would take a minute.
+    let arguments =
+        ["bench", "null:", "--only", "parallelism", "--seed", "1", "--run-pause", "0ms"];
     let (status, _, events) = run(&place, &arguments);
     assert_eq!(status, Some(0));
     let last = events.last().unwrap();

@@ -50,8 +50,8 @@ pub(crate) fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, V
     (records, vec![manifest, json("facts.json")])
 }
 
-/// Kills a plan on a simulated drive at this many moments, resumes it each time, and asserts that the final bytes are those of
-/// an uninterrupted run, except for the history. Returns how many kills came during the plan.
+/// Kills a plan on a simulated drive at this many moments, up to 2 ms after a random run of it. Resumes it each time, and asserts
+/// that the final bytes are those of an uninterrupted run, except for the history. Returns how many kills came during the plan.
 pub(crate) fn killed(times: usize) -> usize {
     let place = Scratch::in_memory();
     place.run(&[&["bench", DRIVE, "--output", "whole", "--only", ONLY][..], &FOUND].concat()).ok();
@@ -60,6 +60,7 @@ pub(crate) fn killed(times: usize) -> usize {
     assert!(whole.0.iter().filter(of_activities).count() > 50, "activities are compared");
     let manifest = place.result("whole").manifest;
     assert!(manifest.runs().any(|run| run.reset) && manifest.runs().any(|run| run.repeat == 2));
+    let runs = files_of_records(&place.at("whole")) as u64;
     let (mut random, mut results, mut kills, mut in_the_midst) = (1u64, 0, 0, 0);
     while kills < times {
         results += 1;
@@ -69,10 +70,14 @@ pub(crate) fn killed(times: usize) -> usize {
         // Kills the program three times, then runs the rest of the plan.
         for attempt in 0..3 {
             let begun = place.at(&name).join("manifest.json").exists();
-            let running = place.start(if begun { &go_on } else { &begin });
+            let mut running = place.start(if begun { &go_on } else { &begin });
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(attempt + 1);
-            std::thread::sleep(Duration::from_micros((random >> 33) % 150_000));
-            running.signal("-KILL");
+            let (after, pause) = ((random >> 33) % runs, Duration::from_micros(random >> 53));
+            let done = || files_of_records(&place.at(&name)) as u64 >= after;
+            if running.reaches("the last run before the kill", done) {
+                std::thread::sleep(pause);
+                running.signal("-KILL");
+            }
             running.wait();
             kills += 1;
             let done = files_of_records(&place.at(&name));
@@ -91,7 +96,7 @@ pub(crate) fn killed(times: usize) -> usize {
 
 #[test]
 fn killed_benchmark_resumes_to_the_same_result() {
-    let in_the_midst = killed(100);
+    let in_the_midst = killed(40);
     assert!(in_the_midst > 20, "only {in_the_midst} kills came during a plan");
 }
 

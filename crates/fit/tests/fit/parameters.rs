@@ -31,6 +31,11 @@ const HIDDEN: &str = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die
 const HOW: FitOptions =
     FitOptions { seed: 1, confidence: 0.9, sample: Bytes::gib(8), queue_depth: None };
 
+/// Creates a folder in memory if possible: a result waits for its disk after every run.
+fn place() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 /// Runs micro-benchmarks on a drive and returns the path of the result.
 fn measured(place: &TempDir, name: &str, spec: &str, benchmarks: &[&str]) -> PathBuf {
     let mut device = flashscope_sim::open(spec).unwrap();
@@ -81,7 +86,7 @@ fn fit(paths: &[&Path]) -> Result<Twin, flashscope_fit::FitError> {
 // experiment. No run outside the sample is simulated.
 #[test]
 fn samples_keep_first_repeats_and_simulate_nothing_else() {
-    let place = tempfile::tempdir().unwrap();
+    let place = place();
     let path = measured(&place, "all.flashscope", HIDDEN, &["granularity", "locality"]);
     let all = MeasuredResult::read(&path).unwrap();
     let experiments = |of: &MeasuredResult| -> BTreeSet<(String, String)> {
@@ -122,7 +127,7 @@ fn samples_keep_first_repeats_and_simulate_nothing_else() {
 // threads.
 #[test]
 fn fit_to_a_sample_predicts_as_well_as_to_all_runs() {
-    let place = tempfile::tempdir().unwrap();
+    let place = place();
     let fitted = measured(&place, "fit.flashscope", HIDDEN, &["granularity", "locality"]);
     let held = measured(&place, "held.flashscope", HIDDEN, &["order", "alignment"]);
     let sources = Sources::read(&[fitted]).unwrap();
@@ -161,7 +166,7 @@ impl Progress for Steps {
 // names what it cannot determine. It survives writing and reading, and its draws work.
 #[test]
 fn twin_predicts_other_micro_benchmarks() {
-    let place = tempfile::tempdir().unwrap();
+    let place = place();
     let fitted = measured(&place, "fit.flashscope", HIDDEN, &["granularity", "locality"]);
     let held = measured(&place, "held.flashscope", HIDDEN, &["order", "alignment"]);
     let twin = fit(&[&fitted]).unwrap();
@@ -202,7 +207,7 @@ fn twin_predicts_other_micro_benchmarks() {
 
 #[test]
 fn contradictory_or_too_few_results_are_errors() {
-    let place = tempfile::tempdir().unwrap();
+    let place = place();
     let one = measured(&place, "one.flashscope", HIDDEN, &["locality", "order"]);
     let slower = format!("{HIDDEN}&interface.request_overhead=900us");
     let slower = measured(&place, "two.flashscope", &slower, &["locality", "order"]);
@@ -227,7 +232,7 @@ fn contradictory_or_too_few_results_are_errors() {
 
 #[test]
 fn simulated_twin_reproduces_the_fill_sweep() {
-    let place = tempfile::tempdir().unwrap();
+    let place = place();
     let table = place.path().join("sweep.csv");
     // T = 1200 MiB, FIFO (A = 1.2550, 1.7158 and 2.3639 by the reference), 200 MB/s at a WA of 1, and `moved` = 1.5. The drive
     // programs 1.3 bytes for each byte of data.
@@ -266,7 +271,7 @@ fn simulated_twin_reproduces_the_fill_sweep() {
 
 #[test]
 fn levels_of_two_drives_are_an_error() {
-    let place = tempfile::tempdir().unwrap();
+    let place = place();
     let table = place.path().join("sweep.csv");
     std::fs::write(&table, "fill,mb_per_s\n100GiB,500\n200GiB,900\n300GiB,300\n").unwrap();
     let error = fit(&[&table]).unwrap_err().to_string();

@@ -63,13 +63,23 @@ pub(super) struct Measurement {
     /// The facts that the benchmark found.
     pub facts: Facts,
     manifest: Manifest,
-    /// The response times in ms, by run: the first run with each value in the micro-benchmarks of
+    /// The response times in ms, by run: the first run with each value in the experiments of
     /// [`WITH_TIMES`].
     times: BTreeMap<u32, Vec<f64>>,
 }
 
-/// The micro-benchmarks whose response times items read. All times of all runs would fill the memory.
-const WITH_TIMES: [&str; 3] = [PREPARATION.name, "granularity", "mix"];
+/// The micro-benchmarks whose response times items read, with an experiment if they read only one.
+/// The times of all runs would fill the memory, and [`MEASURED`] could not keep them.
+const WITH_TIMES: [(&str, Option<&str>); 3] =
+    [(PREPARATION.name, None), ("granularity", Some("RW")), ("mix", Some("RR/RW"))];
+
+/// Returns true if items read the response times of an experiment.
+fn has_times(benchmark: &str, experiment: &str) -> bool {
+    let is_it = |(name, only): &(&str, Option<&str>)| {
+        *name == benchmark && only.is_none_or(|only| only == experiment)
+    };
+    WITH_TIMES.iter().any(is_it)
+}
 
 /// Measures the drive in an input by the default method: the preparation, and `parts` of the
 /// micro-benchmarks.
@@ -207,9 +217,12 @@ impl Weighter<String, Arc<Measurement>> for Records {
 impl Measurement {
     fn of(result: BenchResult) -> Result<Measurement, Failure> {
         let BenchResult { folder, manifest, facts } = result;
-        let read = manifest.micro_benchmarks.iter().filter(|b| WITH_TIMES.contains(&&*b.name));
+        let read = manifest.micro_benchmarks.iter().flat_map(|benchmark| {
+            let experiments = benchmark.experiments.iter();
+            experiments.filter(|experiment| has_times(&benchmark.name, &experiment.name))
+        });
         let mut times = BTreeMap::<u32, Vec<f64>>::new();
-        for experiment in read.flat_map(|benchmark| &benchmark.experiments) {
+        for experiment in read {
             let mut values = BTreeSet::new();
             for run in experiment.runs.iter().filter(|run| values.insert(run.value)) {
                 let times = times.entry(run.id).or_default();

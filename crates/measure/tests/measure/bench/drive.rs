@@ -12,6 +12,11 @@ use flashscope_measure::{Bench, Error, Observer, Surroundings, machine, plan, ti
 use flashscope_result::ResultFolder;
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
+/// Creates a folder in memory if possible: a result waits for its disk after every run.
+pub(super) fn place() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 /// The latency of an IO that is submitted at that time.
 type Latency = Box<dyn FnMut(&Io, Nanos) -> Nanos>;
 
@@ -140,7 +145,7 @@ pub(super) fn bench_among(
     stop: &AtomicBool,
     surroundings: Option<&Surroundings>,
 ) -> (Status, ResultFolder, tempfile::TempDir) {
-    let parent = tempfile::tempdir().unwrap();
+    let parent = place();
     let folder = ResultFolder::create(&parent.path().join("r.flashscope"), manifest).unwrap();
     let status = execute(device, manifest, stop, &folder, surroundings);
     (status.unwrap(), folder, parent)

@@ -12,7 +12,7 @@ use flashscope_result::ResultFolder;
 
 use flashscope_workload::uflip::PerBaseline;
 
-use crate::bench::drive::{ScriptedDrive, manifest, short};
+use crate::bench::drive::{ScriptedDrive, manifest, place, short};
 
 const LATENCY: Nanos = Nanos::micros(100);
 
@@ -87,7 +87,7 @@ fn run(
     stop: &AtomicBool,
 ) -> (Result<Status, Error>, Status) {
     let manifest = &mut manifest(&device.drive, names, options);
-    let parent = tempfile::tempdir().unwrap();
+    let parent = place();
     let folder = ResultFolder::create(&parent.path().join("r.flashscope"), manifest).unwrap();
     let (observer, forgot, surroundings) = (&mut (), false, None);
     let outcome =

@@ -16,7 +16,7 @@ use flashscope_workload::pattern::Reference;
 use flashscope_workload::playback::{Pace, Playback};
 use flashscope_workload::uflip::{MICRO_BENCHMARKS, PREPARATION};
 
-use crate::bench::drive::{ScriptedDrive, planned, short};
+use crate::bench::drive::{ScriptedDrive, place, planned, short};
 
 const LATENCY: Nanos = Nanos::micros(100);
 
@@ -126,7 +126,7 @@ fn measure(plan: &[MicroBenchmark], state: State, faults: &[(u64, Fault)]) -> Fa
     let mut manifest = planned(&within, short(state, OnError::Continue), plan.to_vec());
     let mut device = Faulty::new(within, faults.iter().copied());
     // In memory if possible: result files are synced, which is slow on a disk.
-    let parent = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let parent = place();
     let folder = ResultFolder::create(&parent.path().join("r.flashscope"), &manifest).unwrap();
     let stop = AtomicBool::new(false);
     let ended = Bench {
@@ -200,7 +200,7 @@ fn assert_reported(measured: &FaultOutcome, what: &str) {
 /// Injects each fault into each kind of run at `points` points generated from `seed`; returns the number of injections.
 fn inject(points: u64, seed: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(seed);
-    let folder = tempfile::tempdir().unwrap();
+    let folder = place();
     let kinds = kinds(folder.path());
     let mut injected = 0;
     for (name, plan) in &kinds {

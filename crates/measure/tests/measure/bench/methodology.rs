@@ -16,7 +16,7 @@ use flashscope_workload::Stream;
 use flashscope_workload::state::InitialContents;
 use flashscope_workload::uflip::{PerBaseline, Setup};
 
-use crate::bench::drive::{ScriptedDrive, bench, bench_among, manifest, observe, short};
+use crate::bench::drive::{ScriptedDrive, bench, bench_among, manifest, observe, place, short};
 
 /// The number of fast random writes after a rest of half a second.
 const START_UP: u64 = 125;
@@ -243,7 +243,7 @@ fn progress_of_a_fill_is_saved_only_for_drives_that_keep_their_contents() {
             ..short(State::Random, OnError::Stop)
         };
         let mut manifest = manifest(&device, &["order"], options);
-        let parent = tempfile::tempdir().unwrap();
+        let parent = place();
         let folder = ResultFolder::create(&parent.path().join("r.flashscope"), &manifest).unwrap();
         let mut notes = Notes { folder: &folder, seen: 0 };
         let stop = AtomicBool::new(false);
@@ -300,7 +300,7 @@ fn disturbed_drive(root: &std::path::Path, disturbed: std::ops::Range<u64>) -> S
 #[test]
 fn disturbed_runs_are_repeated_once() {
     for (disturbed, still) in [(10..20, false), (10..1000, true)] {
-        let root = tempfile::tempdir().unwrap();
+        let root = place();
         let mut device = disturbed_drive(root.path(), disturbed);
         let options = short(State::Keep, OnError::Stop);
         let mut manifest = manifest(&device, &["order"], options);

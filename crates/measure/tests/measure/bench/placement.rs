@@ -13,7 +13,7 @@ use flashscope_result::ResultFolder;
 use flashscope_workload::pattern::{Address, Pattern, Reference};
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
-use crate::bench::drive::{ScriptedDrive, manifest, short};
+use crate::bench::drive::{ScriptedDrive, manifest, place, short};
 
 const SECTOR: u64 = 512;
 
@@ -86,7 +86,7 @@ fn check(options: &Options, names: &[&str], slow_every: u64) -> u64 {
         Nanos::micros(if count.is_multiple_of(slow_every) { 900 } else { 100 })
     });
     let mut manifest = manifest(&device, names, options.clone());
-    let parent = tempfile::tempdir().unwrap();
+    let parent = place();
     let folder = ResultFolder::create(&parent.path().join("r.flashscope"), &manifest).unwrap();
     let (stop, mut times) = (AtomicBool::new(false), Times::default());
     let bench = Bench {

@@ -12,7 +12,7 @@ use flashscope_result::ResultFolder;
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::uflip::{Setup, Unit};
 
-use crate::bench::drive::{ScriptedDrive, bench, go_on, planned, short};
+use crate::bench::drive::{ScriptedDrive, bench, go_on, place, planned, short};
 
 const MOST: i64 = 25;
 
@@ -158,7 +158,7 @@ fn a_resumed_test_ends_in_the_same_round() {
     for stop_at in [3, 1_990, 2_400, 6_000, 9_000, 10_090] {
         let mut device = aging(DECAYING);
         let mut manifest = in_rounds(&device);
-        let parent = tempfile::tempdir().unwrap();
+        let parent = place();
         let folder = ResultFolder::create(&parent.path().join("r"), &manifest).unwrap();
         device.stop_at = Some((stop_at, stop));
         let status = go_on(&mut device, &mut manifest, stop, &folder).unwrap();
@@ -184,7 +184,7 @@ fn a_resumed_test_leaves_the_drive_as_it_is() {
     for (stop_at, purges) in [(500, 2), (1_100, 1)] {
         let mut device = aging(&[10_000]);
         let mut manifest = of_snia(&device, "pts-throughput-128k", State::Purged);
-        let parent = tempfile::tempdir().unwrap();
+        let parent = place();
         let folder = ResultFolder::create(&parent.path().join("r"), &manifest).unwrap();
         device.stop_at = Some((stop_at, stop));
         let status = go_on(&mut device, &mut manifest, stop, &folder).unwrap();
@@ -240,7 +240,7 @@ fn drives_without_trim_are_refused_a_purge() {
     let mut device = aging(&[10]);
     device.knows_trims = false;
     let mut manifest = of_snia(&device, "pts-throughput", State::Purged);
-    let parent = tempfile::tempdir().unwrap();
+    let parent = place();
     let folder = ResultFolder::create(&parent.path().join("r"), &manifest).unwrap();
     let stop = AtomicBool::new(false);
     let refused = go_on(&mut device, &mut manifest, &stop, &folder).unwrap_err().to_string();
