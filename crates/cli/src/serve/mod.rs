@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use flashscope_block::Bytes;
 use flashscope_command::options::{JsonArgs, MemoryArgs};
 use flashscope_registry::{Error, Registry};
@@ -116,8 +116,13 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     }
     // A twin is a file.
     for folder in args.folders.iter().filter(|path| !is_twin_path(path)) {
-        let listed = folder.read_dir().with_context(|| format!("cannot list {}", folder.display()));
-        listed.map_err(usage)?;
+        let remedy = match folder.is_file() {
+            true => "; name result folders, a folder of them, or the .twin.json of a twin",
+            false => "",
+        };
+        let listed = folder.read_dir();
+        listed
+            .map_err(|error| usage(anyhow!("cannot list {}: {error}{remedy}", folder.display())))?;
     }
     let folders = Folders::new(args.folders.clone());
     for problem in folders.problems() {
