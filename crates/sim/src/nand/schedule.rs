@@ -586,11 +586,13 @@ impl Schedule {
             let gangs = packages.map(|package| self.units[(package / self.wiring.gang) as usize]);
             return gangs.max().unwrap_or_default();
         }
-        let members = (0..self.span).flat_map(|member| {
+        let mut idle = Nanos::default();
+        for member in 0..self.span {
             let shift = member * self.units_per_package;
-            &self.units[(first.unit + shift) as usize..=(last.unit + shift) as usize]
-        });
-        members.copied().max().unwrap_or_default()
+            let units = (first.unit + shift) as usize..=(last.unit + shift) as usize;
+            self.units[units].iter().for_each(|unit| idle = idle.max(*unit));
+        }
+        idle
     }
 
     /// Returns when every unit becomes idle.

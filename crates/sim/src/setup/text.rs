@@ -14,7 +14,7 @@ impl Profile {
         let table = Table::try_from(self).expect("a profile is a TOML table");
         field_names()
             .iter()
-            .map(|name| (name.clone(), plain(name, &value_of(&table, name))))
+            .map(|name| (name.clone(), plain(name, value_of(&table, name))))
             .collect()
     }
 
@@ -67,16 +67,9 @@ impl Profile {
 }
 
 /// Returns the value of the field with this dotted name.
-fn value_of(table: &Table, name: &str) -> Value {
-    let (mut value, mut rest) = (Value::Table(table.clone()), name);
-    loop {
-        let (key, behind) = rest.split_once('.').unwrap_or((rest, ""));
-        value = value[key].clone();
-        if behind.is_empty() {
-            return value;
-        }
-        rest = behind;
-    }
+fn value_of<'t>(table: &'t Table, name: &str) -> &'t Value {
+    let (first, rest) = name.split_once('.').unwrap_or((name, ""));
+    rest.split_terminator('.').fold(&table[first], |value, key| &value[key])
 }
 
 /// Returns true if TOML quotes the value of a field: a text, or a time, which has a unit.
@@ -86,9 +79,11 @@ fn is_text(name: &str) -> bool {
 
 /// Returns true if a field is a time: one that refuses a bare number, which has no unit.
 fn is_time(name: &str) -> bool {
+    if !matches!(value_of(defaults(), name), Value::Integer(_)) {
+        return false;
+    }
     let mut table = Table::new();
-    let set = set(&mut table, name, "1").and_then(|()| checked(&table, name));
-    set.is_err() && matches!(value_of(defaults(), name), Value::Integer(_))
+    set(&mut table, name, "1").and_then(|()| checked(&table, name)).is_err()
 }
 
 fn plain(name: &str, value: &Value) -> String {
