@@ -42,6 +42,15 @@ pub struct ResultFolder {
     stop: Option<Arc<AtomicBool>>,
 }
 
+/// Two folders are equal if their paths are.
+impl PartialEq for ResultFolder {
+    fn eq(&self, other: &ResultFolder) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for ResultFolder {}
+
 /// Returns the name of a file of records: part `part` of run `run`.
 pub(crate) fn records_file(run: u32, part: u32) -> String {
     format!("{}-{part:03}.parquet", files_prefix(run))
