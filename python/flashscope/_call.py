@@ -50,6 +50,24 @@ class Progress:
     """The unit of ``done`` and ``total``: ``bytes``, ``count``, or ``share`` if only their ratio has a meaning."""
 
 
+CALLS = {
+    "bench": "bench",
+    "compare": "compare",
+    "import": "import_",
+    "predict": "predict",
+    "probe": "probe",
+    "query": "query",
+    "simulate": "simulate",
+    "sweep": "sweep",
+    "trace collection": "collection",
+    "twin check": "Twin.check",
+    "twin fit": "twin.fit",
+    "twin predict": "Twin.predict",
+    "verify": "verify",
+    "what-if": "Drive.what_if",
+}
+"""The functions of the package by the commands of the program."""
+
 ShowProgress = bool | Callable[[Progress], object] | None
 """True for a bar, false for none, or a function to call instead. The default is a bar in a terminal or notebook."""
 
@@ -111,15 +129,21 @@ def call(
 
 
 def in_python(message: str) -> str:
-    """Rewrites a message of the command line for Python: ``--io-count <COUNT>`` becomes ``io_count``."""
-    calls = re.sub(
-        r"`flashscope ([a-z]+) --([a-z-]+) ([^`]+)`",
-        lambda call: f"`{call[1]}({call[2].replace('-', '_')}={call[3]!r})`",
-        message,
-    )
+    """Rewrites a message of the command line for Python: ``--io-count <COUNT>`` becomes ``io_count``, and a command
+    with at most one option becomes a call. Other commands stay, as do options of fio (``--output-format=json+``)."""
+    command = "|".join(sorted(CALLS, key=len, reverse=True))
+    calls = re.sub(rf"`flashscope ({command})(?: --([a-z-]+)(?: ([^`]+))?)?`", _call, message)
     calls = calls.replace("choose another name with --output, or remove it", "choose another output, or pass overwrite=True")
-    option = r"(?<![\w-])--([a-z][a-z-]*)(?: <[A-Z_]+>)?"
-    return re.sub(option, lambda name: name[1].replace("-", "_"), calls)
+    option = r"(?<![\w-])--([a-z][a-z-]*)(?![\w=-])(?: <[A-Z_]+>)?"
+    return re.sub(rf"`flashscope [^`]+`|{option}", lambda found: found[1].replace("-", "_") if found[1] else found[0], calls)
+
+
+def _call(command: re.Match[str]) -> str:
+    """Rewrites a command as a call."""
+    name, option, value = CALLS[command[1]], command[2], command[3]
+    if option is None or option == "json":
+        return f"`{name}`"
+    return f"`{name}({option.replace('-', '_')}={'...' if value is None else repr(value)})`"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Decodes JSON to the types of ``flashscope.documents``."""
+"""Decodes JSON to the types of ``flashscope.documents``, and encodes them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,22 @@ def decode(kind: type[T], text: str) -> T:
     """Decodes a document of a type. Ignores unknown fields, which newer versions may add."""
     document: T = _structured(kind, json.loads(text))
     return document
+
+
+def encode(document: Any) -> str:
+    """Encodes a document as the JSON that it was decoded from, without its unknown fields."""
+    return json.dumps(_plain(document))
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        members = [(key, required, getattr(value, name)) for name, key, _, required in _fields(type(value))]
+        return {key: _plain(member) for key, required, member in members if required or member is not None}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
 
 
 @lru_cache(maxsize=None)

@@ -1,22 +1,25 @@
-"""The commands: bench, probe, simulate, predict."""
+"""The commands: bench, import, probe, simulate, predict, verify."""
 
 from __future__ import annotations
 
+from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from . import _native
 from ._call import ShowProgress, call, kept, replacing, words
 from ._decode import decode
 from ._drives import Drive
-from ._results import Measurement, Probe, Simulation, measurement
+from ._results import Collection, Measurement, Probe, Simulation, measurement
 from ._workloads import Workload
+from .documents.collection_prediction import CollectionPrediction
 from .documents.prediction import PredictionReport
+from .documents.verification import Verification
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import BenchOptions, PredictOptions, ProbeOptions, SimulateOptions
+    from ._options import BenchOptions, ImportOptions, PredictOptions, ProbeOptions, SimulateOptions, VerifyOptions
 
 
 def bench(
@@ -40,6 +43,24 @@ def bench(
         options["trace"] = replayed.name.removeprefix("trace:")
     with replacing(options.get("output"), overwrite):
         outcome = call(_native.bench, words(options, *positional), progress=progress)
+    return kept(outcome, measurement)
+
+
+def import_(
+    file: str | PathLike[str],
+    *,
+    overwrite: bool = False,
+    progress: ShowProgress = None,
+    **options: Unpack[ImportOptions],
+) -> Measurement:
+    """Imports a measurement of fio, as ``flashscope import`` does (docs/import.md)::
+
+        import_("four.json", logs="logs", output="four.flashscope")
+
+    ``overwrite`` works as in :func:`bench`.
+    """
+    with replacing(options.get("output"), overwrite):
+        outcome = call(_native.import_, words(options, fspath(file)), progress=progress)
     return kept(outcome, measurement)
 
 
@@ -77,17 +98,62 @@ def simulate(
     return kept(outcome, lambda simulated: Simulation(options.get("output"), *simulated))
 
 
+@overload
 def predict(
     drive: Drive | str = "sim:demo",
     workload: Workload | str = "uniform",
     *,
+    collection: None = None,
     progress: ShowProgress = None,
     **options: Unpack[PredictOptions],
-) -> PredictionReport:
+) -> PredictionReport: ...
+
+
+@overload
+def predict(
+    drive: Drive | str = "sim:demo",
+    *,
+    collection: Collection | str | PathLike[str],
+    progress: ShowProgress = None,
+    **options: Unpack[PredictOptions],
+) -> CollectionPrediction: ...
+
+
+def predict(
+    drive: Drive | str = "sim:demo",
+    workload: Workload | str | None = None,
+    *,
+    collection: Collection | str | PathLike[str] | None = None,
+    progress: ShowProgress = None,
+    **options: Unpack[PredictOptions],
+) -> PredictionReport | CollectionPrediction:
     """Predicts the performance of a workload on a simulated drive by closed-form models, as ``flashscope predict``
-    does. ``grid`` predicts for a measured drive instead."""
-    arguments = words(options) + [f"--workload={workload}"]
+    does. The default workload is ``uniform``. ``grid`` predicts for a measured drive instead, and ``collection``
+    predicts each volume of a :func:`collection` on a drive of its own."""
+    arguments = words(options)
+    if collection is not None:
+        path = collection.path if isinstance(collection, Collection) else fspath(collection)
+        arguments.append(f"--collection={path}")
+    if workload is not None or collection is None:
+        arguments.append(f"--workload={workload or 'uniform'}")
     if options.get("grid") is None:
         arguments.append(f"--drive={drive}")
-    outcome = call(_native.predict, arguments, progress=progress)
-    return kept(outcome, lambda json: decode(PredictionReport, json))
+    if collection is None:
+        outcome = call(_native.predict, arguments, progress=progress)
+        return kept(outcome, lambda json: decode(PredictionReport, json))
+    outcome = call(_native.predict_collection, arguments, progress=progress)
+    return kept(outcome, lambda json: decode(CollectionPrediction, json))
+
+
+def verify(
+    drive: Drive | str, *, progress: ShowProgress = None, **options: Unpack[VerifyOptions]
+) -> Verification:
+    """Verifies that a drive keeps its promises when its power is cut, as ``flashscope verify`` does (docs/verify.md)::
+
+        verify("file:scratch.img?size=64MiB", journal="scratch.journal", writes=20_000).verdict
+        verify("/dev/nvme1n1", journal="/mnt/usb/nvme1.journal", resume=True)
+
+    Damaged data is no exception: it is the ``verdict`` and the ``findings``.
+    """
+    outcome = call(_native.verify, words(options, str(drive)), progress=progress)
+    return kept(outcome, lambda json: decode(Verification, json))

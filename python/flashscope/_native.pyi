@@ -7,6 +7,9 @@ __all__ = [
     "Table",
     "UsageError",
     "bench",
+    "collection",
+    "compare",
+    "import_",
     "info",
     "ios",
     "kinds",
@@ -14,7 +17,9 @@ __all__ = [
     "options",
     "points",
     "predict",
+    "predict_collection",
     "probe",
+    "query",
     "records",
     "requests",
     "run_trial",
@@ -26,6 +31,7 @@ __all__ = [
     "twin_check",
     "twin_fit",
     "twin_predict",
+    "verify",
     "version",
     "what_if",
 ]
@@ -61,6 +67,14 @@ _Show = Callable[..., object]
 _Note = Callable[[str], None]
 
 def bench(words: list[str], progress: _Show, note: _Note) -> tuple[str, bool]: ...
+def predict_collection(words: list[str], progress: _Show, note: _Note) -> tuple[str, bool]: ...
+def collection(words: list[str], progress: _Show, note: _Note) -> tuple[str, bool]: ...
+def compare(
+    words: list[str], documents: list[str | None], progress: _Show, note: _Note
+) -> tuple[str, bool]: ...
+def query(words: list[str], progress: _Show, note: _Note) -> tuple[tuple[str, Table], bool]: ...
+def import_(words: list[str], progress: _Show, note: _Note) -> tuple[str, bool]: ...
+def verify(words: list[str], progress: _Show, note: _Note) -> tuple[str, bool]: ...
 def probe(words: list[str], progress: _Show, note: _Note) -> tuple[str, bool]: ...
 def simulate(
     words: list[str], records: bool, progress: _Show, note: _Note

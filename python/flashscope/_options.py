@@ -105,6 +105,26 @@ class BenchOptions(TypedDict, total=False):
     """Write the result to this folder, which must not exist yet [default: named after the drive and the time]"""
 
 
+class CompareOptions(TypedDict, total=False):
+    """Options of `flashscope compare`."""
+
+    fail_on_regression: Share
+    """Exit with status 3 if a latency, a rate or write amplification is worse than that of the baseline by more than this share, beyond uncertainty"""
+
+
+class ImportOptions(TypedDict, total=False):
+    """Options of `flashscope import`."""
+
+    logs: Path
+    """The folder of fio's logs [default: the folder of FILE]"""
+    smart_before: Path
+    """The output of `nvme smart-log --output-format=json` before fio ran"""
+    smart_after: Path
+    """The same after fio ran, for the change"""
+    output: Path
+    """Write the result to this folder, which must not exist yet [default: NAME.flashscope for NAME.json, in the current folder]"""
+
+
 class PredictOptions(TypedDict, total=False):
     """Options of `flashscope predict`."""
 
@@ -165,6 +185,13 @@ class ProbeOptions(TypedDict, total=False):
     """Write the result to this folder, which must not exist yet [default: named after the drive and the time]"""
 
 
+class QueryOptions(TypedDict, total=False):
+    """Options of `flashscope query`."""
+
+    limit: int
+    """The number of slowest IOs to show"""
+
+
 class SimulateOptions(TypedDict, total=False):
     """Options of `flashscope simulate`."""
 
@@ -213,6 +240,43 @@ class SweepOptions(TypedDict, total=False):
     """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
     output: Path
     """Write the result to this folder, which must not exist yet [default: the file name of SPACE with `.flashscope` instead of `.toml`]"""
+
+
+class TraceCollectionOptions(TypedDict, total=False):
+    """Options of `flashscope trace collection`."""
+
+    resume: Path
+    """Resume a collection that was interrupted; finished parts are not read again"""
+    output: Path
+    """Write the result to this folder, which must not exist yet"""
+    separate_files: bool
+    """Treat volumes of the same name in different files as different volumes, named FILE:VOLUME"""
+    on_bad_file: Literal["stop", "skip"]
+    """If a file cannot be read: stop, or leave the file out and name it in the result"""
+    sample_pages: int
+    """The most pages of 4 KiB that are followed in a volume; the footprint of larger volumes is estimated from a sample"""
+    part_size: Size
+    """Divide uncompressed text into parts of about this size, which are read at the same time"""
+    memory: Size
+    """The memory of partial statistics of all jobs; beyond it they are moved to the folder. The result does not depend on it"""
+    format: str | int
+    """The format of the trace: see `flashscope trace formats` [default: found by content]"""
+    on_bad_line: str | int
+    """What to do at a line or record that cannot be read: `stop`, or `skip` and count it [default: stop]"""
+    sector: str | int
+    """Bytes in a sector or block, if the format counts in sectors or blocks [default: that of the format, mostly 512]"""
+    time: str | int
+    """The column of the issue time in delimited text (format `csv`), by its number from 0 or its name in the first line, and its unit, such as `0:us`: s, ms, us, ns, or filetime (100 ns since 1601)"""
+    offset: str | int
+    """The same for the offset: bytes, sectors, or a unit such as `4KiB`"""
+    size: str | int
+    """The same for the length"""
+    op: str | int
+    """The same for the operation, a word such as `R` or `write`; or the text of reads after a colon, such as `1:28`, if every other text is a write"""
+    ops: str | int
+    """Only these operations, separated by commas: `read`, `write`, `trim` and `flush`"""
+    jobs: str | int
+    """Read this many parts at once [default: all processors]; the result does not depend on it"""
 
 
 class TwinCheckOptions(TypedDict, total=False):
@@ -264,6 +328,37 @@ class TwinPredictOptions(TypedDict, total=False):
     """Write the result to this folder, which must not exist yet [default: none, nothing is written]"""
     queue_depth: int
     """IOs in flight at once, unless the workload sets it [default: as in the measurements that the twin was fitted to]"""
+
+
+class VerifyOptions(TypedDict, total=False):
+    """Options of `flashscope verify`."""
+
+    journal: Path
+    """Keep the journal in this file, which must not exist yet, on another medium than the drive; or read it, with --resume"""
+    resume: bool
+    """Judge the drive after a power cut, from its blocks and the journal; write nothing"""
+    target_offset: Size
+    """Start of the target space"""
+    target_size: Size
+    """Size of the target space, at most 64GiB [default: 1GiB, or the rest of a smaller drive]"""
+    io_size: Size
+    """Longest random write; all lengths from one logical block occur"""
+    queue_depth: int
+    """Writes in flight"""
+    flush_every: int
+    """Writes from one flush to the next"""
+    writes: int
+    """Random writes after which the writing ends without a power cut"""
+    duration: Time
+    """Time after which the writing ends without a power cut"""
+    seed: int
+    """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
+    atomic_write: Size
+    """Longest write that the drive promises to write as a whole or not at all in a power cut [default: what an NVMe drive states (AWUPF), or the logical block]"""
+    destroy_data_on: str | int
+    """Confirm that all data on the drive may be destroyed, by typing its serial number or path"""
+    ignore_open_by_others: bool
+    """Write even if another program has the drive open for writing, as long as that program holds no lock on it"""
 
 
 class WhatIfOptions(TypedDict, total=False):

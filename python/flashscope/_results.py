@@ -10,7 +10,7 @@ from pathlib import Path
 from . import _html, _native
 from ._decode import decode
 from ._native import Table, UsageError
-from .documents import facts, manifest, probe, simulation, sweep
+from .documents import collection, facts, manifest, probe, simulation, sweep
 from .documents.what_if import WhatIf
 
 Run = manifest.Run
@@ -161,7 +161,31 @@ class Sweep:
         return f"<Sweep of {', '.join(self.report.factors)}: {counts.done} of {counts.asked} simulations in {self.path}>"
 
 
-Result = Measurement | Probe | Simulation | Sweep | WhatIf
+class Collection:
+    """The result of :func:`collection`, in a folder."""
+
+    def __init__(self, path: Path, document: str | None = None) -> None:
+        self.path = path
+        self._document = document
+
+    @cached_property
+    def report(self) -> collection.Collection:
+        """The files, the total, and the statistics of each volume."""
+        return decode(collection.Collection, self._document or (self.path / "collection.json").read_text())
+
+    def _repr_html_(self) -> str:
+        head = ["volume", "requests", "reads", "writes", "bytes read", "bytes written"]
+        rows = [
+            [one.name, one.requests.total, one.requests.reads, one.requests.writes, one.bytes.read, one.bytes.written]
+            for one in self.report.volumes[:20]
+        ]
+        return _html.table(f"{repr(self)[1:-1]}, the first {len(rows)}", head, rows)
+
+    def __repr__(self) -> str:
+        return f"<Collection of {len(self.report.volumes)} volumes in {len(self.report.plan.files)} files: {self.path}>"
+
+
+Result = Measurement | Probe | Simulation | Sweep | WhatIf | Collection
 """The content of a result folder."""
 
 
@@ -174,6 +198,7 @@ def open(folder: str | PathLike[str]) -> Result:
         "probe": Probe,
         "simulation": Simulation,
         "sweep": Sweep,
+        "collection": Collection,
         "what-if": lambda _, json: decode(WhatIf, json),
     }
     return kinds[kind](path, (path / f"{kind}.json").read_text())

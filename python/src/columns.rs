@@ -8,6 +8,7 @@ use arrow_array::{
     UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow_schema::ArrowError;
+use flashscope_analysis::view::MatchedIos;
 use flashscope_block::column::{self, COLUMN_COUNT, COLUMNS, ColumnKind};
 use flashscope_block::{Bytes, Io, Nanos, Op, Record};
 use flashscope_trace::{Request, Volumes};
@@ -97,6 +98,21 @@ impl Columns for Records {
     fn finish(self) -> Vec<Column> {
         COLUMNS.iter().zip(self.0).map(|(column, values)| typed(column, &values)).collect()
     }
+}
+
+/// Returns IOs of any runs as a table: the run, the position in the run, and the columns of records.
+///
+/// # Errors
+/// Fails if columns have different lengths.
+pub(crate) fn matched(ios: &MatchedIos) -> Result<Table, ArrowError> {
+    let places = [
+        whole("run", UInt32Array::from(ios.run.clone())),
+        whole("position", UInt64Array::from(ios.position.clone())),
+    ];
+    let columns = COLUMNS.iter().enumerate();
+    let columns = columns.map(|(index, column)| typed(column, &ios.columns[index]));
+    let batch = RecordBatch::try_from_iter_with_nullable(places.into_iter().chain(columns))?;
+    Ok(Table::new(batch.schema(), vec![batch]))
 }
 
 /// Creates a column of these values, converted to the type of the column.

@@ -6,17 +6,24 @@ use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Args, Command};
 use flashscope_block::{Bytes, Io, Nanos};
 use flashscope_command::bench::{BenchArgs, bench as measure, outcome};
+use flashscope_command::compare::CompareArgs;
 use flashscope_command::drives::{self, Purpose};
+use flashscope_command::import::ImportArgs;
 use flashscope_command::predict::{PredictArgs, predict as foretell};
 use flashscope_command::probe::{ProbeArgs, outcome as probed_well, probe as investigate};
+use flashscope_command::query::QueryArgs;
 use flashscope_command::simulate::{Each, SimulateArgs, simulate as run};
 use flashscope_command::sweep::SweepArgs;
+use flashscope_command::trace::collection::CollectionArgs;
+#[cfg(target_os = "linux")]
+use flashscope_command::verify::VerifyArgs;
 use flashscope_command::what_if::WhatIfArgs;
 use flashscope_command::{Failure, Progress, twin, usage};
 use flashscope_document::SimulationStatus;
 use flashscope_document::manifest::Status;
 use flashscope_document::probe::ProbeStatus;
 use flashscope_measure::fresh_seed;
+use flashscope_result::collection::{is_collection, read_collection};
 use flashscope_result::sweep::{is_sweep, read_sweep};
 use flashscope_result::what_if::{is_what_if, read_what_if};
 use flashscope_result::{ResultFolder, is_probe, is_simulation, read_probe, read_simulation, rows};
@@ -118,8 +125,8 @@ pub(crate) fn predict(
     })
 }
 
-/// Returns the name of the document in a result folder: `manifest`, `probe`, `simulation`, `sweep` or `what-if`. Raises
-/// `UsageError` if this version cannot read it.
+/// Returns the name of the document in a result folder: `manifest`, `probe`, `simulation`, `sweep`, `what-if` or
+/// `collection`. Raises `UsageError` if this version cannot read it.
 #[pyfunction]
 pub(crate) fn open(path: &str) -> PyResult<&'static str> {
     let path = Path::new(path);
@@ -135,6 +142,9 @@ pub(crate) fn open(path: &str) -> PyResult<&'static str> {
         }
         if is_what_if(path) {
             return read_what_if(path).map(|_| "what-if").map_err(usage);
+        }
+        if is_collection(path) {
+            return read_collection(path).map(|_| "collection").map_err(usage);
         }
         ResultFolder::open(path).map(|_| "manifest").map_err(usage)
     };
@@ -239,6 +249,12 @@ pub(crate) fn options(command: &str) -> Vec<(String, String, String)> {
         "twin fit" => twin::FitArgs::augment_args(Command::new("fit")),
         "twin check" => twin::CheckArgs::augment_args(Command::new("check")),
         "twin predict" => twin::PredictArgs::augment_args(Command::new("predict")),
+        "compare" => CompareArgs::augment_args(Command::new("compare")),
+        "query" => QueryArgs::augment_args(Command::new("query")),
+        "import" => ImportArgs::augment_args(Command::new("import")),
+        "trace collection" => CollectionArgs::augment_args(Command::new("collection")),
+        #[cfg(target_os = "linux")]
+        "verify" => VerifyArgs::augment_args(Command::new("verify")),
         "what-if" => WhatIfArgs::augment_args(Command::new("what-if")),
         _ => PredictArgs::augment_args(Command::new("predict")),
     };

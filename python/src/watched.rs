@@ -4,7 +4,7 @@ use std::mem::take;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -57,9 +57,9 @@ pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     progress: &Bound<'_, PyAny>,
     note: &Bound<'_, PyAny>,
-    work: impl FnOnce(&AtomicBool, &mut dyn Progress) -> Result<T, Failure> + Send,
+    work: impl FnOnce(&Arc<AtomicBool>, &mut dyn Progress) -> Result<T, Failure> + Send,
 ) -> PyResult<(T, bool)> {
-    let (messages, stop) = (Mutex::new(Messages::default()), AtomicBool::new(false));
+    let (messages, stop) = (Mutex::new(Messages::default()), Arc::<AtomicBool>::default());
     let mut error: Option<PyErr> = None;
     let outcome = thread::scope(|scope| {
         let (done, mut is_done) = channel::<()>();

@@ -14,9 +14,11 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "flashscope"
-DOCUMENTS = ["manifest", "facts", "prediction", "probe", "simulation", "sweep", "trace", "twin", "twin-check", "twin-prediction", "what-if"]
-COMMANDS = ["bench", "predict", "probe", "simulate", "sweep", "twin check", "twin fit", "twin predict", "what-if"]
-# Options that Python hides: results are objects, drives are arguments, and predictions of collections are another document.
+DOCUMENTS = ["collection", "collection-prediction", "comparison", "manifest", "matches", "facts", "prediction", "probe"]
+DOCUMENTS += ["simulation", "sweep", "trace", "twin", "twin-check", "twin-prediction", "verification", "what-if"]
+COMMANDS = ["bench", "compare", "import", "predict", "probe", "query", "simulate", "sweep", "trace collection"]
+COMMANDS += ["twin check", "twin fit", "twin predict", "verify", "what-if"]
+# Options that Python hides: results are objects, and drives and collections are arguments.
 HIDDEN = {"change", "collection", "json", "list", "name", "drive", "engine", "file", "workload"}
 # Commands whose `trace` option is an alias of `workload`.
 WORKLOAD_GIVEN = {"predict", "simulate", "twin predict", "what-if"}

@@ -1,6 +1,7 @@
 //! `flashscope query`.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use flashscope_command::query::{self, QueryArgs};
 use flashscope_report::{matches, query_fields};
@@ -13,7 +14,7 @@ pub(crate) fn query(args: &QueryArgs) -> Result<(), Failure> {
         return Ok(write!(print::text_lines(), "{}", query_fields())?);
     }
     let mut bar = LateBar::new();
-    let found = query::query(args, &mut bar);
+    let found = query::query(args, &Arc::default(), &mut bar);
     bar.finish();
     let found = found?;
     Ok(print::document(args.json, &found, || matches(&found))?)

@@ -6,7 +6,8 @@ pub enum Failure {
     Usage(anyhow::Error),
     /// The execution failed: exit status 1, `Failed` in Python.
     Failed(anyhow::Error),
-    /// The command worked, and found what it looks for: a regression, or damaged data. Exit status 3, `Failed` in Python.
+    /// The command worked, and found what it looks for: a regression, or damaged data. Exit status 3; in Python, a part of
+    /// the document.
     Finding(anyhow::Error),
     /// Ctrl-C or a termination signal ended the command: exit status 130, `Failed` in Python.
     Interrupted(anyhow::Error),

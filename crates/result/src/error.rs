@@ -99,6 +99,9 @@ pub enum Error {
         /// The damaged part and the reason.
         damage: Damage,
     },
+    /// The flag of [`ResultFolder::stopped_by`](crate::ResultFolder::stopped_by) was set.
+    #[error("the reading of the records was stopped")]
+    Stopped,
     /// The thread that writes records panicked.
     #[error("the writer of records has stopped")]
     WriterGone,

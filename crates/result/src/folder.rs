@@ -10,6 +10,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use flashscope_block::Nanos;
 use serde::Serialize;
@@ -33,10 +35,21 @@ const RECORDS: &str = "records";
 const ACTIVITIES: &str = "activities";
 
 /// The folder of a result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ResultFolder {
     path: PathBuf,
+    /// Ends the reading of records once it is set.
+    stop: Option<Arc<AtomicBool>>,
 }
+
+/// Two folders are equal if their paths are.
+impl PartialEq for ResultFolder {
+    fn eq(&self, other: &ResultFolder) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for ResultFolder {}
 
 /// Returns the name of a file of records: part `part` of run `run`.
 pub(crate) fn records_file(run: u32, part: u32) -> String {
@@ -175,7 +188,7 @@ impl ResultFolder {
         let mut staged = StagingFolder::create(path, Some(RECORDS))?;
         write_json(&staged.place().join(MANIFEST), manifest)?;
         staged.publish()?;
-        Ok(ResultFolder { path: path.into() })
+        Ok(ResultFolder { path: path.into(), stop: None })
     }
 
     /// Opens the result at `path` and reads its manifest.
@@ -187,7 +200,13 @@ impl ResultFolder {
         check_version(&file, SCHEMA_VERSION)?;
         let manifest: Manifest = read_json(&file)?;
         manifest.check().map_err(|reason| Error::Records { path: file, reason })?;
-        Ok((ResultFolder { path: path.into() }, manifest))
+        Ok((ResultFolder { path: path.into(), stop: None }, manifest))
+    }
+
+    /// Returns the same folder, whose records end with [`Error::Stopped`] once `stop` is set.
+    #[must_use]
+    pub fn stopped_by(self, stop: &Arc<AtomicBool>) -> ResultFolder {
+        ResultFolder { stop: Some(Arc::clone(stop)), ..self }
     }
 
     /// Returns the path.
@@ -282,7 +301,7 @@ impl ResultFolder {
 
     /// Opens the records of run `run`; empty if the run was not executed.
     pub fn rows(&self, run: u32) -> Result<Rows, Error> {
-        rows(&self.path, run)
+        Ok(rows(&self.path, run)?.stopped_by(self.stop.clone()))
     }
 
     /// Writes the internal operations of the drive during run `run`, and replaces an earlier file.

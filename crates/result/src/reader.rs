@@ -1,6 +1,8 @@
 use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::guarded::{self, Damage, Limits, PositionedFile};
 use flashscope_block::Record;
@@ -17,12 +19,14 @@ use crate::writer::FILE_ROW_GROUPS;
 pub struct Rows {
     files: Vec<(PathBuf, SerializedFileReader<PositionedFile>)>,
     total: u64,
+    /// Ends the reading once it is set.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl Rows {
     /// Opens the files of a run; there may be none.
     pub(crate) fn open(paths: impl Iterator<Item = PathBuf>) -> Result<Rows, Error> {
-        let mut rows = Rows { files: vec![], total: 0 };
+        let mut rows = Rows { files: vec![], total: 0, stop: None };
         for path in paths {
             let reader = open(&path, &LIMITS)?;
             check(&path, &reader)?;
@@ -31,6 +35,11 @@ impl Rows {
             rows.files.push((path, reader));
         }
         Ok(rows)
+    }
+
+    /// Returns the same rows, whose reading ends once `stop` is set.
+    pub(crate) fn stopped_by(self, stop: Option<Arc<AtomicBool>>) -> Rows {
+        Rows { stop, ..self }
     }
 
     /// Returns the number of rows.
@@ -89,8 +98,12 @@ impl Rows {
         mut each: impl FnMut(Group) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut first = 0;
+        let is_stopped = || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         for (path, reader) in &self.files {
             for (index, metadata) in reader.metadata().row_groups().iter().enumerate() {
+                if is_stopped() {
+                    return Err(Error::Stopped);
+                }
                 let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
                 let wanted = window.start.max(first)..window.end.min(first + rows);
                 if !wanted.is_empty() {

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Nanos, Op, Record};
 use flashscope_document::manifest::{
@@ -40,6 +42,18 @@ fn manifest() -> Manifest {
     };
     let started = "2026-01-01T00:00:00Z".into();
     Manifest::new(tool, machine, calibration, device, options, vec![], started)
+}
+
+#[test]
+fn records_end_once_the_flag_of_their_folder_is_set() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results/v1.flashscope");
+    let (folder, manifest) = ResultFolder::open(&path).unwrap();
+    let stop = Arc::<AtomicBool>::default();
+    let folder = folder.stopped_by(&stop);
+    let run = manifest.runs().next().unwrap();
+    assert!(folder.records(run).unwrap().to_vec().is_ok());
+    stop.store(true, Ordering::Relaxed);
+    assert!(matches!(folder.records(run).unwrap().to_vec(), Err(Error::Stopped)));
 }
 
 // A result of version 1, whose records lack lateness, is readable.

@@ -10,8 +10,8 @@ mod record;
 mod stat;
 
 use clap::Subcommand;
-use collection::CollectionCommand;
 use convert::ConvertArgs;
+use flashscope_command::trace::collection::CollectionArgs;
 use formats::FormatsArgs;
 #[cfg(target_os = "linux")]
 use record::RecordArgs;
@@ -29,7 +29,7 @@ pub(crate) struct TraceArgs {
 #[derive(Subcommand)]
 enum Command {
     Stat(StatArgs),
-    Collection(CollectionCommand),
+    Collection(CollectionArgs),
     Convert(ConvertArgs),
     #[cfg(target_os = "linux")]
     Record(RecordArgs),
@@ -39,7 +39,7 @@ enum Command {
 pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
     match &args.command {
         Command::Stat(args) => stat::stat(args),
-        Command::Collection(command) => collection::collection(command),
+        Command::Collection(args) => collection::collection(args),
         Command::Convert(args) => convert::convert(args),
         #[cfg(target_os = "linux")]
         Command::Record(args) => record::record(args),

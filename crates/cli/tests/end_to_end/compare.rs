@@ -122,7 +122,7 @@ fn results_that_cannot_be_compared_are_refused_by_name() {
         (vec!["a.flashscope", "twin.json"], "is a twin, which is a drive and not a result"),
         (
             vec!["a.flashscope", "other.json"],
-            "is no JSON of `simulate`, `predict` or `twin predict`",
+            "is no JSON of `simulate`, `what-if`, `predict` or `twin predict`",
         ),
         (vec!["a.flashscope", "text.json"], "is neither a result folder nor JSON"),
         (vec!["a.flashscope", "missing.flashscope"], "missing.flashscope"),
@@ -168,4 +168,7 @@ fn a_what_if_stands_for_its_baseline_and_its_variants() {
         "{}",
         found.stderr
     );
+    // The document, as `what-if --json` prints it, compares alike.
+    fs::copy(place.at("w.flashscope/what-if.json"), place.at("w.json")).unwrap();
+    assert_eq!(place.run(&["compare", "w.json"]).ok().stdout, found.stdout);
 }

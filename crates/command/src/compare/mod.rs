@@ -3,6 +3,10 @@
 mod args;
 mod opened;
 
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::anyhow;
 pub use args::CompareArgs;
 use flashscope_analysis::compare::{Contestant, compare as compare_results, is_compared};
@@ -10,16 +14,47 @@ use flashscope_document::comparison::{Comparison, MOST_COMPARED, RegressionCheck
 use flashscope_measure::Progress;
 use opened::OpenedInput;
 
-use crate::{Failure, usage};
+use crate::{Failure, interrupted, usage};
+
+/// A result to compare.
+#[derive(Debug, Clone, Copy)]
+pub enum ComparisonInput<'a> {
+    /// A result folder, or a file with the JSON of a command.
+    Path(&'a Path),
+    /// The JSON of a command.
+    Document {
+        /// The name in the comparison and in errors.
+        name: &'a str,
+        /// The JSON.
+        json: &'a str,
+    },
+}
 
 /// Compares results with the first.
 ///
 /// # Errors
-/// If a result cannot be read or compared. [`outcome`] reports regressions.
-pub fn compare(args: &CompareArgs, progress: &mut dyn Progress) -> Result<Comparison, Failure> {
+/// If a result cannot be read or compared, or `stop` was set first. [`outcome`] reports regressions.
+pub fn compare(
+    args: &CompareArgs,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn Progress,
+) -> Result<Comparison, Failure> {
+    let inputs: Vec<_> = args.results.iter().map(|path| ComparisonInput::Path(path)).collect();
+    compare_inputs(&inputs, args.fail_on_regression, (stop, progress))
+}
+
+/// Does the same as [`compare`], also for results that are not in files. `limit` is the largest tolerated loss, as a share.
+///
+/// # Errors
+/// The errors of [`compare`].
+pub fn compare_inputs(
+    inputs: &[ComparisonInput<'_>],
+    limit: Option<f64>,
+    (stop, progress): (&Arc<AtomicBool>, &mut dyn Progress),
+) -> Result<Comparison, Failure> {
     let mut opened: Vec<OpenedInput> = Vec::new();
-    for path in &args.results {
-        opened.extend(OpenedInput::open(path, progress)?);
+    for input in inputs {
+        opened.extend(OpenedInput::open(input, stop, progress)?);
     }
     if !(2..=MOST_COMPARED).contains(&opened.len()) {
         return Err(usage(anyhow!(
@@ -31,9 +66,12 @@ pub fn compare(args: &CompareArgs, progress: &mut dyn Progress) -> Result<Compar
     let names = unique_names(opened.iter().map(OpenedInput::name));
     let mut contestants = Vec::new();
     for (one, name) in opened.iter().zip(&names) {
+        if stop.load(Ordering::Relaxed) {
+            return Err(interrupted("nothing was compared"));
+        }
         contestants.push(Contestant::new(name, one.subject())?);
     }
-    let comparison = compare_results(&contestants, args.fail_on_regression);
+    let comparison = compare_results(&contestants, limit);
     let apart = (1..contestants.len()).find(|result| !is_compared(&comparison, *result));
     match apart {
         Some(result) => Err(nothing_shared(&names, &contestants, result)),

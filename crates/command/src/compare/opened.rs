@@ -1,5 +1,7 @@
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
 use flashscope_analysis::analyse_telling;
@@ -17,6 +19,7 @@ use flashscope_result::{ResultFolder, is_probe, is_simulation, read_simulation};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::ComparisonInput;
 use crate::{Failure, not_opened, usage};
 
 /// The largest file of JSON to read.
@@ -37,42 +40,20 @@ enum Content {
 }
 
 impl OpenedInput {
-    /// Opens the results at `path`. A what-if is several.
+    /// Opens the results of an input. A what-if is several.
     pub(super) fn open(
-        path: &Path,
+        input: &ComparisonInput<'_>,
+        stop: &Arc<AtomicBool>,
         progress: &mut dyn Progress,
     ) -> Result<Vec<OpenedInput>, Failure> {
-        let name = name_of(path);
-        if path.is_file() {
-            return Ok(vec![OpenedInput { name, content: of_file(path)? }]);
-        }
-        let refused = |what: &str, remedy: &str| {
-            Err(usage(anyhow!("{} is {what}, which cannot be compared: {remedy}", path.display())))
-        };
-        if is_probe(path) {
-            return refused("a probe", "compare benchmarks of the drives (`flashscope bench`)");
-        }
-        if is_sweep(path) {
-            return refused(
-                "a sweep",
-                "it compares its points already; simulate a point to compare it with other results",
-            );
-        }
-        if is_what_if(path) {
-            return Ok(of_what_if(&name, read_what_if(path).map_err(not_opened)?, progress));
-        }
-        if is_prediction(path) {
-            let document = read_prediction(path).map_err(not_opened)?;
-            return Ok(vec![OpenedInput { name, content: of_prediction(document, path)? }]);
-        }
-        let content = match is_simulation(path) {
-            true => {
-                let document = read_simulation(path).map_err(not_opened)?;
-                Content::Simulation(Box::new(parsed(document, path, "simulation")?))
+        match *input {
+            ComparisonInput::Document { name, json } => of_json(name, json, name, progress),
+            ComparisonInput::Path(path) if path.is_file() => {
+                let place = path.display().to_string();
+                of_json(&name_of(path), &text_of(path, &place)?, &place, progress)
             }
-            false => of_measurement(path, progress)?,
-        };
-        Ok(vec![OpenedInput { name, content }])
+            ComparisonInput::Path(path) => of_folder(path, stop, progress),
+        }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -93,8 +74,46 @@ impl OpenedInput {
     }
 }
 
-fn of_measurement(path: &Path, progress: &mut dyn Progress) -> Result<Content, Failure> {
+/// Opens the results in a folder.
+fn of_folder(
+    path: &Path,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn Progress,
+) -> Result<Vec<OpenedInput>, Failure> {
+    let (name, place) = (name_of(path), path.display().to_string());
+    let refused = |what: &str, remedy: &str| {
+        Err(usage(anyhow!("{place} is {what}, which cannot be compared: {remedy}")))
+    };
+    if is_probe(path) {
+        return refused("a probe", "compare benchmarks of the drives (`flashscope bench`)");
+    }
+    if is_sweep(path) {
+        return refused(
+            "a sweep",
+            "it compares its points already; simulate a point to compare it with other results",
+        );
+    }
+    if is_what_if(path) {
+        return Ok(of_what_if(&name, read_what_if(path).map_err(not_opened)?, progress));
+    }
+    let content = if is_prediction(path) {
+        of_prediction(read_prediction(path).map_err(not_opened)?, &place)?
+    } else if is_simulation(path) {
+        let document = read_simulation(path).map_err(not_opened)?;
+        Content::Simulation(Box::new(parsed(document, &place, "simulation")?))
+    } else {
+        of_measurement(path, stop, progress)?
+    };
+    Ok(vec![OpenedInput { name, content }])
+}
+
+fn of_measurement(
+    path: &Path,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn Progress,
+) -> Result<Content, Failure> {
     let (folder, manifest) = ResultFolder::open(path).map_err(not_opened)?;
+    let folder = folder.stopped_by(stop);
     let facts = analyse_telling(&folder, &manifest, |done, total| {
         progress.show(&Step::of("reading the records", done, Some(total), Unit::Count));
     })?;
@@ -118,45 +137,57 @@ fn of_what_if(name: &str, what_if: WhatIf, progress: &mut dyn Progress) -> Vec<O
     all.filter(is_simulated).map(of).collect()
 }
 
-/// Reads the JSON of a command.
-fn of_file(path: &Path) -> Result<Content, Failure> {
-    let place = || path.display().to_string();
-    let size = fs::metadata(path).with_context(place).map_err(usage)?.len();
+/// Reads a file of JSON, which `place` names in errors.
+fn text_of(path: &Path, place: &str) -> Result<String, Failure> {
+    let size = fs::metadata(path).with_context(|| place.to_owned()).map_err(usage)?.len();
     if size > MOST_BYTES {
-        return Err(usage(anyhow!("{}: no result is larger than 64 MiB", place())));
+        return Err(usage(anyhow!("{place}: no result is larger than 64 MiB")));
     }
-    let text = fs::read_to_string(path).with_context(place).map_err(usage)?;
-    let document: Value = serde_json::from_str(&text)
-        .with_context(|| format!("{} is neither a result folder nor JSON", place()))
+    fs::read_to_string(path).with_context(|| place.to_owned()).map_err(usage)
+}
+
+/// Opens the results in the JSON of a command, which `place` names in errors.
+fn of_json(
+    name: &str,
+    json: &str,
+    place: &str,
+    progress: &mut dyn Progress,
+) -> Result<Vec<OpenedInput>, Failure> {
+    let document: Value = serde_json::from_str(json)
+        .with_context(|| format!("{place} is neither a result folder nor JSON"))
         .map_err(usage)?;
     let has = |field: &str| document.get(field).is_some();
-    if has("simulated_ns") && has("warm_up") {
-        return Ok(Content::Simulation(Box::new(parsed(document, path, "simulation")?)));
+    if has("base") && has("variants") {
+        return Ok(of_what_if(name, parsed(document, place, "what-if")?, progress));
     }
-    if has("validation") && has("ns_per_page") || has("is_amplification_identified") {
-        return of_prediction(document, path);
-    }
-    let remedy = match has("draws") && has("profile") {
-        true => {
-            "is a twin, which is a drive and not a result: predict a workload with `flashscope twin predict --json`, or \
-             simulate it with `flashscope simulate --drive`"
-        }
-        false => "is no JSON of `simulate`, `predict` or `twin predict`",
+    let content = if has("simulated_ns") && has("warm_up") {
+        Content::Simulation(Box::new(parsed(document, place, "simulation")?))
+    } else if has("validation") && has("ns_per_page") || has("is_amplification_identified") {
+        of_prediction(document, place)?
+    } else {
+        let remedy = match has("draws") && has("profile") {
+            true => {
+                "is a twin, which is a drive and not a result: predict a workload with `flashscope twin predict --json`, or \
+                 simulate it with `flashscope simulate --drive`"
+            }
+            false => "is no JSON of `simulate`, `what-if`, `predict` or `twin predict`",
+        };
+        return Err(usage(anyhow!("{place} {remedy}")));
     };
-    Err(usage(anyhow!("{} {remedy}", place())))
+    Ok(vec![OpenedInput { name: name.into(), content }])
 }
 
 /// Parses the prediction of a model or of a twin.
-fn of_prediction(document: Value, path: &Path) -> Result<Content, Failure> {
+fn of_prediction(document: Value, place: &str) -> Result<Content, Failure> {
     Ok(match is_of_twin(&document) {
-        true => Content::TwinPrediction(Box::new(parsed(document, path, "prediction of a twin")?)),
-        false => Content::Prediction(Box::new(parsed(document, path, "prediction")?)),
+        true => Content::TwinPrediction(Box::new(parsed(document, place, "prediction of a twin")?)),
+        false => Content::Prediction(Box::new(parsed(document, place, "prediction")?)),
     })
 }
 
-fn parsed<T: DeserializeOwned>(document: Value, path: &Path, kind: &str) -> Result<T, Failure> {
+fn parsed<T: DeserializeOwned>(document: Value, place: &str, kind: &str) -> Result<T, Failure> {
     serde_json::from_value(document)
-        .with_context(|| format!("{}: the {kind} is damaged", path.display()))
+        .with_context(|| format!("{place}: the {kind} is damaged"))
         .map_err(usage)
 }
 

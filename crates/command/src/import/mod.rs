@@ -5,6 +5,7 @@ mod fio;
 mod smart;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 pub use args::ImportArgs;
 use fio::{Fio, Job};
@@ -40,8 +41,13 @@ pub struct ImportResult {
 /// Imports a measurement of fio.
 ///
 /// # Errors
-/// If the input cannot be read, or has something that flashscope does not understand. Then nothing is written.
-pub fn import(args: &ImportArgs, sink: &mut dyn Sink) -> Result<ImportResult, Failure> {
+/// If the input cannot be read, has something that flashscope does not understand, or `stop` was set before all of it was read.
+/// Then nothing is written.
+pub fn import(
+    args: &ImportArgs,
+    stop: &AtomicBool,
+    sink: &mut dyn Sink,
+) -> Result<ImportResult, Failure> {
     let parent = args.file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let logs = args.logs.as_deref().or(parent).unwrap_or(Path::new("."));
     let fio = fio::read(&args.file, logs).map_err(usage)?;
@@ -54,7 +60,7 @@ pub fn import(args: &ImportArgs, sink: &mut dyn Sink) -> Result<ImportResult, Fa
             Some(fio.jobs.len() as u64),
             Unit::Count,
         ));
-        recorded.push((job, job.records().map_err(usage)?));
+        recorded.push((job, job.records(stop).map_err(usage)?));
     }
     let origins = recorded.iter().map(|(job, records)| job.origin(records));
     let imported = Some(whole(origins));

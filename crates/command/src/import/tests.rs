@@ -32,7 +32,7 @@ pub(super) fn import_with(place: &TempDir, more: &[&str]) -> Result<ImportResult
         more.iter().map(|text| if text.ends_with(".json") { at(text) } else { (*text).into() }),
     );
     let args = Command::parse_from(arguments).import;
-    import(&args, &mut ()).map_err(|failure| failure.message())
+    import(&args, &AtomicBool::new(false), &mut ()).map_err(|failure| failure.message())
 }
 
 pub(super) fn replace_all(place: &TempDir, file: &str, from: &str, to: &str) {

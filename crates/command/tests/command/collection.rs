@@ -1,6 +1,5 @@
 //! Interruptions of collections.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +34,7 @@ fn read(words: &[&str], phase: &'static str) -> Result<Collection, Failure> {
     let args = Line::parse_from([&["collection", "--jobs", "2"], words].concat()).args;
     let stop = AtomicBool::new(false);
     let mut sink = Interruption { phase, stop: &stop };
-    let prepared = PreparedCollection::new(&args, &BTreeMap::new(), (&stop, &mut sink))?;
+    let prepared = PreparedCollection::new(&args, (&stop, &mut sink))?;
     Ok(prepared.read(&args, (&stop, &mut sink))?.collection)
 }
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, anyhow, bail};
 use flashscope_block::{Bytes, Nanos, Op, Record, StreamId};
@@ -30,8 +31,12 @@ pub(super) enum Meaning {
     Bandwidth,
 }
 
-/// Passes the entries of a log to `each`, in their order.
-pub(super) fn entries(path: &Path, each: &mut dyn FnMut(Entry) -> Result<()>) -> Result<()> {
+/// Passes the entries of a log to `each`, in their order. Fails once `stop` is set.
+pub(super) fn entries(
+    path: &Path,
+    stop: &AtomicBool,
+    each: &mut dyn FnMut(Entry) -> Result<()>,
+) -> Result<()> {
     let file = File::open(path).with_context(|| {
         format!(
             "{}: run fio with --write_lat_log=NAME --log_avg_msec=0 --log_offset=1, or name the folder of the logs with --logs",
@@ -39,6 +44,9 @@ pub(super) fn entries(path: &Path, each: &mut dyn FnMut(Entry) -> Result<()>) ->
         )
     })?;
     for (number, line) in BufReader::new(file).lines().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            bail!("interrupted: nothing was imported");
+        }
         let place = || format!("{}, line {}", path.display(), number + 1);
         let line = line.with_context(place)?;
         parsed(&line).and_then(&mut *each).with_context(place)?;
@@ -55,10 +63,11 @@ pub(super) fn read(
     meaning: Meaning,
     depth: u32,
     stream: StreamId,
+    stop: &AtomicBool,
     each: &mut dyn FnMut(Record),
 ) -> Result<()> {
     let mut previous = Nanos(0);
-    entries(path, &mut |entry| {
+    entries(path, stop, &mut |entry| {
         if entry.len == Bytes(0) {
             bail!("it is the mean of a window, and the JSON has `log_avg_msec=0`");
         }
@@ -118,8 +127,8 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("a_lat.1.log");
         std::fs::write(&path, text).unwrap();
-        let mut records = Vec::new();
-        read(&path, Meaning::Latency, depth, 0, &mut |record| records.push(record))?;
+        let (mut records, stop) = (Vec::new(), AtomicBool::new(false));
+        read(&path, Meaning::Latency, depth, 0, &stop, &mut |record| records.push(record))?;
         Ok(records)
     }
 
@@ -160,8 +169,8 @@ mod tests {
         let path = place.path().join("a_bw.1.log");
         // fio logs these for IOs of 102,687 ns and 3,696,813 ns.
         std::fs::write(&path, "4, 39888, 0, 4096, 0\n8, 1107, 1, 4096\n").unwrap();
-        let mut records = Vec::new();
-        read(&path, Meaning::Bandwidth, 1, 2, &mut |record| records.push(record)).unwrap();
+        let (mut records, stop) = (Vec::new(), AtomicBool::new(false));
+        read(&path, Meaning::Bandwidth, 1, 2, &stop, &mut |record| records.push(record)).unwrap();
         let found: Vec<_> =
             records.iter().map(|one| (one.latency.0, one.op, one.offset, one.stream)).collect();
         assert_eq!(found, [(102_687, Op::Read, Bytes(0), 2), (3_700_090, Op::Write, Bytes(0), 2)]);

@@ -6,6 +6,7 @@ mod options;
 mod windows;
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 use files::LogFiles;
@@ -161,11 +162,11 @@ impl Job {
         self.totals.iter().map(Totals::sum_ns).sum()
     }
 
-    /// Reads the IOs of the job, in the order of their completion, and checks them against the JSON.
-    pub(super) fn records(&self) -> Result<Vec<Record>> {
+    /// Reads the IOs of the job, in the order of their completion, and checks them against the JSON. Fails once `stop` is set.
+    pub(super) fn records(&self, stop: &AtomicBool) -> Result<Vec<Record>> {
         let mut records = match self.pattern.window_ms {
-            Some(window) => self.windows(window)?,
-            None => self.single_ios()?,
+            Some(window) => self.windows(window, stop)?,
+            None => self.single_ios(stop)?,
         };
         let name = &self.name;
         if records.is_empty() {
@@ -175,16 +176,16 @@ impl Job {
         Ok(records)
     }
 
-    fn windows(&self, window_ms: u64) -> Result<Vec<Record>> {
+    fn windows(&self, window_ms: u64, stop: &AtomicBool) -> Result<Vec<Record>> {
         let mut records = Vec::new();
         for totals in self.totals {
-            let found = windows::records(&self.logs, window_ms, totals, self.pattern.size);
+            let found = windows::records(&self.logs, window_ms, totals, self.pattern.size, stop);
             records.extend(found.with_context(|| format!("job `{}`", self.name))?);
         }
         Ok(records)
     }
 
-    fn single_ios(&self) -> Result<Vec<Record>> {
+    fn single_ios(&self, stop: &AtomicBool) -> Result<Vec<Record>> {
         let (name, mut records) = (&self.name, Vec::new());
         let depth = if self.logs.len() == 1 { self.depth() } else { self.pattern.depth };
         for (stream, files) in (0..).zip(&self.logs) {
@@ -195,7 +196,7 @@ impl Job {
                     "job `{name}` has a log of IOs per second alone, which states no latency: run fio with --write_lat_log={name}"
                 ),
             };
-            log::read(log, meaning, depth, stream, &mut |record| records.push(record))?;
+            log::read(log, meaning, depth, stream, stop, &mut |record| records.push(record))?;
         }
         let count = records.len() as u64;
         if count != self.ios() {

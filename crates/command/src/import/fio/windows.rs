@@ -1,5 +1,7 @@
 //! Logs of means over windows, which fio writes with `log_avg_msec`.
 
+use std::sync::atomic::AtomicBool;
+
 use anyhow::{Result, bail};
 use flashscope_block::{Bytes, Nanos, Op, Record, StreamId};
 
@@ -73,6 +75,7 @@ pub(super) fn records(
     window_ms: u64,
     totals: Totals,
     len: Bytes,
+    stop: &AtomicBool,
 ) -> Result<Vec<Record>> {
     let Totals { op, ios, mean_ns } = totals;
     if ios == 0 {
@@ -83,7 +86,7 @@ pub(super) fn records(
     }
     let mut windows = Vec::new();
     for (stream, files) in (0..).zip(logs) {
-        windows.extend(of_process(files, stream, window_ms, op)?);
+        windows.extend(of_process(files, (stream, op), window_ms, stop)?);
     }
     let all: f64 = windows.iter().map(Window::weight).sum();
     if all <= 0.0 {
@@ -151,11 +154,16 @@ fn latencies(windows: &[Window], counts: &[u64], mean_ns: f64) -> Vec<u64> {
 }
 
 /// Returns the windows of one process.
-fn of_process(files: &LogFiles, stream: StreamId, window_ms: u64, op: Op) -> Result<Vec<Window>> {
+fn of_process(
+    files: &LogFiles,
+    (stream, op): (StreamId, Op),
+    window_ms: u64,
+    stop: &AtomicBool,
+) -> Result<Vec<Window>> {
     let read = |path: &Option<std::path::PathBuf>| -> Result<Vec<Entry>> {
         let mut found = Vec::new();
         if let Some(path) = path {
-            entries(path, &mut |entry| {
+            entries(path, stop, &mut |entry| {
                 found.extend(Some(entry).filter(|entry| entry.op == op));
                 Ok(())
             })?;

@@ -5,11 +5,8 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use flashscope_block::Bytes;
 
+use super::FileFields;
 use crate::options::{JobsArgs, JsonArgs, json_schema};
-
-/// The fields of a trace that apply to each file by itself, which a collection accepts.
-pub const FIELDS: [&str; 8] =
-    ["format", "on_bad_line", "sector", "time", "offset", "size", "op", "ops"];
 
 /// The help of `--jobs`.
 const JOBS: &str =
@@ -74,6 +71,10 @@ pub struct CollectionArgs {
     /// The form of the output.
     #[command(flatten)]
     pub json: JsonArgs,
+
+    /// The fields of a trace that apply to each file.
+    #[command(flatten)]
+    pub fields: FileFields,
 }
 
 /// The ways to handle a file that cannot be read.

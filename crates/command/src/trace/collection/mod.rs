@@ -1,6 +1,7 @@
 //! Statistics of collections of traces: reads the parts of all files, and merges their partial statistics.
 
 mod args;
+mod fields;
 mod merge;
 mod read;
 
@@ -10,13 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::anyhow;
 use flashscope_document::collection::{
-    COLLECTION_VERSION, Collection, CollectionPlan, CollectionStatus,
+    COLLECTION_VERSION, Collection, CollectionFile, CollectionPlan, CollectionStatus,
 };
 use flashscope_result::collection::CollectionFolder;
 use flashscope_trace::Spec;
 use flashscope_trace::collection::{PartLimits, parts, plan_file};
 
-pub use self::args::{CollectionArgs, FIELDS};
+pub use self::args::CollectionArgs;
+pub use self::fields::{FileFields, field_option};
 use super::failure;
 use crate::{Failure, Progress, Step, Unit, interrupted, not_made, usage};
 
@@ -40,29 +42,27 @@ pub struct CollectionResult {
 }
 
 impl PreparedCollection {
-    /// Creates the folder of a new collection, or opens the folder of one to resume. `fields` are the fields of a trace that
-    /// the user set.
+    /// Creates the folder of a new collection, or opens the folder of one to resume.
     ///
     /// # Errors
     /// If there are no files, a file cannot be read, or the folder exists already or cannot be resumed.
     pub fn new(
         args: &CollectionArgs,
-        fields: &BTreeMap<String, String>,
         (stop, sink): (&AtomicBool, &mut dyn Progress),
     ) -> Result<PreparedCollection, Failure> {
         match (&args.resume, &args.output) {
             (Some(path), _) => PreparedCollection::resume(path),
-            (None, Some(path)) => PreparedCollection::begin(args, fields, path, (stop, sink)),
+            (None, Some(path)) => PreparedCollection::begin(args, path, (stop, sink)),
             (None, None) => Err(usage(anyhow!("name the folder of the result with --output"))),
         }
     }
 
     fn begin(
         args: &CollectionArgs,
-        fields: &BTreeMap<String, String>,
         path: &Path,
         (stop, sink): (&AtomicBool, &mut dyn Progress),
     ) -> Result<PreparedCollection, Failure> {
+        let fields = &args.fields.0;
         let spec = spec(fields)?;
         let names = files(&args.paths)?;
         let mut planned = Vec::new();
@@ -110,7 +110,13 @@ impl PreparedCollection {
         Ok(PreparedCollection { spec, folder, path: path.into(), collection })
     }
 
-    /// Reads the remaining parts, and merges all partial statistics.
+    /// Returns the path of the folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads the remaining parts, and merges all partial statistics. Notes name the lines and files that were left out.
     ///
     /// # Errors
     /// If a file cannot be read, or `stop` was set first. Finished parts are kept.
@@ -121,6 +127,7 @@ impl PreparedCollection {
     ) -> Result<CollectionResult, Failure> {
         let PreparedCollection { spec, folder, path, mut collection } = self;
         if collection.status == CollectionStatus::Complete {
+            note_omissions(&collection, sink);
             return Ok(CollectionResult { collection, path });
         }
         let parts = parts(&collection.plan);
@@ -140,7 +147,20 @@ impl PreparedCollection {
         (collection.total, collection.volumes) = (Some(total), volumes);
         collection.status = CollectionStatus::Complete;
         folder.finish(&collection)?;
+        note_omissions(&collection, sink);
         Ok(CollectionResult { collection, path })
+    }
+}
+
+/// Sends a note for each file with skipped lines or a problem.
+fn note_omissions(collection: &Collection, sink: &mut dyn Progress) {
+    for CollectionFile { path, bad_lines_skipped, notes, problem, .. } in &collection.files {
+        if let Some(problem) = problem {
+            sink.note(&format!("left out: {problem}"));
+        } else if *bad_lines_skipped > 0 {
+            let (count, first) = (bad_lines_skipped, notes.join("; "));
+            sink.note(&format!("{path}: {count} bad lines were left out ({first})"));
+        }
     }
 }
 
