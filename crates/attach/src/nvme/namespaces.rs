@@ -312,7 +312,8 @@ mod tests {
 
     #[test]
     fn drives_that_cannot_be_divided_are_refused() {
-        let zones = Some(ZoneLimits { zones: 1, size: Bytes::mib(1), open: 1, active: 1 });
+        const MIB: Bytes = Bytes::mib(1);
+        let zones = Some(ZoneLimits { zones: 1, size: MIB, capacity: MIB, open: 1, active: 1 });
         let handles =
             Some(PlacementLimits { handles: 2, is_persistent: false, unit: Bytes::mib(1) });
         let refusal =
