@@ -54,21 +54,16 @@ fn place(words: &[&str]) -> Scratch {
     place
 }
 
-/// The milliseconds of processor time in which a call parses its options and opens its files. The tests of each command check the
-/// rest.
-const WORK: u64 = 250;
-
-/// The milliseconds after which a call that waits has done the same.
+/// The milliseconds after which a call has parsed its options and opened its files. The tests of each command check the rest.
 const LOOKS: u32 = 1000;
 
-/// Runs a call, and interrupts it after [`WORK`] or [`LOOKS`] milliseconds. Returns true if it ended, successfully, before that.
+/// Runs a call, and interrupts it after [`LOOKS`] milliseconds. Returns true if it ended, successfully, before that.
 fn ends(place: &Scratch, words: &[&str]) -> bool {
     let mut running = place.start(words);
-    let process = running.id();
     let mut looks = 0;
     let works = running.reaches("end", || {
         looks += 1;
-        looks > LOOKS || looks % 16 == 0 && processor_time(process) > Some(WORK)
+        looks > LOOKS
     });
     if works {
         running.signal("-INT");
@@ -76,16 +71,6 @@ fn ends(place: &Scratch, words: &[&str]) -> bool {
     let (status, stderr) = running.wait();
     assert!(works || status.success(), "{words:?}: {stderr}");
     !works
-}
-
-/// Returns the milliseconds of processor time that a process has used; `None` if it has ended.
-fn processor_time(process: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name of the program ends with the last parenthesis. User and system time are fields 14 and 15 of proc_pid_stat(5), in
-    // hundredths of a second.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let [user, system] = [11, 12].map(|field| fields[field].parse::<u64>().unwrap());
-    Some(10 * (user + system))
 }
 
 #[test]

@@ -209,14 +209,9 @@ impl Running {
         panic!("no {what} in a minute");
     }
 
-    /// Returns the number of the process.
-    fn id(&self) -> u32 {
-        self.0.as_ref().unwrap().id()
-    }
-
     /// Sends a signal, as `kill` names it.
     fn signal(&self, name: &str) {
-        let id = self.id().to_string();
+        let id = self.0.as_ref().unwrap().id().to_string();
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
     }
 
