@@ -4,6 +4,7 @@ use flashscope_block::{Bytes, Op, StreamId};
 
 use super::placement::PlacementCommand;
 use super::protection::ExtendedRead;
+use super::status::Status;
 use super::zones::ZoneCommand;
 
 use crate::request::Request;
@@ -47,10 +48,24 @@ pub enum Finish {
     Data,
     /// A comparison of the data that were read with these.
     Compare(Vec<u8>),
-    /// The rest of a command on blocks with metadata.
+    /// The rest of a command on blocks with metadata, which [`Data`](Finish::Data) or [`Failure`](Finish::Failure)
+    /// replaces.
     Extended(ExtendedRead),
+    /// A failed check of the data that were read.
+    Failure(Status),
     /// The place of an append, in logical blocks of this size.
     Place(Bytes),
+}
+
+impl Finish {
+    /// Finishes the rest of a command whose blocks were read.
+    pub(super) fn process(&mut self, read: &mut Request) {
+        let Finish::Extended(rest) = self else { return };
+        *self = match rest.finish(read) {
+            Ok(()) => Finish::Data,
+            Err(status) => Finish::Failure(status),
+        };
+    }
 }
 
 /// The reason to erase data.
