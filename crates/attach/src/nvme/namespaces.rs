@@ -238,6 +238,20 @@ impl Namespaces {
     }
 }
 
+/// Checks that a drive can be divided into these namespaces, of which there may be none.
+///
+/// # Errors
+/// Returns the reason why it cannot.
+pub fn check_namespaces(
+    export: &Export,
+    options: &[NamespaceOptions],
+) -> Result<(), NamespaceError> {
+    if options.is_empty() {
+        return Ok(());
+    }
+    divide(export, options).map(drop)
+}
+
 /// Returns the parts of a drive that the namespaces take.
 fn divide(export: &Export, options: &[NamespaceOptions]) -> Result<Vec<Part>, NamespaceError> {
     if export.zones.is_some() {

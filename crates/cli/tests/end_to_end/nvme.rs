@@ -255,6 +255,21 @@ fn namespaces_that_are_impossible_are_refused() {
     );
 }
 
+// Impossible namespaces are refused before the drive is filled, and leave no file behind.
+#[test]
+fn refused_namespaces_leave_nothing() {
+    let place = Scratch::on_disk();
+    let outputs = ["--store", "new.data", "--fill", "random", "--namespace", "5KiB"];
+    for drive in ["sim:demo", "null:"] {
+        let arguments = ["attach", drive, "--nvme-tcp", "127.0.0.1:0", "--size", "64MiB"];
+        let arguments = [&arguments[..], &outputs].concat();
+        let message = place.run(&arguments).message(2, &place);
+        assert!(message.contains("--namespace 5120 B"), "{message}");
+        assert!(!message.contains("filling"), "{message}");
+        assert_eq!(place.names(), [""; 0]);
+    }
+}
+
 // A simulated drive with placement handles is served with flexible data placement: writes fill the
 // reclaim unit of their handle, and an update starts an empty one.
 #[test]
