@@ -247,12 +247,9 @@ fn namespaces_that_are_impossible_are_refused() {
     insta::assert_snapshot!(message(ZONED, &["32MiB"]), @"flashscope: `ZONED` has zones, which belong to one namespace: attach it without --namespace, or without zones, with zones.blocks=0");
     insta::assert_snapshot!(message("sim:demo?placement.handles=3", &["32MiB"]), @"flashscope: `sim:demo?placement.handles=3` has placement handles, which belong to one namespace: attach it without --namespace, or without handles, with placement.handles=1 and placement.groups=1");
     insta::assert_snapshot!(message("sim:demo", &["32MiB", "48MiB"]), @"flashscope: the namespaces are larger than `sim:demo`, which has 67108864 B: choose smaller ones, or a larger drive");
-    insta::assert_snapshot!(message("sim:demo", &["5KiB"]), @"flashscope: --namespace 5120 B is not a positive multiple of 4 KiB, the largest block of the drive and its formats");
+    insta::assert_snapshot!(message("sim:demo", &["5KiB"]), @"flashscope: --namespace 5120 B is not a positive multiple of 4 KiB, the largest block of the drive and its formats: the next one is --namespace 8192");
     let unknown = message("sim:demo", &["1MiB,lba=1024"]);
-    assert!(
-        unknown.contains("write its size, and after commas its blocks and protection"),
-        "{unknown}"
-    );
+    assert!(unknown.contains("lba=512 or lba=4096 for its blocks"), "{unknown}");
 }
 
 // Impossible namespaces are refused before the drive is filled, and leave no file behind.
