@@ -1,8 +1,16 @@
 //! The metadata of logical blocks, which a store in memory keeps beside their data.
 
-use std::collections::BTreeMap;
+#![cfg_attr(
+    lint_writes,
+    expect(clippy::disallowed_methods, reason = "an anonymous file in memory, and holes in it")
+)]
 
-use flashscope_block::Bytes;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use flashscope_block::{Bytes, Errno};
+use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 
 /// The length of the metadata of a block in bytes.
 pub const METADATA_LEN: usize = 8;
@@ -18,39 +26,91 @@ pub struct Metadata {
     pub bytes: Vec<u8>,
 }
 
-/// The metadata that were written, by the offset of their block on the drive in bytes.
-#[derive(Debug, Default)]
-pub(crate) struct BlockMetadata(BTreeMap<u64, [u8; METADATA_LEN]>);
+/// The size in bytes of the smallest logical block, which determines the places of metadata.
+const UNIT: u64 = 512;
+
+/// The written metadata, in a sparse file in memory: those of each [`UNIT`] of the drive follow each other. A larger
+/// block uses the place of its first unit.
+///
+/// Each byte is combined with that of unwritten metadata by an exclusive or. Holes in the file are therefore unwritten
+/// metadata, and a trim takes no longer than one of the data.
+#[derive(Debug)]
+pub(crate) struct BlockMetadata {
+    file: File,
+    /// True if metadata were ever written. Otherwise, there is nothing to discard.
+    is_used: bool,
+}
 
 impl BlockMetadata {
+    /// Creates the metadata of a drive of `capacity` bytes, of which none are written.
+    pub(crate) fn new(capacity: Bytes) -> io::Result<BlockMetadata> {
+        let file = File::from(memfd_create("flashscope-metadata", MemfdFlags::CLOEXEC)?);
+        file.set_len(place_of(capacity.0))?;
+        Ok(BlockMetadata { file, is_used: false })
+    }
+
     /// Reads the metadata of `len` bytes from `offset`.
-    pub(crate) fn read(&self, offset: Bytes, len: usize, metadata: &mut Metadata) {
-        metadata.bytes.clear();
-        for at in (offset.0..offset.0 + len as u64).step_by(step_of(metadata)) {
-            let unwritten = [metadata.unwritten; METADATA_LEN];
-            metadata.bytes.extend(self.0.get(&at).unwrap_or(&unwritten));
+    pub(crate) fn read(
+        &self,
+        offset: Bytes,
+        len: usize,
+        metadata: &mut Metadata,
+    ) -> Result<(), Errno> {
+        let (from, end) = (place_of(offset.0), place_of(offset.0 + len as u64));
+        let mut found = vec![0; index(end - from)];
+        if self.is_used {
+            self.file.read_exact_at(&mut found, from).map_err(Errno::from)?;
         }
+        metadata.bytes.clear();
+        for place in found.chunks(stride_of(metadata)) {
+            let bytes = place[..METADATA_LEN].iter().map(|byte| byte ^ metadata.unwritten);
+            metadata.bytes.extend(bytes);
+        }
+        Ok(())
     }
 
     /// Replaces the metadata of `len` bytes from `offset`; without new ones, they count as unwritten.
-    pub(crate) fn write(&mut self, offset: Bytes, len: Bytes, metadata: Option<&Metadata>) {
-        let range = offset.0..offset.0 + len.0;
-        let Some(metadata) = metadata else {
-            let kept: Vec<u64> = self.0.range(range).map(|(at, _)| *at).collect();
-            for at in kept {
-                self.0.remove(&at);
+    pub(crate) fn write(
+        &mut self,
+        offset: Bytes,
+        len: Bytes,
+        metadata: Option<&Metadata>,
+    ) -> Result<(), Errno> {
+        let (from, end) = (place_of(offset.0), place_of(offset.0 + len.0));
+        let Some(metadata) = metadata else { return self.discard(from, end) };
+        let mut places = vec![0; index(end - from)];
+        let blocks = metadata.bytes.chunks_exact(METADATA_LEN);
+        for (place, bytes) in places.chunks_mut(stride_of(metadata)).zip(blocks) {
+            for (kept, byte) in place.iter_mut().zip(bytes) {
+                *kept = byte ^ metadata.unwritten;
             }
-            return;
-        };
-        let blocks = range.step_by(step_of(metadata));
-        for (at, bytes) in blocks.zip(metadata.bytes.chunks_exact(METADATA_LEN)) {
-            self.0.insert(at, bytes.try_into().expect("a chunk of this length"));
         }
+        self.is_used = true;
+        self.file.write_all_at(&places, from).map_err(Errno::from)
+    }
+
+    fn discard(&self, from: u64, end: u64) -> Result<(), Errno> {
+        if !self.is_used || from == end {
+            return Ok(());
+        }
+        let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        fallocate(&self.file, mode, from, end - from).map_err(io::Error::from)?;
+        Ok(())
     }
 }
 
-fn step_of(metadata: &Metadata) -> usize {
-    usize::try_from(metadata.block.0).expect("a block fits in memory")
+/// Returns the place in the file of the metadata of the first unit at or after a byte of the drive.
+fn place_of(offset: u64) -> u64 {
+    offset.div_ceil(UNIT) * METADATA_LEN as u64
+}
+
+/// Returns the distance in bytes between the metadata of two blocks in the file.
+fn stride_of(metadata: &Metadata) -> usize {
+    index(metadata.block.0 / UNIT) * METADATA_LEN
+}
+
+fn index(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("a request fits in memory")
 }
 
 #[cfg(test)]
@@ -61,20 +121,55 @@ mod tests {
         Metadata { block: Bytes(512), unwritten: 0xFF, bytes }
     }
 
+    fn kept() -> BlockMetadata {
+        BlockMetadata::new(Bytes::mib(4)).unwrap()
+    }
+
+    /// Returns the first byte of the metadata of each block of 2048 bytes from the start.
+    fn first_bytes(kept: &BlockMetadata, block: u64) -> Vec<u8> {
+        let mut found = Metadata { block: Bytes(block), ..metadata(Vec::new()) };
+        kept.read(Bytes(0), 4 * 512, &mut found).unwrap();
+        found.bytes.chunks(METADATA_LEN).map(|bytes| bytes[0]).collect()
+    }
+
     // Written metadata are read, all others have the value of unwritten ones, and data without metadata replace them.
     #[test]
     fn the_last_metadata_are_read() {
-        let mut kept = BlockMetadata::default();
-        let read = |kept: &BlockMetadata| {
-            let mut found = metadata(Vec::new());
-            kept.read(Bytes(0), 4 * 512, &mut found);
-            found.bytes.chunks(METADATA_LEN).map(|bytes| bytes[0]).collect::<Vec<_>>()
+        let mut kept = kept();
+        let mut write = |offset, len, bytes: Option<Vec<u8>>| {
+            kept.write(Bytes(offset), Bytes(len), bytes.map(metadata).as_ref()).unwrap();
+            first_bytes(&kept, 512)
         };
-        kept.write(Bytes(512), Bytes(1024), Some(&metadata([[1; 8], [2; 8]].concat())));
-        assert_eq!(read(&kept), [0xFF, 1, 2, 0xFF]);
-        kept.write(Bytes(1024), Bytes(1024), Some(&metadata([[3; 8], [4; 8]].concat())));
-        assert_eq!(read(&kept), [0xFF, 1, 3, 4]);
-        kept.write(Bytes(1024), Bytes(512), None);
-        assert_eq!(read(&kept), [0xFF, 1, 0xFF, 4]);
+        assert_eq!(write(0, 2048, None), [0xFF; 4]);
+        assert_eq!(write(512, 1024, Some([[1; 8], [2; 8]].concat())), [0xFF, 1, 2, 0xFF]);
+        assert_eq!(write(1024, 1024, Some([[3; 8], [4; 8]].concat())), [0xFF, 1, 3, 4]);
+        assert_eq!(write(1024, 512, None), [0xFF, 1, 0xFF, 4]);
+        // A write of bytes that begin within a block leaves the metadata of its start.
+        assert_eq!(write(513, 1023, None), [0xFF, 1, 0xFF, 4]);
+        assert_eq!(write(1535, 2, None), [0xFF, 1, 0xFF, 0xFF]);
+    }
+
+    // Metadata of blocks of any size end where the next block begins.
+    #[test]
+    fn blocks_of_several_sizes_have_places() {
+        let mut kept = kept();
+        let pair = Metadata { block: Bytes(1024), ..metadata([[5; 8], [6; 8]].concat()) };
+        kept.write(Bytes(0), Bytes(2048), Some(&pair)).unwrap();
+        assert_eq!(first_bytes(&kept, 1024), [5, 6]);
+        kept.write(Bytes(1024), Bytes(1024), None).unwrap();
+        assert_eq!(first_bytes(&kept, 1024), [5, 0xFF]);
+    }
+
+    // A trim releases the memory of metadata, as it does that of data.
+    #[test]
+    fn discarded_metadata_take_no_memory() {
+        use std::os::unix::fs::MetadataExt;
+        let mut kept = kept();
+        let memory = |kept: &BlockMetadata| kept.file.metadata().unwrap().blocks() * 512;
+        let all = metadata(vec![1; 8192 * METADATA_LEN]);
+        kept.write(Bytes(0), Bytes::mib(4), Some(&all)).unwrap();
+        assert_eq!(memory(&kept), 64 * 1024);
+        kept.write(Bytes(0), Bytes::mib(4), None).unwrap();
+        assert_eq!((memory(&kept), first_bytes(&kept, 512)), (0, vec![0xFF; 4]));
     }
 }

@@ -131,7 +131,7 @@ impl<A: Answer> PacedDrive<A> {
         // return the old or the new data; a completed write is visible.
         for mut pending in batch.drain(..) {
             let Fate { error, delay } = self.fate(&pending.request, arrived);
-            let moved = error.map_or_else(|| Ok(self.move_data(&mut pending.request)?), Err);
+            let moved = error.map_or_else(|| Ok(self.move_data(&mut pending)?), Err);
             match moved {
                 Ok(()) => ready.push((pending, delay)),
                 Err(errno) => refused.push((pending, delay, errno)),
@@ -171,15 +171,18 @@ impl<A: Answer> PacedDrive<A> {
         faults.presence(now)
     }
 
-    /// Moves the data of a read, and of a write unless the store models power cuts or the drive has
-    /// zones.
-    fn move_data(&self, request: &mut Request) -> Result<(), Errno> {
+    /// Moves and processes the data of a read. Moves those of a write unless the store models power cuts or the
+    /// drive has zones.
+    fn move_data(&self, pending: &mut PendingRequest<A>) -> Result<(), Errno> {
+        let request = &mut pending.request;
         match request.op {
             Op::Read => {
                 let len = usize::try_from(request.len.0).expect("a request fits in memory");
                 request.data.resize(len, 0);
                 let metadata = request.metadata.as_mut();
-                self.store.read(request.offset, &mut request.data, metadata)
+                self.store.read(request.offset, &mut request.data, metadata)?;
+                pending.from.process_read(request);
+                Ok(())
             }
             Op::Write if !self.store.models_power_cuts() && !self.is_zoned => {
                 let metadata = request.metadata.as_ref();

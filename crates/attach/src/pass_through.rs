@@ -92,6 +92,10 @@ impl<A: Answer> PassThroughDrive<A> {
                 Some(error) => Err(error),
                 None => self.execute(&mut queued.pending.request).map_err(RequestError::Drive),
             };
+            let PendingRequest { request, from } = &mut queued.pending;
+            if result.is_ok() && request.op == Op::Read {
+                from.process_read(request);
+            }
             let result = self.delayed(&queued, result);
             self.answer(queued, result);
         }

@@ -100,6 +100,10 @@ pub struct CompletedRequest<A> {
 
 /// A transport's way to send replies.
 pub trait Answer: Send + Sized + 'static {
+    /// Processes the data of a read before the drive completes it, which may still fail. The thread calls this that
+    /// submitted the read or moved its data, so that only its client waits.
+    fn process_read(&mut self, _read: &mut Request) {}
+
     /// Sends the replies to all requests in `done`, which are due now. All clients wait for this
     /// call, so anything slow or blocking must be left to another thread.
     fn answer(done: &mut Vec<CompletedRequest<Self>>);

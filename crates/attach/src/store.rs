@@ -43,7 +43,7 @@ const RECHECK_PIECES: usize = 1024;
 pub struct Store {
     place: Place,
     /// The metadata of blocks, if the store keeps any. Reads share the lock; writes and trims exclude all others.
-    metadata: RwLock<BlockMetadata>,
+    metadata: RwLock<Option<BlockMetadata>>,
     /// The data that a power cut would lose, by piece number; only for a store in a file.
     volatile: Option<Mutex<Volatile>>,
 }
@@ -91,7 +91,8 @@ impl Store {
     pub fn memory(capacity: Bytes) -> io::Result<Store> {
         let file = File::from(memfd_create("flashscope", MemfdFlags::CLOEXEC)?);
         file.set_len(capacity.0)?;
-        Ok(Store { place: Place::Memory(file), metadata: RwLock::default(), volatile: None })
+        let metadata = RwLock::new(Some(BlockMetadata::new(capacity)?));
+        Ok(Store { place: Place::Memory(file), metadata, volatile: None })
     }
 
     /// Opens the store in the file `path`, which must belong to this drive; a missing file is
@@ -166,8 +167,8 @@ impl Store {
         metadata: Option<&mut Metadata>,
     ) -> Result<(), Errno> {
         let kept = self.metadata.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(metadata) = metadata {
-            kept.read(offset, data.len(), metadata);
+        if let (Some(kept), Some(metadata)) = (&*kept, metadata) {
+            kept.read(offset, data.len(), metadata)?;
         }
         let volatile = self.volatile();
         let at = self.place.begin() + offset.0;
@@ -192,7 +193,9 @@ impl Store {
         metadata: Option<&Metadata>,
     ) -> Result<(), Errno> {
         let mut kept = self.metadata.write().unwrap_or_else(PoisonError::into_inner);
-        kept.write(offset, len, metadata);
+        if let Some(kept) = &mut *kept {
+            kept.write(offset, len, metadata)?;
+        }
         match data.is_empty() {
             true => self.punch(offset.0, len.0),
             false => self.write_at(data, offset.0),
@@ -203,7 +206,9 @@ impl Store {
     /// Discards a range.
     pub(crate) fn trim(&self, offset: Bytes, len: Bytes) -> Result<(), Errno> {
         let mut kept = self.metadata.write().unwrap_or_else(PoisonError::into_inner);
-        kept.write(offset, len, None);
+        if let Some(kept) = &mut *kept {
+            kept.write(offset, len, None)?;
+        }
         if let Some(mut volatile) = self.volatile() {
             volatile.zero(offset.0, len.0);
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 
 use flashscope_block::{
     Bytes, Completion, Data, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op,
@@ -163,6 +164,52 @@ fn each_request_is_answered_once() {
         // Tolerates that the lateness of the last reply is not recorded yet.
         let noted = if speed == Speed::Max { 0..=0 } else { 32..=33 };
         assert!(noted.contains(&snapshot.lateness_ns.len()));
+    }
+}
+
+/// A recipient that passes on the thread which processed the data of a read, and the data that it then had.
+struct Processing(Option<(ThreadId, Vec<u8>)>, Sender<Option<(ThreadId, Vec<u8>)>>);
+
+impl Answer for Processing {
+    fn process_read(&mut self, read: &mut Request) {
+        self.0 = Some((std::thread::current().id(), std::mem::take(&mut read.data)));
+    }
+
+    fn answer(done: &mut Vec<CompletedRequest<Processing>>) {
+        for answered in done.drain(..) {
+            let Processing(processed, to) = answered.to;
+            let _ = to.send(processed);
+        }
+    }
+}
+
+// The thread that submits a read processes its data, and not the one that answers all clients.
+#[test]
+fn the_submitting_thread_processes_reads() {
+    for speed in [Speed::Max, Speed::Times(1.0)] {
+        let (fake, store) = (Fake::new(4), Store::memory(CAPACITY).unwrap());
+        store.write(Bytes(0), Bytes(BLOCK), &[7; 4096]).unwrap();
+        let (export, hooks) = (fake.export(), Hooks::default());
+        let attached = AttachedDrive::simulated(
+            Box::new(fake),
+            export,
+            store,
+            speed.into(),
+            hooks,
+            &mut |_, _| {},
+        );
+        let attached = attached.unwrap();
+        let (to, answers) = channel();
+        let pending = [Op::Read, Op::Write].map(|op| PendingRequest {
+            request: request(op, 0, BLOCK, 7),
+            from: Processing(None, to.clone()),
+        });
+        attached.submit(&mut Vec::from(pending));
+        drop(to);
+        let mut processed: Vec<_> = answers.iter().collect();
+        processed.sort_by_key(Option::is_some);
+        let this = std::thread::current().id();
+        assert_eq!(processed, [None, Some((this, vec![7; 4096]))]);
     }
 }
 

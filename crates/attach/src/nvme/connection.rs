@@ -61,6 +61,13 @@ impl Recipient {
 type Costing = (Reply, u64);
 
 impl Answer for Recipient {
+    fn process_read(&mut self, read: &mut Request) {
+        match &mut self.0 {
+            To::Whole { finish, .. } => finish.process(read),
+            To::Part { job, .. } => job.process_read(read),
+        }
+    }
+
     fn answer(done: &mut Vec<CompletedRequest<Recipient>>) {
         // Replies to the same connection are sent together.
         let mut replies: Vec<(Arc<Connection>, Vec<Costing>)> = Vec::new();
@@ -101,10 +108,9 @@ fn finished(
         (Ok(()), Finish::Compare(data)) if data != request.data => {
             (Completion::new(id, Status::COMPARE_FAILURE), Vec::new())
         }
-        (Ok(()), Finish::Extended(rest)) => match rest.finish(request) {
-            Ok(data) => (success, data),
-            Err(status) => (Completion::new(id, status), Vec::new()),
-        },
+        (Ok(()), Finish::Failure(status)) => (Completion::new(id, status), Vec::new()),
+        // No check has taken place.
+        (Ok(()), Finish::Extended(_)) => (Completion::new(id, Status::INTERNAL_ERROR), Vec::new()),
         (Ok(()), Finish::Place(block)) => {
             (Completion { result: request.offset.0 / block.0, ..success }, Vec::new())
         }

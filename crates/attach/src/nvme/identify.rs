@@ -215,7 +215,7 @@ fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
         .u8(80, u8::try_from(MOST_COPY_RANGES - 1).expect("few"))
         .u8(99, u8::from(!space.is_writable()))
         .u16(102, endurance_group_of(space))
-        .bytes(104, &subsystem.guid(space.id()));
+        .bytes(104, &subsystem.guid(space));
     state_atomicity(&mut data, space);
     for (number, format) in space.formats().iter().enumerate() {
         // Blocks smaller than those of the drive are degraded.
@@ -278,8 +278,8 @@ fn namespace_list(spaces: &Namespaces, above: u32) -> Result<Structure, Status> 
 /// Returns the identification descriptors: NGUID, UUID and command set.
 fn descriptors(subsystem: &Subsystem, space: &Namespace) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
-    data.u8(0, 2).u8(1, 16).bytes(4, &subsystem.guid(space.id()));
-    data.u8(20, 3).u8(21, 16).bytes(24, &subsystem.uuid(space.id()));
+    data.u8(0, 2).u8(1, 16).bytes(4, &subsystem.guid(space));
+    data.u8(20, 3).u8(21, 16).bytes(24, &subsystem.uuid(space));
     data.u8(40, 4).u8(41, 1).u8(44, space.command_set() as u8);
     data
 }

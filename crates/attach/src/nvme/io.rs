@@ -243,7 +243,11 @@ pub(super) fn plan(
         }
         IO_MANAGEMENT_RECEIVE | IO_MANAGEMENT_SEND => placement::plan(space, command, &data),
         DATASET_MANAGEMENT => deallocate(space, command, &data),
-        COPY => copy(space, command, &data, durable || through).map(Some),
+        COPY => {
+            // A format while the data arrived may have added metadata.
+            check_copy(space, command)?;
+            copy(space, command, &data, durable || through).map(Some)
+        }
         _ => Err(Status::INVALID_OPCODE),
     }
 }

@@ -147,6 +147,16 @@ impl Job {
         }
     }
 
+    /// Checks the blocks that a read returned with their metadata.
+    pub(super) fn process_read(&self, read: &mut Request) {
+        let mut state = lock(&self.state);
+        let Rest::Extended(rest) = &state.rest else { return };
+        if let Err(status) = rest.finish(read) {
+            state.status = status;
+        }
+        state.rest = Rest::End { returns_data: true };
+    }
+
     /// Submits the requests that follow, or completes the command.
     fn go_on(self: &Arc<Job>, subsystem: &Subsystem, drive: &AttachedDrive<Recipient>) {
         let mut state = lock(&self.state);
@@ -227,20 +237,7 @@ fn offline_zones(subsystem: &Subsystem, drive: &AttachedDrive<Recipient>) -> BTr
 impl State {
     /// Takes the data of a read.
     fn read(&mut self, place: usize, request: Request) {
-        let end = Rest::End { returns_data: true };
-        self.data[place] = match std::mem::replace(&mut self.rest, end) {
-            Rest::Extended(rest) => match rest.finish(request) {
-                Ok(data) => data,
-                Err(status) => {
-                    self.status = status;
-                    Vec::new()
-                }
-            },
-            rest => {
-                self.rest = rest;
-                request.data
-            }
-        };
+        self.data[place] = request.data;
     }
 }
 

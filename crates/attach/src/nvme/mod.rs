@@ -42,7 +42,7 @@ pub use command::Command;
 pub use connection::Recipient;
 pub use controller::Link;
 pub use namespace::Namespace;
-pub use namespaces::{NamespaceError, NamespaceOptions, ParseNamespaceError};
+pub use namespaces::{NamespaceError, NamespaceOptions, ParseNamespaceError, check_namespaces};
 pub use pdu::{Completion, Fatal, Format};
 pub use placement::PlacementCommand;
 pub use plan::{Erase, Finish, Plan};

@@ -32,7 +32,8 @@ pub struct NamespaceOptions {
 /// The error for a text that is not [`NamespaceOptions`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a namespace: write its size, and after commas its blocks and protection, as in 4GiB,lba=4096,pi=1"
+    "`{0}` is not a namespace: write its size, then lba=512 or lba=4096 for its blocks and pi=1, pi=2 or pi=3 for its \
+     protection, each at most once, as in 4GiB,lba=4096,pi=1"
 )]
 pub struct ParseNamespaceError(String);
 
@@ -82,7 +83,12 @@ pub enum NamespaceError {
     )]
     Metadata(String),
     /// A namespace is empty or does not consist of whole blocks.
-    #[error("--namespace {} B is not a positive multiple of {unit}, the largest block of the drive and its formats", size.0)]
+    #[error(
+        "--namespace {} B is not a positive multiple of {unit}, the largest block of the drive and its formats: the \
+         next one is --namespace {next}",
+        size.0,
+        next = next_size(*size, *unit)
+    )]
     Size {
         /// The size of the namespace.
         size: Bytes,
@@ -102,6 +108,12 @@ pub enum NamespaceError {
         "a drive has at most {MOST_NAMESPACES} namespaces, not {0}: give --namespace less often"
     )]
     Number(usize),
+}
+
+/// Returns the next valid size of a namespace in bytes, or the largest one.
+fn next_size(size: Bytes, unit: Bytes) -> u64 {
+    let next = size.0.max(1).checked_next_multiple_of(unit.0);
+    next.unwrap_or_else(|| size.round_down(unit).0)
 }
 
 /// The namespaces of a drive, in the order of their identifiers, which begin at 1. They follow each other on the drive.
@@ -238,6 +250,20 @@ impl Namespaces {
     }
 }
 
+/// Checks that a drive can be divided into these namespaces, of which there may be none.
+///
+/// # Errors
+/// Returns the reason why it cannot.
+pub fn check_namespaces(
+    export: &Export,
+    options: &[NamespaceOptions],
+) -> Result<(), NamespaceError> {
+    if options.is_empty() {
+        return Ok(());
+    }
+    divide(export, options).map(drop)
+}
+
 /// Returns the parts of a drive that the namespaces take.
 fn divide(export: &Export, options: &[NamespaceOptions]) -> Result<Vec<Part>, NamespaceError> {
     if export.zones.is_some() {
@@ -296,7 +322,9 @@ mod tests {
             assert!(text.parse::<NamespaceOptions>().is_err(), "{text}");
         }
         for text in ["4MiB,lba=512,lba=512", "4MiB,pi=0", "4MiB,pi=4", "4MiB,pi=1,pi=1"] {
-            assert!(text.parse::<NamespaceOptions>().is_err(), "{text}");
+            let error = text.parse::<NamespaceOptions>().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("`{text}` is not a namespace")), "{error}");
+            assert!(error.contains("lba=512 or lba=4096") && error.contains("pi=1, pi=2 or pi=3"));
         }
     }
 
@@ -325,7 +353,8 @@ mod tests {
         assert!(refusal(&export(), &["4KiB,pi=1"]).contains("without --store"));
         assert!(refusal(&export(), &["1MiB", "4KiB"]).contains("larger than `drive`"));
         assert!(refusal(&export(), &["0"]).contains("positive multiple of 4 KiB"));
-        assert!(refusal(&export(), &["512"]).contains("positive multiple of 4 KiB"));
+        assert!(refusal(&export(), &["512"]).ends_with("the next one is --namespace 4096"));
+        assert!(refusal(&export(), &["5KiB"]).ends_with("the next one is --namespace 8192"));
         assert!(refusal(&export(), &["4KiB"; 129]).contains("at most 128"));
     }
 

@@ -4,8 +4,10 @@ use flashscope_block::{Bytes, Op, StreamId};
 
 use super::placement::PlacementCommand;
 use super::protection::ExtendedRead;
+use super::status::Status;
 use super::zones::ZoneCommand;
 
+use crate::metadata::METADATA_LEN;
 use crate::request::Request;
 
 /// The requests that carry out a command, and what follows.
@@ -47,10 +49,24 @@ pub enum Finish {
     Data,
     /// A comparison of the data that were read with these.
     Compare(Vec<u8>),
-    /// The rest of a command on blocks with metadata.
+    /// The rest of a command on blocks with metadata, which [`Data`](Finish::Data) or [`Failure`](Finish::Failure)
+    /// replaces.
     Extended(ExtendedRead),
+    /// A failed check of the data that were read.
+    Failure(Status),
     /// The place of an append, in logical blocks of this size.
     Place(Bytes),
+}
+
+impl Finish {
+    /// Finishes the rest of a command whose blocks were read.
+    pub(super) fn process(&mut self, read: &mut Request) {
+        let Finish::Extended(rest) = self else { return };
+        *self = match rest.finish(read) {
+            Ok(()) => Finish::Data,
+            Err(status) => Finish::Failure(status),
+        };
+    }
 }
 
 /// The reason to erase data.
@@ -72,7 +88,13 @@ impl Plan {
     /// Returns the memory in bytes that the data of the requests take at most.
     pub(super) fn cost(&self) -> u64 {
         let read = |request: &Request| if request.op == Op::Read { request.len.0 } else { 0 };
-        let held = |request: &Request| read(request).max(request.data.len() as u64);
+        let metadata = |request: &Request| {
+            let metadata = request.metadata.as_ref();
+            let blocks = metadata.map_or(0, |metadata| request.len.0 / metadata.block.0);
+            blocks * METADATA_LEN as u64
+        };
+        let held =
+            |request: &Request| read(request).max(request.data.len() as u64) + metadata(request);
         match self {
             Plan::One(request, Finish::Compare(data)) => held(request) + data.len() as u64,
             Plan::One(request, Finish::Extended(rest)) => 2 * held(request) + rest.cost(),
@@ -102,4 +124,24 @@ pub(super) fn request(op: Op, offset: Bytes, len: Bytes, durable: bool) -> Reque
 /// Returns a flush.
 pub(super) fn flush() -> Request {
     request(Op::Flush, Bytes(0), Bytes(0), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::Metadata;
+
+    // Data and metadata count, those that a read will return as well, and those that replace no data.
+    #[test]
+    fn metadata_count_as_memory() {
+        let metadata = |bytes| Some(Metadata { block: Bytes(512), unwritten: 0xFF, bytes });
+        let whole = |op, metadata, data| {
+            let request = request(op, Bytes(0), Bytes(4096), false);
+            Plan::One(Request { metadata, data, ..request }, Finish::Status).cost()
+        };
+        assert_eq!(whole(Op::Write, None, Vec::new()), 0, "zeros");
+        assert_eq!(whole(Op::Write, metadata(vec![0; 64]), Vec::new()), 64, "protected zeros");
+        assert_eq!(whole(Op::Write, metadata(vec![0; 64]), vec![1; 4096]), 4160);
+        assert_eq!(whole(Op::Read, metadata(Vec::new()), Vec::new()), 4160);
+    }
 }

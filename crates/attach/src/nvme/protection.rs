@@ -44,8 +44,27 @@ impl Protection {
     }
 }
 
-/// The CRC of each byte.
-const TABLE: [u16; 256] = {
+/// The number of bytes that [`guard`] takes at a time.
+const SLICE: usize = 8;
+
+/// The CRC of each byte before a number of zeros, by that number.
+const TABLES: [[u16; 256]; SLICE] = {
+    let mut tables = [byte_crcs(); SLICE];
+    let mut zeros = 1;
+    while zeros < SLICE {
+        let mut byte = 0;
+        while byte < 256 {
+            let crc = tables[zeros - 1][byte];
+            tables[zeros][byte] = crc << 8 ^ tables[0][(crc >> 8) as usize];
+            byte += 1;
+        }
+        zeros += 1;
+    }
+    tables
+};
+
+/// Returns the CRC of each byte.
+const fn byte_crcs() -> [u16; 256] {
     let mut table = [0; 256];
     let mut byte: u16 = 0;
     while byte < 256 {
@@ -59,11 +78,20 @@ const TABLE: [u16; 256] = {
         byte += 1;
     }
     table
-};
+}
 
 /// Returns the guard of a block: CRC-16/T10-DIF, with the polynomial 8BB7h.
 fn guard(data: &[u8]) -> u16 {
-    data.iter().fold(0, |crc, byte| crc << 8 ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)])
+    let (slices, rest) = data.as_chunks::<SLICE>();
+    let crc = slices.iter().fold(0, |crc: u16, slice| {
+        let mut slice = *slice;
+        slice[0] ^= (crc >> 8) as u8;
+        slice[1] ^= (crc & 0xFF) as u8;
+        // The first byte has the most bytes after it.
+        let crcs = slice.iter().zip(TABLES.iter().rev());
+        crcs.fold(0, |crc, (byte, table)| crc ^ table[usize::from(*byte)])
+    });
+    rest.iter().fold(crc, |crc, byte| crc << 8 ^ TABLES[0][usize::from((crc >> 8) as u8 ^ byte)])
 }
 
 /// The protection information of a command: the values to insert, and the checks.
@@ -123,9 +151,9 @@ impl ProtectionCheck {
     fn generate(&self, data: &[u8]) -> Vec<u8> {
         let mut tuples = Vec::with_capacity(data.len() / self.block * METADATA_LEN);
         for (place, block) in data.chunks_exact(self.block).enumerate() {
-            tuples.extend(guard(block).to_be_bytes());
-            tuples.extend(self.application.to_be_bytes());
-            tuples.extend(self.reference_of(place).to_be_bytes());
+            tuples.extend_from_slice(&guard(block).to_be_bytes());
+            tuples.extend_from_slice(&self.application.to_be_bytes());
+            tuples.extend_from_slice(&self.reference_of(place).to_be_bytes());
         }
         tuples
     }
@@ -227,24 +255,37 @@ pub(super) fn of_zeroes(
     let Some(check) = ProtectionCheck::of(space, command)?.filter(|_| acts(space, command)) else {
         return Ok(None);
     };
-    let mut tuples = Vec::new();
-    for place in 0..usize::try_from(len.0 / space.block().0).expect("commands are limited") {
+    let blocks = usize::try_from(len.0 / space.block().0).expect("commands are limited");
+    let mut tuples = Vec::with_capacity(blocks * METADATA_LEN);
+    for place in 0..blocks {
         // The guard of zeros is 0.
-        tuples.extend([0; 2]);
-        tuples.extend(check.application.to_be_bytes());
-        tuples.extend(check.reference_of(place).to_be_bytes());
+        tuples.extend_from_slice(&[0; 2]);
+        tuples.extend_from_slice(&check.application.to_be_bytes());
+        tuples.extend_from_slice(&check.reference_of(place).to_be_bytes());
     }
     Ok(metadata(space, tuples))
 }
 
 /// Separates interleaved blocks from their metadata.
 fn separate(extended: &[u8], block: usize) -> (Vec<u8>, Vec<u8>) {
-    let (mut data, mut metadata) = (Vec::with_capacity(extended.len()), Vec::new());
+    let blocks = extended.len() / (block + METADATA_LEN);
+    let mut data = Vec::with_capacity(blocks * block);
+    let mut metadata = Vec::with_capacity(blocks * METADATA_LEN);
     for extended in extended.chunks_exact(block + METADATA_LEN) {
-        data.extend(&extended[..block]);
-        metadata.extend(&extended[block..]);
+        data.extend_from_slice(&extended[..block]);
+        metadata.extend_from_slice(&extended[block..]);
     }
     (data, metadata)
+}
+
+/// Interleaves blocks with their metadata.
+fn join(data: &[u8], metadata: &[u8], block: usize) -> Vec<u8> {
+    let mut extended = Vec::with_capacity(data.len() + metadata.len());
+    for (block, tuple) in data.chunks_exact(block).zip(metadata.chunks_exact(METADATA_LEN)) {
+        extended.extend_from_slice(block);
+        extended.extend_from_slice(tuple);
+    }
+    extended
 }
 
 /// The rest of a command after its blocks and their metadata were read.
@@ -305,26 +346,24 @@ impl ExtendedRead {
         }
     }
 
-    /// Returns the data for the host, after the checks.
-    pub(super) fn finish(self, request: Request) -> Result<Vec<u8>, Status> {
-        let tuples = request.metadata.map(|metadata| metadata.bytes).unwrap_or_default();
-        let data = request.data;
+    /// Checks the blocks that a request read, and replaces them by the data for the host.
+    pub(super) fn finish(&self, read: &mut Request) -> Result<(), Status> {
+        let tuples = read.metadata.take().map(|metadata| metadata.bytes).unwrap_or_default();
+        let data = std::mem::take(&mut read.data);
         if let Some(check) = &self.check {
             check.check(&data, &tuples)?;
         }
-        match self.goal {
-            Goal::Strip => Ok(data),
-            Goal::Verify => Ok(Vec::new()),
-            Goal::Return => {
-                let pairs = data.chunks_exact(self.block).zip(tuples.chunks_exact(METADATA_LEN));
-                Ok(pairs.flat_map(|(block, tuple)| [block, tuple].concat()).collect())
-            }
+        match &self.goal {
+            Goal::Strip => read.data = data,
+            Goal::Verify => {}
+            Goal::Return => read.data = join(&data, &tuples, self.block),
             // Protection information is checked, not compared.
             Goal::Compare(expected, metadata) => {
-                let is_equal = data == expected && (self.check.is_some() || tuples == metadata);
-                if is_equal { Ok(Vec::new()) } else { Err(Status::COMPARE_FAILURE) }
+                let is_equal = data == *expected && (self.check.is_some() || tuples == *metadata);
+                return is_equal.then_some(()).ok_or(Status::COMPARE_FAILURE);
             }
         }
+        Ok(())
     }
 }
 
@@ -346,6 +385,8 @@ mod tests {
             })
         };
         let data: Vec<u8> = (0..=255).cycle().take(4096).collect();
-        assert_eq!(guard(&data), slow(&data));
+        for len in (0..40).chain([512, 4096]) {
+            assert_eq!(guard(&data[4096 - len..]), slow(&data[4096 - len..]), "{len} bytes");
+        }
     }
 }

@@ -8,7 +8,7 @@ use flashscope_drive::Clock;
 use sha2::{Digest, Sha256};
 
 use super::controller::{Controller, Host, Kind};
-use super::namespace::{NAMESPACE, Namespace};
+use super::namespace::Namespace;
 use super::namespaces::{NamespaceError, NamespaceOptions, Namespaces};
 use super::status::Status;
 use crate::attached::Export;
@@ -137,18 +137,20 @@ impl Subsystem {
         self.address
     }
 
-    /// Returns the UUID of a namespace.
-    pub(super) fn uuid(&self, namespace: u32) -> [u8; 16] {
-        match namespace {
-            NAMESPACE => self.uuid,
-            other => uuid(&format!("{} {other}", text_of(&self.uuid))),
+    /// Returns the UUID of a namespace. A part of the drive has that of its place, because a store attached with
+    /// namespaces of other sizes has other data in each of them.
+    pub(super) fn uuid(&self, space: &Namespace) -> [u8; 16] {
+        let (start, size) = (space.start(), space.size());
+        match size == self.namespaces.capacity() {
+            true => self.uuid,
+            false => uuid(&format!("{} {} {}", text_of(&self.uuid), start.0, size.0)),
         }
     }
 
     /// Returns the globally unique identifier of a namespace.
-    pub(super) fn guid(&self, namespace: u32) -> [u8; 16] {
+    pub(super) fn guid(&self, space: &Namespace) -> [u8; 16] {
         // A hash of its own, because the UUID has bits with a meaning.
-        first_bytes(&Sha256::digest([&self.uuid(namespace)[..], b"nguid"].concat()))
+        first_bytes(&Sha256::digest([&self.uuid(space)[..], b"nguid"].concat()))
     }
 
     /// Returns the first namespace.
@@ -260,6 +262,10 @@ fn text_of(uuid: &[u8; 16]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use flashscope_block::Bytes;
+
     use super::*;
 
     // Names of the two forms of the specification are accepted; the discovery subsystem's name and
@@ -281,5 +287,29 @@ mod tests {
         ] {
             assert_eq!(wrong.parse::<Nqn>(), Err(ParseNqnError), "{wrong}");
         }
+    }
+
+    // The same part of a drive has the same identifiers, and no other part has them. The whole drive keeps its own.
+    #[test]
+    fn identifiers_depend_on_the_place_of_a_namespace() {
+        let identifiers = |sizes: &[&str]| {
+            let export = Export::new("drive", (Bytes::mib(8), Bytes(512)));
+            let namespaces = sizes.iter().map(|size| size.parse().unwrap()).collect();
+            let nqn = Some("nqn.2026-11.org.example:a".parse().unwrap());
+            let options = SubsystemOptions { nqn, namespaces, ..SubsystemOptions::default() };
+            let address = "127.0.0.1:4420".parse().unwrap();
+            let subsystem = Subsystem::new(&export, &options, address, Box::new(|| None)).unwrap();
+            let all = subsystem.namespaces().all().iter();
+            all.map(|space| (subsystem.uuid(space), subsystem.guid(space))).collect::<Vec<_>>()
+        };
+        let parts = identifiers(&["6MiB", "1MiB"]);
+        assert_eq!(parts, identifiers(&["6MiB", "1MiB,lba=4096"]));
+        let exchanged = identifiers(&["1MiB", "6MiB"]);
+        let whole = identifiers(&[]);
+        assert_eq!(whole, identifiers(&["8MiB"]));
+        let all = [parts, exchanged, whole].concat();
+        let uuids: BTreeSet<_> = all.iter().map(|(uuid, _)| *uuid).collect();
+        let guids: BTreeSet<_> = all.iter().map(|(_, guid)| *guid).collect();
+        assert_eq!((uuids.len(), guids.len()), (5, 5));
     }
 }

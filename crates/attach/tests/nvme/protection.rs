@@ -1,6 +1,6 @@
 //! Metadata and protection information (NVM Command Set Specification 1.1, "End-to-end Data Protection").
 
-use crate::initiator::{Entry, Initiator, u64_at};
+use crate::initiator::{Entry, Initiator, piece_header, u64_at};
 use crate::served::{SIZE, Target};
 
 /// The status values of failed checks, and of commands whose protection information is invalid.
@@ -221,6 +221,22 @@ fn impossible_protection_is_refused() {
     assert_eq!(queue.execute(most(0, 256 * 4104)).status, 0x02);
     assert_eq!(queue.execute(most(ACT, 256 * 4096)).status, 0);
     assert_eq!(queue.execute(entry(0x02, 0, 0, 0).by_transport(4096)).status, 0x0f, "too short");
+}
+
+// A format between a copy and its data adds metadata, and the copy is then refused.
+#[test]
+fn a_copy_is_checked_again_when_its_data_arrive() {
+    let target = Target::new();
+    let (mut admin, mut queue) = target.queues();
+    assert_eq!(queue.with_data(Entry::new(0x19, 1).dword(10, 8), &[0; 32]).status, 0);
+    let id = queue.submit(Entry::new(0x19, 1).dword(10, 8).by_transport(32), &[]);
+    let request = queue.pdu();
+    assert_eq!((request.kind, request.u16(8)), (9, id));
+    let format = Entry::new(0x80, 1).dword(10, EXTENDED | 1 << 5);
+    assert_eq!(admin.execute(format).status, 0);
+    let last = queue.build(6, 1 << 2, &piece_header(id, request.u16(10), 0, 32), &[0; 32]);
+    queue.send(&last);
+    assert_eq!(queue.done().status, 0x02);
 }
 
 // Unwritten and deallocated blocks have protection information that turns off checks. Zeroes have it as well, unless the

@@ -77,8 +77,9 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "NQN", requires = "nvme_tcp")]
     pub allow_host: Vec<Nqn>,
 
-    /// Divide the drive into namespaces, of which each has this size, logical blocks of 512 or 4096 bytes, and
-    /// protection information of type 1, 2 or 3; may be repeated [default: one namespace]
+    /// Divide the drive into namespaces, each of this size, a multiple of 4 KiB. `lba` is 512 or 4096, the size of its
+    /// logical blocks [default: 512, or 4096 if the drive takes no smaller ones]; `pi` is 1, 2 or 3, its type of
+    /// protection information. May be repeated, up to 128 times [default: one namespace]
     #[arg(long, value_name = "SIZE[,lba=BYTES][,pi=TYPE]", requires = "nvme_tcp")]
     pub namespace: Vec<NamespaceOptions>,
 

@@ -70,7 +70,8 @@ fn open<A: Answer>(
     if name == "null:" {
         let clock = Clock::new();
         let size = args.size.unwrap_or(NULL_CAPACITY);
-        let null = NullDevice::new(size, args.queue_depth, move || clock.now());
+        let mut null = NullDevice::new(size, args.queue_depth, move || clock.now());
+        check_namespaces(args, &mut null)?;
         return simulated(args, Box::new(null), (size, true, 0), outputs, round_trip);
     }
     if let Some(spec) = name.strip_prefix("sim:") {
@@ -126,6 +127,20 @@ fn simulated<A: Answer>(
     )?;
     bar.finish();
     Ok(attached)
+}
+
+/// Refuses namespaces that do not fit a simulated drive, before it is filled and its store is created.
+fn check_namespaces(args: &AttachArgs, device: &mut dyn Device) -> Result<(), Failure> {
+    let info = device.info();
+    let size = args.size.unwrap_or(info.capacity);
+    let export = Export::new(args.drive.clone(), (size, info.logical_block));
+    let export = Export {
+        zones: device.zones().map(|zones| zones.limits()),
+        handles: device.placed().map(|placed| placed.limits()),
+        keeps_metadata: args.store.is_none(),
+        ..export
+    };
+    nvme::check_namespaces(&export, &args.namespace).map_err(usage)
 }
 
 /// Opens the store for the data of a simulated drive.

@@ -30,6 +30,7 @@ pub(super) fn open(
     check_use_of_zones(&profile, args)?;
     let mut drive = Drive::within(&args.drive, &profile, &args.memory.budget()).map_err(usage)?;
     check_zone_size(&mut drive, args)?;
+    super::check_namespaces(args, &mut drive)?;
     fill(&mut drive, args.fill.unwrap_or(Fill::None), stop)?;
     Ok((drive, profile.seed))
 }

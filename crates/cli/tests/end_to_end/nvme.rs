@@ -247,12 +247,24 @@ fn namespaces_that_are_impossible_are_refused() {
     insta::assert_snapshot!(message(ZONED, &["32MiB"]), @"flashscope: `ZONED` has zones, which belong to one namespace: attach it without --namespace, or without zones, with zones.blocks=0");
     insta::assert_snapshot!(message("sim:demo?placement.handles=3", &["32MiB"]), @"flashscope: `sim:demo?placement.handles=3` has placement handles, which belong to one namespace: attach it without --namespace, or without handles, with placement.handles=1 and placement.groups=1");
     insta::assert_snapshot!(message("sim:demo", &["32MiB", "48MiB"]), @"flashscope: the namespaces are larger than `sim:demo`, which has 67108864 B: choose smaller ones, or a larger drive");
-    insta::assert_snapshot!(message("sim:demo", &["5KiB"]), @"flashscope: --namespace 5120 B is not a positive multiple of 4 KiB, the largest block of the drive and its formats");
+    insta::assert_snapshot!(message("sim:demo", &["5KiB"]), @"flashscope: --namespace 5120 B is not a positive multiple of 4 KiB, the largest block of the drive and its formats: the next one is --namespace 8192");
     let unknown = message("sim:demo", &["1MiB,lba=1024"]);
-    assert!(
-        unknown.contains("write its size, and after commas its blocks and protection"),
-        "{unknown}"
-    );
+    assert!(unknown.contains("lba=512 or lba=4096 for its blocks"), "{unknown}");
+}
+
+// Impossible namespaces are refused before the drive is filled, and leave no file behind.
+#[test]
+fn refused_namespaces_leave_nothing() {
+    let place = Scratch::on_disk();
+    let outputs = ["--store", "new.data", "--fill", "random", "--namespace", "5KiB"];
+    for drive in ["sim:demo", "null:"] {
+        let arguments = ["attach", drive, "--nvme-tcp", "127.0.0.1:0", "--size", "64MiB"];
+        let arguments = [&arguments[..], &outputs].concat();
+        let message = place.run(&arguments).message(2, &place);
+        assert!(message.contains("--namespace 5120 B"), "{message}");
+        assert!(!message.contains("filling"), "{message}");
+        assert_eq!(place.names(), [""; 0]);
+    }
 }
 
 // A simulated drive with placement handles is served with flexible data placement: writes fill the
