@@ -185,11 +185,12 @@ pub struct SimulationWarmUp {
     pub ios: u64,
     /// The bytes of these IOs: read, written and trimmed.
     pub bytes: Bytes,
-    /// The write amplification in each window of the warm-up. In a window, the IOs read, write and
-    /// trim as many bytes as the capacity of the drive; for a trace, a window is a pass over the
-    /// trace. Empty unless the warm-up continued until steady state.
+    /// The write amplification in each window of the warm-up. In a window, the IOs write and trim as
+    /// many bytes as the capacity of the drive; for a trace, a window is a pass over the trace.
+    /// Empty unless the warm-up continued until steady state.
     pub window_write_amplification: Vec<f64>,
-    /// True if the write amplification became steady; absent if not examined.
+    /// True if the write amplification became steady, after the drive began to erase blocks; absent if
+    /// not examined.
     pub steady: Option<bool>,
     /// The criterion of steadiness; absent if not examined.
     pub criterion: Option<String>,

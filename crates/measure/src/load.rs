@@ -51,6 +51,9 @@ pub struct Gauge<D: ?Sized, R> {
     /// Computes the metric that must become steady from a reading and a later reading; `None` if it
     /// has no value.
     pub metric: fn(&R, &R) -> Option<f64>,
+    /// Returns true if the drive erased flash between two readings. Before it does, it still writes to its spare space, and the
+    /// metric is that of a new drive, however steady.
+    pub erases: fn(&R, &R) -> bool,
 }
 
 /// The phase of a session.
@@ -300,9 +303,13 @@ struct Meter<'a, 'e, D, R> {
     callbacks: Callbacks<'a, 'e>,
     /// Bytes in a window of the warm-up, if windows are measured in bytes.
     window: u64,
-    /// The bytes of the warm-up at which the next window ends, and the gauge at its start.
+    /// The bytes written and trimmed at which the next window ends, and the gauge at its start.
     window_end: u64,
     window_start: R,
+    /// The bytes written and trimmed in the warm-up.
+    modified: Bytes,
+    /// The windows since the drive began to erase, with the window in which it did.
+    erasing: usize,
     warm_up: WarmUpOutcome,
     start: Nanos,
     end: Nanos,
@@ -333,6 +340,8 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
             window,
             window_end: window,
             window_start: (gauge.read)(device),
+            modified: Bytes(0),
+            erasing: 0,
             gauge,
             warm_up: WarmUpOutcome::default(),
             start: Nanos(0),
@@ -359,6 +368,9 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
     fn warm(&mut self, device: &D, completion: &Completion) {
         self.warm_up.ios += 1;
         self.warm_up.bytes += completion.io.len;
+        if completion.io.op.modifies() {
+            self.modified += completion.io.len;
+        }
         if self.warm_up.ios.is_multiple_of(TELL_EVERY) {
             self.tell_warm_up();
         }
@@ -366,7 +378,7 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
             WarmUp::None => true,
             WarmUp::Ios(ios) => self.warm_up.ios >= ios,
             WarmUp::Capacities(_) => self.warm_up.bytes.0 >= self.window_end,
-            WarmUp::Steady => self.warm_up.bytes.0 >= self.window_end && self.end_window(device),
+            WarmUp::Steady => self.is_window_over() && self.end_window(device),
             WarmUp::Passes { ios } => {
                 self.warm_up.ios.is_multiple_of(ios) && self.end_window(device)
             }
@@ -376,26 +388,45 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
         }
     }
 
+    /// Returns true if a window of [`WarmUp::Steady`] ends. Reads do not change a drive and count only without other IOs, or if they
+    /// are so many that the warm-up must end.
+    fn is_window_over(&self) -> bool {
+        let changes = match self.modified {
+            Bytes(0) => self.warm_up.bytes,
+            modified => modified,
+        };
+        changes.0 >= self.window_end || self.is_too_long()
+    }
+
+    /// Returns true if reads and changes together fill the most windows.
+    fn is_too_long(&self) -> bool {
+        let most = self.window.saturating_mul(STEADY.most as u64);
+        self.load.warm_up == WarmUp::Steady && self.warm_up.bytes.0 >= most
+    }
+
     /// Records a window of the warm-up. Returns true if it was the last.
     fn end_window(&mut self, device: &D) -> bool {
         let reading = (self.gauge.read)(device);
         let value = (self.gauge.metric)(&self.window_start, &reading);
+        if self.erasing > 0 || (self.gauge.erases)(&self.window_start, &reading) {
+            self.erasing += 1;
+        }
         self.window_start = reading;
         self.window_end += self.window;
         // If the metric has no value, nothing changes the drive, so it is steady.
         let steady = value.is_none_or(|value| {
             self.warm_up.windows.push(value);
-            STEADY.holds(&self.warm_up.windows)
+            self.erasing >= STEADY.windows && STEADY.holds(&self.warm_up.windows)
         });
         self.warm_up.steady = Some(steady);
-        steady || self.warm_up.windows.len() >= STEADY.most
+        steady || self.warm_up.windows.len() >= STEADY.most || self.is_too_long()
     }
 
     fn tell_warm_up(&mut self) {
         let WarmUpOutcome { ios, bytes, windows, .. } = &self.warm_up;
         let (done, total) = match self.load.warm_up {
             WarmUp::Ios(total) => (*ios, total),
-            WarmUp::Steady => (bytes.0, expected(windows).saturating_mul(self.window)),
+            WarmUp::Steady => (self.modified.0, expected(windows).saturating_mul(self.window)),
             WarmUp::Passes { ios: pass } => (*ios, expected(windows).saturating_mul(pass)),
             _ => (bytes.0, self.window),
         };

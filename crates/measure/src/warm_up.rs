@@ -18,8 +18,8 @@ pub enum WarmUp {
     Ios(u64),
     /// Until the workload has read, written and trimmed this many times the capacity of the drive.
     Capacities(f64),
-    /// Until the metric of the gauge meets [`STEADY`](crate::STEADY) or has no value. Each window reads, writes and trims the
-    /// capacity of the drive once.
+    /// Until the metric of the gauge meets [`STEADY`](crate::STEADY) or has no value. Each window writes and trims the capacity of
+    /// the drive once. Only windows since the drive began to erase count.
     Steady,
     /// Like `Steady`, with passes of a repeated workload as windows, as Boboila and Desnoyers (section IV) repeat their traces
     /// until they converge.

@@ -81,15 +81,17 @@ pub struct RunInProgress<'r> {
     pub of: Option<u64>,
 }
 
-/// The run that filled the drive in order. It keeps only the costs, because a large drive takes millions of writes.
-#[derive(Debug, Clone, PartialEq)]
+/// The runs that filled the drive in order. It keeps only the costs, because a large drive takes millions of writes.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fill {
-    /// The number of the run.
-    pub number: u32,
+    /// The numbers of the runs.
+    pub runs: Vec<u32>,
     /// The bytes of each write.
     pub len: u64,
     /// The latency of each write, in nanoseconds.
     pub costs: Vec<f64>,
+    /// The bytes that other runs wrote before the end of the fill. An SLC cache may have taken them.
+    pub before: Bytes,
 }
 
 impl Fill {
@@ -97,7 +99,12 @@ impl Fill {
     #[must_use]
     pub fn of(run: &Run) -> Fill {
         let len = run.records.first().map_or(0, |record| record.len.0);
-        Fill { number: run.number, len, costs: run.latencies() }
+        Fill { runs: vec![run.number], len, costs: run.latencies(), before: Bytes(0) }
+    }
+
+    /// Returns the bytes written.
+    fn written(&self) -> u64 {
+        self.costs.len() as u64 * self.len
     }
 }
 
@@ -110,7 +117,7 @@ pub struct Lab<'a> {
     began: Nanos,
     written: Bytes,
     runs: u32,
-    fill: Option<Fill>,
+    fill: Fill,
     costs: [MeanCost; 2],
     errors: Option<IoErrors>,
     gone: bool,
@@ -154,7 +161,7 @@ impl<'a> Lab<'a> {
             began,
             written,
             runs: 0,
-            fill: None,
+            fill: Fill::default(),
             costs,
             errors: None,
             gone: false,
@@ -202,7 +209,7 @@ impl<'a> Lab<'a> {
         Scene {
             capacity: Bytes(self.capacity()),
             // A read-only drive is never filled, see `ensure_filled`.
-            is_filled: self.fill.is_some() || self.is_read_only(),
+            is_filled: self.fill().is_some() || self.is_read_only(),
             queue_depth: self.info().queue_depth,
             read: mean(self.costs[0], 200_000),
             write: mean(self.costs[1], 500_000),
@@ -362,21 +369,41 @@ impl<'a> Lab<'a> {
     /// # Errors
     /// See [`Lab::run`].
     pub(crate) fn ensure_filled(&mut self) -> Result<(), Halt> {
-        if self.fill.is_some() || self.is_read_only() {
+        self.fill_up_to("fill the drive in order", self.capacity())
+    }
+
+    /// Begins to fill the drive, unless that was done before. [`Lab::ensure_filled`] continues after these `bytes`. Returns the
+    /// latency of each write so far, in nanoseconds.
+    ///
+    /// # Errors
+    /// See [`Lab::run`].
+    pub(crate) fn begin_fill(&mut self, bytes: u64) -> Result<&[f64], Halt> {
+        self.fill_up_to("begin to fill the drive in order", bytes)?;
+        Ok(&self.fill.costs)
+    }
+
+    /// Continues the fill up to an address. After an error, the next fill starts from the first byte.
+    fn fill_up_to(&mut self, purpose: &str, end: u64) -> Result<(), Halt> {
+        let len = FILL_SIZE.min(self.capacity());
+        let writes = self.fill.costs.len() as u64..end.min(self.capacity()) / len;
+        if writes.is_empty() || self.is_read_only() {
             return Ok(());
         }
-        let len = FILL_SIZE.min(self.capacity());
-        let writes = (0..self.capacity() / len).map(|i| Request::write(i * len, len));
-        let mut costs = Vec::new();
-        let cost = |record: &Record| costs.push(Run::nanos(record));
-        let number = self.execute("fill the drive in order", 1, false, writes, cost)?.run;
-        self.fill = Some(Fill { number, len, costs });
+        let mut fill = std::mem::take(&mut self.fill);
+        fill.before = Bytes(self.written.0 - fill.written());
+        fill.len = len;
+        let writes = writes.map(|nth| Request::write(nth * len, len));
+        let cost = |record: &Record| fill.costs.push(Run::nanos(record));
+        let run = self.execute(purpose, 1, false, writes, cost)?.run;
+        fill.runs.push(run);
+        self.fill = fill;
         Ok(())
     }
 
-    /// Returns the run that filled the drive in order, if there was one.
+    /// Returns the fill, if the drive was filled in order.
     pub fn fill(&self) -> Option<&Fill> {
-        self.fill.as_ref()
+        let written = self.fill.written();
+        (written > 0 && written >= self.capacity()).then_some(&self.fill)
     }
 }
 
@@ -470,10 +497,26 @@ mod tests {
         lab.ensure_filled().unwrap();
         lab.ensure_filled().unwrap();
         let fill = lab.fill().unwrap();
-        assert_eq!((fill.number, fill.len, fill.costs.len()), (1, FILL_SIZE, 8));
+        assert_eq!((fill.runs.as_slice(), fill.len, fill.costs.len()), (&[1][..], FILL_SIZE, 8));
         assert_eq!(lab.used().bytes, Bytes(1 << 20));
         assert_eq!(kept.runs, [8]);
         assert_eq!(kept.progress, (1..=8).map(|n| (n, Some(8))).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_fill_continues_where_it_began_and_counts_other_writes() {
+        let mut device = NullDevice::new(Bytes(1 << 20), 1, || Nanos(0));
+        let (mut kept, stop) = (Counts::default(), AtomicBool::new(false));
+        let budget = Budget { bytes: Bytes(2 << 20), time: Nanos::secs(1) };
+        let mut lab = Lab::new(&mut device, budget, 0, &stop, &mut kept);
+        assert_eq!(lab.begin_fill(3 * FILL_SIZE).unwrap().len(), 3);
+        assert_eq!(lab.fill(), None);
+        lab.run("test", [Request::write(0, 4096)]).unwrap();
+        lab.ensure_filled().unwrap();
+        let fill = lab.fill().unwrap();
+        assert_eq!((fill.runs.as_slice(), fill.costs.len()), (&[1, 3][..], 8));
+        assert_eq!(fill.before, Bytes(4096));
+        assert_eq!(kept.runs, [3, 1, 5]);
     }
 
     fn halted(budget: Budget, requests: Vec<Request>) -> (Result<Run, Halt>, Vec<u64>, Bytes) {

@@ -8,7 +8,7 @@ use flashscope_sim::{Counters, Drive};
 
 /// The gauge of a simulation. The measure that must become steady is write amplification.
 pub(crate) const GAUGE: Gauge<Drive, Reading> =
-    Gauge { read: Reading::of, metric: Reading::write_amplification };
+    Gauge { read: Reading::of, metric: Reading::write_amplification, erases: Reading::erases };
 
 /// The counts of a drive since its creation, or between two readings.
 #[derive(Debug, Clone)]
@@ -25,6 +25,11 @@ impl Reading {
     /// Returns the write amplification from this reading to a later one.
     pub(crate) fn write_amplification(&self, later: &Reading) -> Option<f64> {
         later.counters.since(&self.counters).write_amplification()
+    }
+
+    /// Returns true if the drive erased a block between this reading and a later one.
+    pub(crate) fn erases(&self, later: &Reading) -> bool {
+        later.counters.flash.erases.total() > self.counters.flash.erases.total()
     }
 
     /// Returns the counts since `earlier`.

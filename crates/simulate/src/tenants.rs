@@ -25,8 +25,11 @@ use super::{Error, Hooks, Simulation, SimulationRequest, Simulator, Work, reques
 const MOST: usize = 256;
 
 /// The gauge of a simulation with tenants.
-pub(crate) const GAUGE: Gauge<Host<Drive>, Reading> =
-    Gauge { read: |host| Reading::of(host.device()), metric: Reading::write_amplification };
+pub(crate) const GAUGE: Gauge<Host<Drive>, Reading> = Gauge {
+    read: |host| Reading::of(host.device()),
+    metric: Reading::write_amplification,
+    erases: Reading::erases,
+};
 
 /// A tenant of a drive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -79,3 +79,54 @@ fn idle_cleaning_is_not_denied_behind_a_small_map_cache() {
         assert!(!found.agrees_with(&denied), "{found:?}");
     }
 }
+
+/// A drive that answers reads of addresses never written at once, because its interface costs nothing.
+const INSTANT: &str = "agrawal-2008?flash.packages=4&flash.dies_per_package=1&flash.planes_per_die=1&flash.page_size=8192\
+                       &flash.pages_per_block=96&flash.blocks_per_plane=200&stripe=16384&cells.bits_per_cell=2&slc.share=.1\
+                       &slc.page_program=120us&flash.page_program=1500us&flash.page_read=80us&persistence.map=pages\
+                       &cleaning.free_threshold=.03&over_provisioning=.18";
+
+// The probe of the medium writes to such a drive, and must leave its SLC cache empty for the fill.
+#[test]
+fn slc_caches_of_drives_that_answer_first_reads_at_once_are_found() {
+    for fields in ["", "&cache.kind=lru&cache.size=1MiB"] {
+        let spec = format!("{INSTANT}{fields}");
+        let truth = Finding::exact(Parameter::SlcCache, 31_457_280.0, 1.0);
+        let found = finding(&spec, 1, Parameter::SlcCache);
+        assert!(found.agrees_with(&truth), "{spec}: {found:?}");
+    }
+}
+
+// Neither the pages nor the packages of this drive show, so no distance certainly leads to the same log segment.
+#[test]
+fn log_lists_of_unknown_packages_are_not_taken_for_shared_log_segments() {
+    let spec = "agrawal-2008?ftl=bast&flash.packages=6&flash.dies_per_package=1&flash.planes_per_die=1&flash.page_size=2048\
+                &logical_page_size=2048&flash.pages_per_block=64&flash.blocks_per_plane=170&over_provisioning=0.145\
+                &cleaning.free_threshold=0.03&flash.page_read=12us&flash.page_program=400us&flash.block_erase=6000us\
+                &flash.serial_access_per_kib=1us&interface.request_overhead=20us&interface.transfer_per_kib=3.5us\
+                &interface.queue_depth=64&interface.largest_request=131072&persistence.map=pages&log.blocks=5\
+                &log.eviction=fifo&cache.kind=lru&cache.size=131072&cache.write_back=0&cache.read_ahead=16";
+    let found = finding(spec, 1, Parameter::FtlClass);
+    assert!(found.agrees_with(&Finding::class(Parameter::FtlClass, "bast", 1.0)), "{found:?}");
+}
+
+// A round over the packages is as long as the longest request, or the request is a divisor of every compared difference.
+#[test]
+fn splits_that_no_comparison_can_show_are_not_denied() {
+    let interface = "&interface.request_overhead=60us&interface.transfer_per_kib=0.3us";
+    for (flash, longest) in [
+        ("flash.packages=4&flash.page_size=16384&stripe=32768", 131_072),
+        ("flash.packages=1", 32_768),
+        ("flash.packages=1", 8192),
+    ] {
+        let spec = format!(
+            "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&flash.blocks_per_plane=200&{flash}{interface}\
+             &interface.largest_request={longest}"
+        );
+        let truth = Finding::exact(Parameter::LargestRequest, f64::from(longest), 1.0);
+        let found = finding(&spec, 1, Parameter::LargestRequest);
+        assert!(!found.is_known() || found.agrees_with(&truth), "{spec}: {found:?}");
+        let cost = finding(&spec, 1, Parameter::BlockCost);
+        assert!(!cost.is_known() || found.is_known(), "{spec}: {cost:?}");
+    }
+}

@@ -10,6 +10,9 @@ use crate::words::{duration, number, rounded, with_interval};
 /// The minimum number of erases for a statement about more writes.
 const LEAST_ERASES: u64 = 30;
 
+/// The warm-up to suggest after `steady`, which ends after 50 times the capacity.
+const LONG_WARM_UP: &str = "200x";
+
 /// The write amplification above which its cause is worth removing.
 const CHEAP: f64 = 1.1;
 
@@ -85,7 +88,15 @@ fn amplification<O>(simulation: &Simulation<O>) -> Option<Conclusion> {
     let erased = evidence(operations, "erased blocks", erases as f64, EvidenceUnit::Number);
     let value_text = number(value);
     let open = match (erases, warm_up.steady) {
-        (0, _) => Some(format!(
+        (0, Some(true)) => Some(format!(
+            "The drive erased no block while it was measured, so its write amplification of {value_text} is not that of a long \
+             run: simulate more IOs."
+        )),
+        (0, Some(false)) => Some(format!(
+            "The drive erased no block, so its write amplification of {value_text} is not that of a long run: warm up longer, \
+             as with `--warmup {LONG_WARM_UP}`."
+        )),
+        (0, None) => Some(format!(
             "The drive erased no block, so its write amplification of {value_text} is not that of a long run: add \
              `--warmup steady`."
         )),
@@ -93,7 +104,8 @@ fn amplification<O>(simulation: &Simulation<O>) -> Option<Conclusion> {
             "Write amplification was {value_text} over only {erases} erased blocks, too few for a long run: simulate more IOs."
         )),
         (_, Some(false)) => Some(format!(
-            "Write amplification was {value_text} and still changed at the end of the warm-up: warm up longer."
+            "Write amplification was {value_text} and not yet steady at the end of the warm-up: warm up longer, as with \
+             `--warmup {LONG_WARM_UP}`."
         )),
         (_, None) if warm_up.ios == 0 || simulation.fill == Fill::None => Some(format!(
             "Write amplification was {value_text} before the steady state was examined: `--warmup steady` shows the long run."

@@ -77,7 +77,15 @@ fn a_few_erases_do_not_stand_for_a_long_run() {
     simulation.warm_up.steady = Some(false);
     assert!(last(&simulation).contains("warm up longer"), "{}", last(&simulation));
     simulation.erases.clear();
-    assert!(last(&simulation).contains("erased no block"), "{}", last(&simulation));
+    for (steady, remedy) in [
+        (None, "add `--warmup steady`"),
+        (Some(false), "warm up longer"),
+        (Some(true), "simulate more IOs"),
+    ] {
+        simulation.warm_up.steady = steady;
+        let text = last(&simulation);
+        assert!(text.contains("erased no block") && text.contains(remedy), "{text}");
+    }
 }
 
 #[test]

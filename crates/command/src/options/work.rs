@@ -69,10 +69,11 @@ pub struct LoadArgs {
     /// Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of
     /// times the capacity, as in `10x` [default: steady, or none for a workload that ends]
     ///
-    /// `steady` continues until write amplification is steady. A window ends once reads, writes and trims together reach
+    /// `steady` continues until write amplification is steady. A window ends once writes and trims together reach
     /// the capacity of the drive. Steady means that over 5 windows write amplification ranges by at most 2 % of its mean,
-    /// and that a line fitted to it changes by at most 1 %. After 50 windows the warm-up ends in any case, with a note. A
-    /// trace repeats during the warm-up, with one pass per window.
+    /// that a line fitted to it changes by at most 1 %, and that the drive erases blocks. After 50 windows, or as many
+    /// bytes with reads, the warm-up ends in any case, with a note. A trace repeats during the warm-up, with one pass per
+    /// window.
     #[arg(long, value_name = "LENGTH")]
     pub warmup: Option<WarmUp>,
 

@@ -7,7 +7,7 @@ use flashscope_block::{
     Bytes, Completion, Data, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op,
 };
 use flashscope_measure::{
-    FailedIo, Gauge, Length, Load, Outcome, Phase, RunEnd, STEADY, Session, WarmUp,
+    FailedIo, Gauge, Length, Load, Outcome, Phase, RunEnd, STEADY, Session, WarmUp, WarmUpOutcome,
 };
 use flashscope_workload::Stream;
 use flashscope_workload::state::InitialContents;
@@ -27,6 +27,8 @@ struct Server {
     most_in_flight: usize,
     slow: Option<u64>,
     broken: Option<u64>,
+    /// The IOs before it erases.
+    spare: u64,
 }
 
 impl Server {
@@ -45,6 +47,7 @@ impl Server {
             most_in_flight: 0,
             slow: None,
             broken: None,
+            spare: 0,
         }
     }
 }
@@ -124,7 +127,8 @@ fn falling(server: &Server) -> f64 {
     1.0 + (-(server.submitted as f64) / (2.0 * BLOCKS as f64)).exp()
 }
 
-const GAUGE: Gauge<Server, f64> = Gauge { read: falling, metric: |_, now| Some(*now) };
+const GAUGE: Gauge<Server, f64> =
+    Gauge { read: falling, metric: |_, now| Some(*now), erases: |_, _| true };
 
 fn run(server: &mut Server, load: Load, runs: Vec<Vec<Blocks>>) -> Outcome<f64> {
     let stop = AtomicBool::new(false);
@@ -237,7 +241,7 @@ fn the_warm_up_ends_when_steady_or_after_the_most_windows() {
     assert_eq!(outcome.measured.unwrap().latencies.all().count(), 100);
 
     let nothing: Gauge<Server, u64> =
-        Gauge { read: |server| server.submitted, metric: |_, _| None };
+        Gauge { read: |server| server.submitted, metric: |_, _| None, erases: |_, _| true };
     let stop = AtomicBool::new(false);
     let mut progress = |_: Phase, _: u64, _: u64| {};
     let device = &mut Server::new(1);
@@ -253,8 +257,11 @@ fn the_warm_up_ends_when_steady_or_after_the_most_windows() {
     assert_eq!((warm_up.ios, warm_up.steady), (BLOCKS, Some(true)));
     assert!(warm_up.windows.is_empty());
 
-    let restless: Gauge<Server, u64> =
-        Gauge { read: |server| server.submitted, metric: |_, now| Some((now % 3) as f64) };
+    let restless: Gauge<Server, u64> = Gauge {
+        read: |server| server.submitted,
+        metric: |_, now| Some((now % 3) as f64),
+        erases: |_, _| true,
+    };
     let device = &mut Server::new(1);
     let session = Session {
         device,
@@ -268,6 +275,42 @@ fn the_warm_up_ends_when_steady_or_after_the_most_windows() {
     assert_eq!(outcome.warm_up.steady, Some(false));
     assert_eq!(outcome.warm_up.windows.len(), STEADY.most);
     assert_eq!(outcome.measured.unwrap().latencies.all().count(), 100);
+}
+
+/// Runs `steady` with a level metric on a drive that erases nothing in its first `spare` IOs. Returns the warm-up.
+fn warm_level(ops: [Op; 2], spare: u64) -> WarmUpOutcome {
+    let gauge: Gauge<Server, (u64, bool)> = Gauge {
+        read: |server| (server.submitted, server.submitted > server.spare),
+        metric: |_, _| Some(1.0),
+        erases: |_, (_, erases)| *erases,
+    };
+    let stop = AtomicBool::new(false);
+    let device = &mut Server { spare, ..Server::new(1) };
+    let load = Load { warm_up: WarmUp::Steady, length: Length::Ios(100), ..LOAD };
+    let (begin, progress) = (&mut |_: Phase, _| {}, &mut |_: Phase, _: u64, _: u64| {});
+    let session = Session { device, load, gauge, stop: &stop, begin, progress };
+    session.run([vec![Blocks { ops, ..blocks(u64::MAX) }]]).warm_up
+}
+
+#[test]
+fn reads_do_not_advance_the_windows_of_a_workload_that_writes() {
+    let windows = STEADY.windows as u64;
+    let warm_up = warm_level([Op::Read, Op::Write], 0);
+    assert_eq!((warm_up.ios, warm_up.steady), (2 * windows * BLOCKS, Some(true)));
+    let warm_up = warm_level([Op::Read, Op::Read], 0);
+    assert_eq!((warm_up.ios, warm_up.steady), (windows * BLOCKS, Some(true)));
+}
+
+#[test]
+fn a_drive_is_not_steady_before_it_erases() {
+    let windows = STEADY.windows as u64;
+    let warm_up = warm_level([Op::Write; 2], 7 * BLOCKS);
+    assert_eq!((warm_up.ios, warm_up.steady), ((7 + windows) * BLOCKS, Some(true)));
+    let warm_up = warm_level([Op::Write; 2], u64::MAX);
+    assert_eq!((warm_up.windows.len(), warm_up.steady), (STEADY.most, Some(false)));
+    // Half of the IOs are reads: the warm-up ends after as many bytes.
+    let warm_up = warm_level([Op::Read, Op::Write], u64::MAX);
+    assert_eq!((warm_up.ios, warm_up.steady), (STEADY.most as u64 * BLOCKS, Some(false)));
 }
 
 #[test]

@@ -35,6 +35,9 @@ const FEWEST: u64 = 16;
 /// has at least 32 pages; fetching a part of the map costs less.
 const LEAST_FACTOR: f64 = 4.0;
 
+/// The share of slow writes, as a divisor, that hiccups may cause in rounds without merges.
+const FEW_SLOW: usize = 20;
+
 /// The probability that a drive that supports TRIM has no log segments, without further evidence.
 const TRIMS_ALONE: f64 = 0.88;
 
@@ -151,6 +154,8 @@ fn is_settled(knowledge: &Knowledge) -> bool {
             found.is_some_and(|finding| finding.probability > TRIMS_ALONE - 0.03)
         }
         Some("fast") => sure(&Parameter::FtlClass),
+        // Many writes to one place would merge again, for the same reason.
+        Some("groups-of-blocks") if knowledge.whole(Parameter::LogList).is_none() => true,
         _ => {
             let eviction = Parameter::LogEviction;
             [Parameter::FtlClass, Parameter::LogList, Parameter::MergeCost].iter().all(sure)
@@ -271,13 +276,38 @@ impl<'l, 'd> Trial<'l, 'd> {
     /// Returns true if the write of a second page of a segment is fast. A log segment that took the first page also takes the
     /// second, but for a buffer of pages the second page is as new as the first.
     fn is_of_segments(&mut self) -> Result<bool, Halt> {
+        for step in self.steps() {
+            if self.takes_second_pages(step)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns distances in bytes to another page of a segment. If the number of parts is not known, at least one of them should
+    /// lead to the same part: a segment has as many pages on each part, so a share of its pages that divides this number does.
+    fn steps(&self) -> Vec<u64> {
+        const SHARES: [u64; 4] = [4, 3, 5, 7];
+        let pages = self.unit / self.size;
+        let of_segment = SHARES.into_iter().filter(|share| pages.is_multiple_of(*share));
+        match self.step {
+            Some(step) => vec![step],
+            None => [1]
+                .into_iter()
+                .chain(of_segment.map(|share| pages / share))
+                .map(|n| n * self.size)
+                .collect(),
+        }
+    }
+
+    /// Returns true if the second of two writes to a segment is fast, if their pages are `step` bytes apart.
+    fn takes_second_pages(&mut self, step: u64) -> Result<bool, Halt> {
         const PAIRS: usize = 12;
         let cut = self.cut();
         let segments: Vec<u64> = (0..PAIRS).map(|_| self.lab.rng.u64(..self.places)).collect();
         let firsts = segments.iter().map(|segment| self.inside(*segment));
-        let offsets: Vec<u64> =
-            firsts.flat_map(|at| [at, at + self.step.unwrap_or(self.size)]).collect();
-        let run = self.write("two consecutive pages of a segment", offsets.into_iter())?;
+        let offsets: Vec<u64> = firsts.flat_map(|at| [at, at + step]).collect();
+        let run = self.write("two pages of a segment", offsets.into_iter())?;
         let costs = with_flushes(&run);
         let second = costs.iter().skip(1).step_by(2);
         Ok(second.filter(|cost| **cost > cut).count() <= PAIRS / 4)
@@ -296,6 +326,13 @@ impl<'l, 'd> Trial<'l, 'd> {
         let cut = self.cut();
         let touches = self.segments.iter().zip(&self.costs);
         touches.map(|(segment, cost)| Touch { segment: *segment, slow: *cost > cut }).collect()
+    }
+
+    /// Returns true if writes to segments in rounds wait for merges.
+    fn rounds_merge(&self) -> bool {
+        let touches = self.touches();
+        let slow = touches.iter().filter(|touch| touch.slow).count();
+        slow > touches.len() / FEW_SLOW
     }
 
     /// Returns true if flushes right after writes take no longer than flushes without preceding writes. A buffer that ignores

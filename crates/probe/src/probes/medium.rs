@@ -52,19 +52,25 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
         return Ok(vec![finding].into());
     }
     let before = long_reads(lab, LONG)?;
-    if transfers_nothing(&before) {
-        return Ok(vec![nothing(lab, &before)?].into());
+    let answers_at_once = transfers_nothing(&before);
+    if answers_at_once && let Some(finding) = nothing(lab, &before)? {
+        return Ok(vec![finding].into());
     }
     if lab.left().bytes < Bytes(lab.capacity() + WRITTEN) && lab.fill().is_none() {
-        return Ok(vec![by_reads_alone(&reads)].into());
+        let finding =
+            if answers_at_once { reads_too_fast(&before) } else { by_reads_alone(&reads) };
+        return Ok(vec![finding].into());
     }
     lab.ensure_filled()?;
     let reads = walk(lab)?;
     let middle = long_reads(lab, MIDDLE)?;
+    if transfers_nothing(&middle) {
+        return Ok(vec![reads_too_fast(&middle)].into());
+    }
     let mut evidence = Evidence::of_reads(&reads);
     if let Some(fill) = lab.fill() {
         let ratio = calm(&fill.costs) / calm(&middle.latencies());
-        let runs = [fill.number, middle.number];
+        let runs: Vec<u32> = fill.runs.iter().copied().chain([middle.number]).collect();
         evidence.compare("writes that fill the drive", ratio, FIRST_WRITES, &runs);
     }
     if evidence.posterior().1 < SURE_WITHOUT_WRITES {
@@ -140,18 +146,29 @@ fn costs_of(run: &Run, op: Op) -> Vec<f64> {
 }
 
 /// Returns true if long requests are answered too soon for data to have moved.
-#[allow(clippy::cast_precision_loss)]
 fn transfers_nothing(run: &Run) -> bool {
     let bytes = run.records.first().map_or(0, |record| record.len.0);
-    bytes >= 16 * SHORT && bytes as f64 > NO_TRANSFER * quantile(&run.latencies(), 0.5)
+    bytes >= 16 * SHORT && is_too_soon(bytes, &run.latencies())
 }
 
-/// Returns the finding that there is no medium, unless writes contradict it: reads of data never written may be answered at once.
-fn nothing(lab: &mut Lab<'_>, reads: &Run) -> Result<Finding, Halt> {
-    if lab.left().bytes < Bytes(u64::from(LONG_SAMPLES) * LONG) {
+/// Returns true if half of the latencies, in nanoseconds, are too short for `bytes` to have moved.
+#[allow(clippy::cast_precision_loss)]
+fn is_too_soon(bytes: u64, latencies: &[f64]) -> bool {
+    bytes as f64 > NO_TRANSFER * quantile(latencies, 0.5)
+}
+
+/// Returns the finding that there is no medium, or that it is unknown because writes may not decide it. Returns `None` if writes
+/// contradict it: reads of data never written may be answered at once.
+fn nothing(lab: &mut Lab<'_>, reads: &Run) -> Result<Option<Finding>, Halt> {
+    if lab.left().bytes < Bytes(2 * u64::from(LONG_SAMPLES) * LONG) {
         let why = "it reads faster than data can move, as a drive without data also does; reads \
                           alone cannot distinguish them";
-        return Ok(Finding::unknown(Parameter::Medium, why).runs([reads.number]));
+        return Ok(Some(Finding::unknown(Parameter::Medium, why).runs([reads.number])));
+    }
+    // The first writes to a drive are part of its fill, which shows the size of an SLC cache.
+    let first = lab.begin_fill(u64::from(LONG_SAMPLES) * LONG)?;
+    if !is_too_soon(LONG, first) {
+        return Ok(None);
     }
     let (space, len) = (0..lab.capacity(), LONG.min(lab.capacity()));
     let writes: Vec<Request> = (0..LONG_SAMPLES)
@@ -159,8 +176,7 @@ fn nothing(lab: &mut Lab<'_>, reads: &Run) -> Result<Finding, Halt> {
         .collect();
     let writes = lab.run("long writes at random", writes)?;
     if !transfers_nothing(&writes) {
-        let why = "it reads faster than data can move, but it does not write that fast";
-        return Ok(Finding::unknown(Parameter::Medium, why).runs([reads.number, writes.number]));
+        return Ok(None);
     }
     let because = format!(
         "{} are read, and written, in {:.0} ns: faster than memory can be copied",
@@ -176,10 +192,14 @@ fn nothing(lab: &mut Lab<'_>, reads: &Run) -> Result<Finding, Halt> {
     .series("reads", indexed(reads, 1.0))
     .series("writes", indexed(&writes, 1.0));
     let runs = [reads.number, writes.number];
-    Ok(Finding::class(Parameter::Medium, "nothing", 0.999)
-        .because(because)
-        .runs(runs)
-        .signal(signal))
+    let finding = Finding::class(Parameter::Medium, "nothing", 0.999);
+    Ok(Some(finding.because(because).runs(runs).signal(signal)))
+}
+
+/// Returns the finding for a drive that answers these reads at once, but not its writes.
+fn reads_too_fast(reads: &Run) -> Finding {
+    let why = "it reads faster than data can move, but it does not write that fast";
+    Finding::unknown(Parameter::Medium, why).runs([reads.number])
 }
 
 /// Returns the finding of a rotating disk, if reads wait for a platter and, at longer distances, for an arm.

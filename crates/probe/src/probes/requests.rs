@@ -1,8 +1,11 @@
 //! The cost of requests by length: the cost per block of a long request, and the longest request that is carried out as one.
 
-use std::collections::BTreeMap;
-use std::ops::{Range, RangeInclusive};
+mod strides;
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use self::strides::Strides;
 use crate::investigate::Outcome;
 use crate::levels::within_errors;
 use crate::{
@@ -65,7 +68,7 @@ const HEIGHTS: u32 = 24;
 /// The largest misfit of a cut, as a multiple of the misfit that noise causes.
 const MOST_MISFIT: f64 = 4.0;
 
-/// The least cost of a further request, as a share of a read of one block.
+/// The least cost of a further request, as a share of a read of one block. Cheaper splits do not show.
 const LEAST_CUT: f64 = 0.06;
 
 pub(super) const PROBE: Probe = Probe {
@@ -169,62 +172,6 @@ fn cost(costs: &Costs, blocks: u64) -> f64 {
 /// Returns the standard error of the cost of reads of one length.
 fn error(costs: &Costs, blocks: u64) -> f64 {
     costs.get(&blocks).map_or(f64::INFINITY, |costs| standard_error(costs))
-}
-
-/// The difference in length between two compared reads, in blocks: one or several rounds over the parallel units of the flash, so
-/// that both reads end at the same place of a round.
-struct Strides {
-    /// The length of one round.
-    round: u64,
-    long: u64,
-    /// The stride for requests that are cut at less than the long stride.
-    short: Option<u64>,
-    /// True if the distribution of the address space over the units is known.
-    known: bool,
-}
-
-impl Strides {
-    fn of(knowledge: &Knowledge) -> Strides {
-        let page = knowledge.whole(Parameter::PageSize);
-        let units = knowledge.whole(Parameter::Parallelism);
-        let chunk = knowledge.whole(Parameter::Chunk).or(page);
-        match (units, chunk) {
-            (Some(units), Some(chunk)) => Strides::around(units * chunk, page.unwrap_or(chunk)),
-            _ => Strides {
-                round: 8,
-                long: LEAST_STRIDE,
-                short: Some(LEAST_STRIDE / 2),
-                known: false,
-            },
-        }
-    }
-
-    /// Returns the strides for a drive whose round over the units has `bytes` bytes.
-    fn around(bytes: u64, page: u64) -> Strides {
-        let round = common_multiple(common_multiple(bytes, page), BLOCK) / BLOCK;
-        let short = LEAST_STRIDE / 2 / round * round;
-        Strides {
-            round,
-            long: LEAST_STRIDE.div_ceil(round) * round,
-            short: (short > 0).then_some(short),
-            known: true,
-        }
-    }
-
-    /// Returns each stride with the cut lengths that it can show.
-    fn each(&self) -> impl Iterator<Item = (u64, RangeInclusive<u64>)> {
-        let least = self.short.map_or(self.long / 2 + 1, |_| self.long + 1);
-        let short = self.short.map(|short| (short, short + 1..=self.long));
-        [(self.long, least..=LONGEST_FOUND)].into_iter().chain(short)
-    }
-}
-
-fn common_multiple(a: u64, b: u64) -> u64 {
-    let (mut divisor, mut rest) = (a, b);
-    while rest > 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
-    a / divisor.max(1) * b
 }
 
 /// The difference in cost between two reads whose lengths differ by a stride. `length` is the shorter of the two lengths.
@@ -345,12 +292,25 @@ fn likeliest(costs: &Costs, strides: &Strides) -> Likely {
 /// Returns how much less one read costs than two reads that cover the same blocks, in units of the height of the cut, and the
 /// error of this saving. The saving is 0 if the drive cuts the read there.
 fn saving(costs: &Costs, cut: &Cut) -> (f64, f64) {
-    let rests = (1..=LEAST_STRIDE).filter(|rest| cut.at + rest <= LONGEST);
-    let saved: Vec<f64> = rests
-        .map(|rest| cost(costs, cut.at) + cost(costs, rest) - cost(costs, cut.at + rest))
-        .collect();
-    let error = error(costs, cut.at) * 1.5 / cut.height;
-    (saved.iter().sum::<f64>() / saved.len() as f64 / cut.height, error)
+    let (saved, error) = saved(costs, cut.at);
+    (saved / cut.height, error / cut.height)
+}
+
+/// Returns how much less one read costs than two reads that cover the same blocks, the first of `at` blocks, in nanoseconds, and
+/// the error of this saving.
+fn saved(costs: &Costs, at: u64) -> (f64, f64) {
+    let rests = (1..=LEAST_STRIDE).filter(|rest| at + rest <= LONGEST);
+    let saved: Vec<f64> =
+        rests.map(|rest| cost(costs, at) + cost(costs, rest) - cost(costs, at + rest)).collect();
+    (saved.iter().sum::<f64>() / saved.len() as f64, error(costs, at) * 1.5)
+}
+
+/// Returns true if the drive may cut reads at a length that no stride shows: at that length, one read costs as much as two.
+fn may_hide_cuts(costs: &Costs, strides: &Strides) -> bool {
+    strides.blind().into_iter().any(|at| {
+        let (saved, error) = saved(costs, at);
+        saved < (SURE * error).max(heights(costs).start)
+    })
 }
 
 /// Returns the cost of a block in reads that are carried out as one, from reads whose lengths differ by a stride and that have
@@ -363,6 +323,10 @@ fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
         let why = "no read that is executed as one is long enough to keep all units busy";
         return Finding::unknown(Parameter::BlockCost, why);
     };
+    if !largest.is_known() && may_hide_cuts(costs, strides) {
+        let why = "the drive may split reads at a length that does not show, and each part adds to the cost";
+        return Finding::unknown(Parameter::BlockCost, why);
+    }
     let parts = |length: u64| (length - 1) / cut;
     let mut within = differences(costs, stride);
     within.retain(|d| parts(d.length) == parts(d.length + stride));
@@ -450,10 +414,7 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
             "reads vary too much to show whether long ones are split",
         );
     }
-    // If a stride is a multiple of the cut length, all differences over that stride contain as many cuts, and show no step.
-    let hidden = Cut { at: strides.long, height: 1.0, ..cut };
-    let (saved, error) = saving(costs, &hidden);
-    if strides.long > LEAST_STRIDE && saved < SURE * error {
+    if may_hide_cuts(costs, strides) {
         return Finding::unknown(
             parameter,
             "the step of a split may hide in the steps of the flash units",
@@ -554,6 +515,21 @@ mod tests {
             let unknown = Strides::of(&Knowledge::default());
             let finding = largest(&drive(1 << 20, units, 0.02), &unknown);
             assert!(!matches!(finding.answer, Answer::Value { .. }), "{units}: {finding:?}");
+        }
+    }
+
+    // All lengths that the estimator compares differ by a multiple of the cut.
+    #[test]
+    fn cuts_that_divide_every_stride_are_not_denied() {
+        for noise in [0.0, 0.02] {
+            for (cut, units) in [(8, 1), (4, 1), (32, 16), (16, 8), (16, 16)] {
+                let (costs, strides) = (drive(cut, units, noise), PLAIN(units));
+                let largest = largest(&costs, &strides);
+                let right = Finding::exact(Parameter::LargestRequest, (cut * BLOCK) as f64, 1.0);
+                assert!(!largest.is_known() || largest.agrees_with(&right), "{cut}: {largest:?}");
+                let cost = block_cost(&costs, &strides, &largest);
+                assert!(!cost.is_known() || largest.is_known(), "{cut}: {cost:?}");
+            }
         }
     }
 

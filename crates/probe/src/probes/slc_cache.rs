@@ -16,6 +16,9 @@ use flashscope_document::probe::{Shape, Signal};
 /// The least ratio of the mean cost after the cliff to the mean cost before.
 const CLIFF: f64 = 1.3;
 
+/// The least share of a drive that an SLC cache takes.
+const LEAST_SHARE: f64 = 0.002;
+
 /// The fewest writes on either side of the cliff.
 const LEAST: usize = 4;
 
@@ -56,7 +59,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
 
 /// The costs of the writes that filled the drive or an empty part of it, with what is known about the drive.
 pub(super) struct FillCosts<'f> {
-    run: u32,
+    runs: &'f [u32],
     costs: &'f [f64],
     /// The bytes of a write.
     len: f64,
@@ -68,6 +71,8 @@ pub(super) struct FillCosts<'f> {
     map: Option<f64>,
     /// True if the FTL class is known.
     class_is_known: bool,
+    /// The bytes that other runs wrote before, which may have used up a part of the cache.
+    before: f64,
 }
 
 /// A cliff in the fill.
@@ -85,13 +90,14 @@ impl<'f> FillCosts<'f> {
     pub(super) fn new(fill: &'f Fill, knowledge: &Knowledge) -> FillCosts<'f> {
         let buffer = knowledge.value(Parameter::WriteBuffer);
         FillCosts {
-            run: fill.number,
+            runs: &fill.runs,
             costs: &fill.costs,
             len: fill.len as f64,
             buffer: buffer.unwrap_or(0.0),
             map: knowledge.value(Parameter::MapCache),
             class_is_known: knowledge.class(Parameter::FtlClass).is_some(),
             buffer_is_known: buffer.is_some() || knowledge.lacks(Parameter::WriteBuffer),
+            before: fill.before.0 as f64,
         }
     }
 
@@ -116,31 +122,41 @@ impl<'f> FillCosts<'f> {
 
     /// Returns the bytes written before the cliff.
     #[allow(clippy::cast_precision_loss, reason = "a drive has few such writes")]
-    fn before(&self, cliff: &Cliff) -> f64 {
+    fn written_before(&self, cliff: &Cliff) -> f64 {
         (cliff.at as f64 + 0.5) * self.len
     }
 
     /// Returns the bytes that the cache took, if there is a cliff.
     pub(super) fn size(&self) -> Option<f64> {
-        let size = self.before(&self.cliff()?) - self.buffer;
+        let size = self.written_before(&self.cliff()?) - self.buffer;
         (size > 0.0).then_some(size)
     }
 
     fn finding(&self) -> Finding {
-        let Some(cliff) = self.cliff() else { return self.none() };
+        let cliff = self.cliff();
+        let stated =
+            cliff.as_ref().map_or(self.costs.len() as f64 * self.len * LEAST_SHARE, |cliff| {
+                Parameter::SlcCache.spec().tolerance * self.written_before(cliff)
+            });
+        if self.before > 0.5 * stated {
+            let why = "the drive was written before it was filled in order, which may have used up a part of an \
+                              SLC cache";
+            return Finding::unknown(Parameter::SlcCache, why).runs(self.runs.iter().copied());
+        }
+        let Some(cliff) = cliff else { return self.none() };
         if !self.class_is_known {
             let why = "the first writes of the fill are faster, but this may be an SLC cache or log blocks";
-            return Finding::unknown(Parameter::SlcCache, why).runs([self.run]);
+            return Finding::unknown(Parameter::SlcCache, why).runs(self.runs.iter().copied());
         }
         if !self.buffer_is_known {
             let why = "the first writes of the fill are faster, but the number of writes that a write \
                                   buffer took is not known";
-            return Finding::unknown(Parameter::SlcCache, why).runs([self.run]);
+            return Finding::unknown(Parameter::SlcCache, why).runs(self.runs.iter().copied());
         }
-        let written = self.before(&cliff);
+        let written = self.written_before(&cliff);
         let (value, off) = (written - self.buffer, self.len);
         if self.map.is_some_and(|map| (value - map).abs() < 0.15 * map + 2.0 * self.len) {
-            return Finding::absent(Parameter::SlcCache, 0.94).runs([self.run]).because(
+            return Finding::absent(Parameter::SlcCache, 0.94).runs(self.runs.iter().copied()).because(
                 "the drive fills faster while its memory has free map entries, and at a constant speed \
                                 afterwards",
             );
@@ -157,7 +173,7 @@ impl<'f> FillCosts<'f> {
         );
         Finding::value(Parameter::SlcCache, value, value - off, value + off, self.sure(&cliff))
             .because(because)
-            .runs([self.run])
+            .runs(self.runs.iter().copied())
     }
 
     /// Returns true if the writes before a cliff are as fast as the first writes, which a write buffer took.
@@ -182,7 +198,7 @@ impl<'f> FillCosts<'f> {
         let sure = if self.buffer_is_known { 0.98 } else { 0.9 };
         Finding::absent(Parameter::SlcCache, sure)
             .because("the drive fills at a constant speed from beginning to end")
-            .runs([self.run])
+            .runs(self.runs.iter().copied())
     }
 
     pub(super) fn picture(&self, title: &str) -> Signal {
@@ -256,13 +272,14 @@ mod tests {
 
     fn fill(costs: &[f64], buffer: f64) -> FillCosts<'_> {
         FillCosts {
-            run: 1,
+            runs: &[1],
             costs,
             len: 131_072.0,
             buffer,
             buffer_is_known: true,
             map: None,
             class_is_known: true,
+            before: 0.0,
         }
     }
 
@@ -298,6 +315,18 @@ mod tests {
         assert_eq!(value(&fill(&two_levels(700, 5e6), 0.0).finding()), None);
         let buffered = two_levels(18, 5e6);
         assert_eq!(value(&fill(&buffered, 16.0 * 131_072.0).finding()), None);
+    }
+
+    // Writes before the fill may have gone to the cache: neither its size nor its absence is known then.
+    #[test]
+    fn earlier_writes_make_the_cache_unknown() {
+        let (with, without) = (two_levels(80, 5e6), two_levels(900, 5e6));
+        for costs in [&with, &without] {
+            let unknown = FillCosts { before: 131_072.0 * 40.0, ..fill(costs, 0.0) };
+            assert!(!unknown.finding().is_known());
+        }
+        let barely = FillCosts { before: 4096.0, ..fill(&with, 0.0) };
+        assert_eq!(value(&barely.finding()), Some(80.5));
     }
 
     #[test]

@@ -355,7 +355,8 @@ fn an_open_loop_shows_a_stall() {
             open_loop,
             seed: 1,
         };
-        let gauge = Gauge { read: |_: &ScriptedDrive| (), metric: |(), ()| None };
+        let gauge =
+            Gauge { read: |_: &ScriptedDrive| (), metric: |(), ()| None, erases: |(), ()| false };
         let (stop, begin, progress) = (&AtomicBool::new(false), &mut |_, _| {}, &mut |_, _, _| {});
         let session = Session { device: &mut device, load, gauge, stop, begin, progress };
         let measured = session.run([vec![Arrivals(0)]]).measured.unwrap();

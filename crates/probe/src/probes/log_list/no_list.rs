@@ -41,6 +41,11 @@ pub(super) fn without_list(
     }
     if !trims {
         let cost = shared_merge_cost(trial)?;
+        if cost.is_known() && trial.rounds_merge() {
+            const WHY: &str = "writes to one page merge, and so do rounds over many segments, but in an order \
+                               that no list of log segments explains";
+            return Ok(PROBE.unknown(WHY));
+        }
         if cost.is_known() {
             return Ok(few_groups(trial, cost, &signal));
         }

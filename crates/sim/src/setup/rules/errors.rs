@@ -50,7 +50,8 @@ pub struct Errors {
     /// The number of reads of a block that add as much as `rate`; 0 for no effect of reads. Default:
     /// 100000. Source: chosen.
     pub reads: u32,
-    /// The data bytes of a codeword of the error-correcting code (1 B to 64 KiB). Default: 1 KiB. Source: chosen.
+    /// The data bytes of a codeword of the error-correcting code (1 B to 64 KiB). Bit errors are those of the data, and the
+    /// bits of the parity have none. Default: 1 KiB. Source: chosen.
     #[serde(deserialize_with = "quantity::size")]
     pub codeword: Bytes,
     /// The bit errors that the code corrects in a codeword. Default: 72. Source: chosen, as a BCH code
