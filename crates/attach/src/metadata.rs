@@ -2,7 +2,10 @@
 
 #![cfg_attr(
     lint_writes,
-    expect(clippy::disallowed_methods, reason = "an anonymous file in memory, and holes in it")
+    expect(
+        clippy::disallowed_methods,
+        reason = "memory, and holes in it: an anonymous file of this process"
+    )
 )]
 
 use std::fs::File;
