@@ -519,6 +519,10 @@ impl Blocks {
         self.life(block).slc
     }
 
+    pub(super) const fn last_opened(&self) -> u32 {
+        self.opened
+    }
+
     pub(super) fn opened(&self, block: BlockId) -> (u32, u8) {
         let life = self.life(block);
         (life.opened, life.role)

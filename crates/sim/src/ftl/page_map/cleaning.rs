@@ -83,7 +83,12 @@ impl<M: MapStorage> PageMap<M> {
             return victim;
         }
         let suited = self.eligible_victims(nand, lane);
-        let suits = |block: BlockId| suited.as_ref().is_none_or(|suited| suited.contains(&block));
+        // Data of a zone that moves would join that of another zone.
+        let is_zoned = self.layout.zones.is_some();
+        let suits = |block: BlockId| match is_zoned {
+            true => nand.valid(block) == 0,
+            false => suited.as_ref().is_none_or(|suited| suited.contains(&block)),
+        };
         let first = self.mapping.is_crowded(lane);
         let victim = self.take(nand, lane, first, suits);
         let victim = victim.or_else(|| self.take(nand, lane, !first, suits));
@@ -127,7 +132,8 @@ impl<M: MapStorage> PageMap<M> {
     fn eligible_victims(&self, nand: &Array, lane: u32) -> Option<BTreeSet<BlockId>> {
         let state = &self.lanes[lane as usize];
         let shared = self.layout.geometry.slots_per_page > 1 && self.layout.internal_pages() > 0;
-        (shared || state.free.is_empty()).then(|| {
+        let limits = self.layout.zones.is_none() && (shared || state.free.is_empty());
+        limits.then(|| {
             let suits = |block: &BlockId| self.fits(nand, lane, *block) && self.gains(nand, *block);
             state.blocks.iter().copied().filter(suits).collect()
         })
@@ -415,18 +421,19 @@ impl<M: MapStorage> PageMap<M> {
             .min_by_key(|block| self.temperatures[block.0 as usize])
     }
 
-    /// Moves the data of the next failed block elsewhere, and marks the block bad. Returns false if
-    /// there is no failed block, or no room for its data.
+    /// Moves the data of the next failed block elsewhere, and marks the block bad. Returns false if there is no failed block, or no
+    /// room for its data. Each zone has room of its own, so that another of its blocks may come first.
     pub(super) fn empty_failed(
         &mut self,
         nand: &mut Array,
         lane: u32,
         at: Nanos,
     ) -> Result<bool, Errno> {
-        let Some(block) = self.lane(lane).failed.front().copied() else { return Ok(false) };
-        if !self.fits(nand, lane, block) {
+        let tried = if self.layout.zones.is_some() { usize::MAX } else { 1 };
+        let mut failed = self.lanes[lane as usize].failed.iter().copied().take(tried);
+        let Some(block) = failed.find(|block| self.fits(nand, lane, *block)) else {
             return Ok(false);
-        }
+        };
         let mut moved = at;
         while nand.valid(block) > 0 {
             let front = self.target(nand, lane, block);

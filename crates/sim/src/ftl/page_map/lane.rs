@@ -105,6 +105,11 @@ pub(in crate::ftl) struct Lane {
     pub(super) slc_full: VecDeque<BlockId>,
     /// Failed blocks, to be emptied and marked bad.
     pub(super) failed: VecDeque<BlockId>,
+    /// Failed blocks of zones that gave their handles back while there was no room for the data: it stays
+    /// there until the zone is reset.
+    pub(super) stranded: Vec<BlockId>,
+    /// True if a block must hold data of one zone.
+    is_zoned: bool,
     frontiers: [Option<Frontier>; Role::COUNT],
     /// The frontiers of placement handles, from handle 1 on.
     handles: Box<[Option<Frontier>]>,
@@ -133,6 +138,8 @@ impl Lane {
             slc_free: slc_blocks.iter().filter(good).copied().collect(),
             slc_full: VecDeque::new(),
             failed: VecDeque::new(),
+            stranded: Vec::new(),
+            is_zoned: layout.zones.is_some(),
             frontiers: [None; Role::COUNT],
             handles: vec![None; layout.placement.handles as usize - 1].into(),
             victim: None,
@@ -178,15 +185,16 @@ impl Lane {
     }
 
     /// Returns the roles of the frontiers to which pages of a block of this role may move: first the
-    /// role of the host's data, then the role of moved data, then the handles.
+    /// role of the host's data, then the role of moved data, then the handles. Data of a zone keeps its handle.
     pub(super) fn moves_to(&self, role: Role) -> impl Iterator<Item = Role> + use<> {
         let handles = u8::try_from(self.handles.len()).expect("at most 128 handles");
-        let map = (role == Role::Map).then_some(Role::Map);
-        let data = (role != Role::Map).then(|| {
+        let stays = self.is_zoned || role == Role::Map;
+        let own = stays.then_some(role);
+        let data = (!stays).then(|| {
             let handles = (1..=handles).map(Role::Handle);
             [Role::Host, Role::Other].into_iter().chain(handles)
         });
-        map.into_iter().chain(data.into_iter().flatten())
+        own.into_iter().chain(data.into_iter().flatten())
     }
 
     /// Returns true if a block is full of data and no operation is using it.
@@ -198,6 +206,7 @@ impl Lane {
             && self.victim != Some(block)
             && !nand.is_bad(block)
             && !self.failed.contains(&block)
+            && !self.stranded.contains(&block)
             && nand.opened(block).1 != Role::Slc.number()
     }
 }

@@ -79,6 +79,8 @@ pub(super) struct Handles {
     /// With [`Identifiers::Streams`], the stream of each handle from handle 1 on, the one used last
     /// first.
     streams: Vec<(StreamId, u8)>,
+    /// On a drive with zones, the number of the last block that was opened before the last zone gave each handle back.
+    ended: Vec<u32>,
     pub(super) counts: PlacementCounts,
 }
 
@@ -89,6 +91,7 @@ impl Handles {
         let counts = vec![HandleCounts::default(); handles];
         Handles {
             streams: Vec::new(),
+            ended: if layout.zones.is_some() { vec![0; handles] } else { Vec::new() },
             counts: PlacementCounts { handles: counts, ..PlacementCounts::default() },
         }
     }
@@ -96,6 +99,20 @@ impl Handles {
     /// Forgets the streams, as a drive does that loses power.
     pub(super) fn forget_streams(&mut self) {
         self.streams.clear();
+    }
+
+    /// Notes that a zone gave a handle back after the block of this number was opened.
+    pub(super) fn end(&mut self, handle: StreamId, opened: u32) {
+        if let Some(ended) = self.ended.get_mut(usize::from(handle)) {
+            *ended = opened;
+        }
+    }
+
+    /// Returns true if a block of a role that was opened with this number has data of a zone that gave its handle back.
+    pub(super) fn has_ended(&self, role: Role, opened: u32) -> bool {
+        let handle = role.handle().map(usize::from);
+        let ended = handle.and_then(|handle| self.ended.get(handle));
+        ended.is_some_and(|ended| opened <= *ended)
     }
 
     /// Returns the handle of a stream, which is not 0 and may take the handle of another stream. The

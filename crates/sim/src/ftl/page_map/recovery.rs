@@ -253,6 +253,7 @@ impl<M: MapStorage> PageMap<M> {
         [&mut state.free, &mut state.slc_free, &mut state.slc_full, &mut state.failed]
             .into_iter()
             .for_each(std::collections::VecDeque::clear);
+        state.stranded.clear();
         (state.victim, state.settled) = (None, at);
         let blocks = std::mem::take(&mut state.blocks);
         let usable = |block: &&BlockId| !nand.is_bad(**block);
@@ -305,10 +306,11 @@ impl<M: MapStorage> PageMap<M> {
             .data_pages()
             .min(places.div_ceil(geometry.slots_per_page) * geometry.pages_per_slot);
         let closed = written > data || geometry.summary_pages == 0 && next >= places;
+        let has_ended = self.handles.has_ended(role, nand.opened(block).0);
         let open = self.lane(lane).frontier(role);
         if !closed && next >= places {
             self.close(nand, Front { lane, role }, &frontier, at);
-        } else if !closed && open.is_none() && role != Role::Wear && whole {
+        } else if !closed && open.is_none() && role != Role::Wear && whole && !has_ended {
             *open = Some(frontier);
         } else {
             self.note_temperature(&frontier);

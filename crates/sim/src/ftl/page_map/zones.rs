@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use flashscope_block::{Errno, Nanos, StreamId};
 
-use super::lane::Role;
+use super::lane::{Lane, Role};
 use super::{MapStorage, PageMap};
 use crate::ftl::Ftl;
 use crate::gc::VictimPolicy;
@@ -20,6 +20,7 @@ impl<M: MapStorage> PageMap<M> {
         at: Nanos,
     ) -> Result<(), Errno> {
         let role = Role::of_handle(u8::try_from(handle).expect("at most 127 handles"));
+        let is_zoned = self.layout.zones.is_some();
         self.apply_deferred(nand);
         let mut emptied = Ok(());
         for lane in 0..self.layout.lanes() {
@@ -31,12 +32,39 @@ impl<M: MapStorage> PageMap<M> {
                     Err(errno) => emptied = Err(errno),
                 }
             }
+            if is_zoned {
+                self.strand(nand, lane, role);
+            }
             if let Some(frontier) = self.lane(lane).frontier(role).take() {
                 self.note_temperature(&frontier);
                 self.file(nand, lane, false, frontier.block);
             }
         }
+        // After a power cut, none of these blocks is open.
+        self.handles.end(handle, nand.last_opened());
         emptied
+    }
+
+    /// Leaves the data of failed blocks of a role in place, because there is no room for it.
+    fn strand(&mut self, nand: &Array, lane: u32, role: Role) {
+        let Lane { failed, stranded, .. } = self.lane(lane);
+        failed.retain(|block| {
+            let stays = nand.opened(*block).1 != role.number();
+            if !stays {
+                stranded.push(*block);
+            }
+            stays
+        });
+    }
+
+    /// Retires a block that holds no data any more, if it failed and could not be emptied.
+    fn retire_stranded(&mut self, nand: &mut Array, lane: u32, block: BlockId, at: Nanos) -> bool {
+        let stranded = &mut self.lane(lane).stranded;
+        let Some(place) = stranded.iter().position(|other| *other == block) else { return false };
+        stranded.swap_remove(place);
+        nand.mark_bad(block, at);
+        self.health.failed_blocks += 1;
+        true
     }
 
     /// Returns true if a failed block of a lane holds data of a role.
@@ -48,7 +76,9 @@ impl<M: MapStorage> PageMap<M> {
     /// See [`Ftl::usable_blocks`].
     pub(super) fn usable_blocks_of(&self, nand: &Array, lane: u32) -> u32 {
         let state = &self.lanes[lane as usize];
-        let usable = |block: &&BlockId| !nand.is_bad(**block) && !state.failed.contains(block);
+        let has_failed =
+            |block: &BlockId| state.failed.contains(block) || state.stranded.contains(block);
+        let usable = |block: &&BlockId| !nand.is_bad(**block) && !has_failed(block);
         u32::try_from(state.blocks.iter().filter(usable).count()).expect("a u32 counts blocks")
     }
 
@@ -78,6 +108,9 @@ impl<M: MapStorage> PageMap<M> {
         let mut done = at;
         for (lane, block) in blocks {
             let holds = nand.valid(block);
+            if holds == 0 && self.retire_stranded(nand, lane, block, at) {
+                continue;
+            }
             if holds == 0 && self.lanes[lane as usize].is_candidate(nand, block) {
                 self.policy.remove(lane, block, holds);
                 let erased = self.recycle(nand, lane, block, at, Cause::Host)?;

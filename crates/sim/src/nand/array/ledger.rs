@@ -64,6 +64,11 @@ impl Array {
         self.blocks.open(block, role, slc);
     }
 
+    /// Returns the number of the block that was opened last.
+    pub(crate) fn last_opened(&self) -> u32 {
+        self.blocks.last_opened()
+    }
+
     /// Returns the number of a block in the order in which blocks were opened, and its role.
     pub fn opened(&self, block: BlockId) -> (u32, u8) {
         self.blocks.opened(block)
