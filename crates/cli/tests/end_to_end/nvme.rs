@@ -256,10 +256,11 @@ fn namespaces_that_are_impossible_are_refused() {
 #[test]
 fn refused_namespaces_leave_nothing() {
     let place = Scratch::on_disk();
-    let outputs = ["--store", "new.data", "--fill", "random", "--namespace", "5KiB"];
-    for drive in ["sim:demo", "null:"] {
+    let store = ["--store", "new.data"];
+    for (drive, more) in [("sim:demo", store), ("null:", store), ("sim:demo", ["--fill", "random"])]
+    {
         let arguments = ["attach", drive, "--nvme-tcp", "127.0.0.1:0", "--size", "64MiB"];
-        let arguments = [&arguments[..], &outputs].concat();
+        let arguments = [&arguments[..], &["--namespace", "5KiB"], &more].concat();
         let message = place.run(&arguments).message(2, &place);
         assert!(message.contains("--namespace 5120 B"), "{message}");
         assert!(!message.contains("filling"), "{message}");
