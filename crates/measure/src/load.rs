@@ -298,6 +298,8 @@ struct Meter<'a, 'e, D, R> {
     load: Load,
     gauge: Gauge<D, R>,
     callbacks: Callbacks<'a, 'e>,
+    /// The zones of the drive, whose holes do not count.
+    zones: Option<ZoneLimits>,
     /// Bytes in a window of the warm-up, if windows are measured in bytes.
     window: u64,
     /// The bytes of the warm-up at which the next window ends, and the gauge at its start.
@@ -316,8 +318,10 @@ fn expected(windows: &[f64]) -> u64 {
 }
 
 impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
-    fn new(device: &D, load: Load, gauge: Gauge<D, R>, callbacks: Callbacks<'a, 'e>) -> Self {
-        let capacity = device.info().capacity.0;
+    fn new(device: &mut D, load: Load, gauge: Gauge<D, R>, callbacks: Callbacks<'a, 'e>) -> Self {
+        let of_zones = |limits: ZoneLimits| u64::from(limits.zones) * limits.capacity.0;
+        let zones = device.zones().map(|zones| zones.limits());
+        let capacity = zones.map_or(device.info().capacity.0, of_zones);
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -330,6 +334,7 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
         let mut meter = Meter {
             load,
             callbacks,
+            zones,
             window,
             window_end: window,
             window_start: (gauge.read)(device),
@@ -358,7 +363,7 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
 
     fn warm(&mut self, device: &D, completion: &Completion) {
         self.warm_up.ios += 1;
-        self.warm_up.bytes += completion.io.len;
+        self.warm_up.bytes += self.data_of(&completion.io);
         if self.warm_up.ios.is_multiple_of(TELL_EVERY) {
             self.tell_warm_up();
         }
@@ -373,6 +378,14 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
         };
         if done {
             self.begin(device, completion.completed);
+        }
+    }
+
+    /// Returns the length of an IO without the holes of the zones that it resets.
+    fn data_of(&self, io: &Io) -> Bytes {
+        match self.zones {
+            Some(zones) if io.op == Op::Trim => Bytes(io.len.0 / zones.size.0 * zones.capacity.0),
+            _ => io.len,
         }
     }
 
