@@ -254,9 +254,11 @@ fn send(space: &Namespace, command: &Command) -> Result<Option<Plan>, Status> {
     match change {
         Some(change) => Ok(Some(Plan::Zones(ZoneCommand::Change(change, selection)))),
         None => {
-            let len = if selects_all { space.size() } else { size };
-            let reset = plan::request(Op::Trim, start, len, false);
-            Ok(Some(Plan::One(reset, Finish::Status)))
+            let reset = |len| plan::request(Op::Trim, start, len, false);
+            Ok(Some(match selects_all {
+                true => Plan::ResetZones(reset(space.size())),
+                false => Plan::One(reset(size), Finish::Status),
+            }))
         }
     }
 }

@@ -34,6 +34,15 @@ impl ZonedDrive {
         ZonedDrive { is_worn: true, ..ZonedDrive::new() }
     }
 
+    /// A drive of one zone, which is offline.
+    pub(crate) fn lost() -> ZonedDrive {
+        let mut drive = ZonedDrive::new();
+        drive.info.capacity = Bytes(ZONE);
+        drive.zones.truncate(1);
+        drive.zones[0].state = ZoneState::Offline;
+        drive
+    }
+
     /// A drive whose zones end with a hole after `bytes`.
     pub(crate) fn with_capacity(bytes: u64) -> ZonedDrive {
         let capacity = Bytes(ZONE * u64::from(ZONES));
@@ -143,8 +152,8 @@ impl Device for ZonedDrive {
 
 impl ZonedDevice for ZonedDrive {
     fn limits(&self) -> ZoneLimits {
-        let capacity = self.capacity;
-        ZoneLimits { zones: ZONES, size: Bytes(ZONE), capacity, open: OPEN, active: ACTIVE }
+        let (zones, capacity) = (u32::try_from(self.zones.len()).unwrap(), self.capacity);
+        ZoneLimits { zones, size: Bytes(ZONE), capacity, open: OPEN, active: ACTIVE }
     }
     fn zone(&self, number: u32) -> Zone {
         self.zones[number as usize]
