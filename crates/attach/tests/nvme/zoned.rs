@@ -105,6 +105,11 @@ impl ZonedDrive {
         Ok(())
     }
 
+    fn touches_offline(&self, io: &Io) -> bool {
+        let touched = |zone: &&Zone| zone.start < io.end() && zone.start + zone.size > io.offset;
+        self.zones.iter().filter(touched).any(|zone| zone.state == ZoneState::Offline)
+    }
+
     fn reset(&mut self, io: &Io) -> Result<(), Errno> {
         assert!(io.offset.is_multiple_of(Bytes(ZONE)) && io.len.is_multiple_of(Bytes(ZONE)));
         let touched = |zone: &&mut Zone| zone.start >= io.offset && zone.start < io.end();
@@ -132,6 +137,7 @@ impl Device for ZonedDrive {
         let result = match io.op {
             Op::Write => self.write(io),
             Op::Trim => self.reset(io),
+            Op::Read if self.touches_offline(io) => Err(Errno::EIO),
             Op::Read | Op::Flush => Ok(()),
         };
         self.in_flight.push_back((*io, result));
