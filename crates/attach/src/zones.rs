@@ -65,7 +65,7 @@ pub enum ZoneSelection {
 
 impl ZoneChange {
     /// Returns true for the states of the zones that the change selects if it names none
-    /// (Zoned Namespace Command Set Specification 1.2, "Zone Management Send", Select All).
+    /// (Zoned Namespace Command Set Specification 1.1, "Zone Management Send", Select All).
     fn applies_to(self, state: ZoneState) -> bool {
         match self {
             ZoneChange::Open => state == ZoneState::Closed,

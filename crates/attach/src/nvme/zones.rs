@@ -1,4 +1,4 @@
-//! The commands that only a zoned namespace has (Zoned Namespace Command Set Specification 1.2,
+//! The commands that only a zoned namespace has (Zoned Namespace Command Set Specification 1.1,
 //! "I/O Commands for the Zoned Namespace Command Set").
 
 use flashscope_block::{Bytes, Op, Zone, ZoneLimits, ZoneState};

@@ -1,4 +1,4 @@
-//! Zoned namespaces (Zoned Namespace Command Set Specification 1.2).
+//! Zoned namespaces (Zoned Namespace Command Set Specification 1.1).
 
 use proptest::prelude::*;
 
