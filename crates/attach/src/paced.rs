@@ -459,7 +459,6 @@ impl<A> Core<A> {
         let zones = self.device.zones();
         let is_zoned = zones.is_some();
         match (op, zones) {
-            (Op::Read, Some(zones)) => return Ok(zones::check_read(zones, request)?),
             (Op::Write, Some(zones)) => zones::place(zones, request)?,
             (Op::Write, None) => {}
             (Op::Trim, Some(zones)) => {

@@ -65,7 +65,7 @@ pub enum ZoneSelection {
 
 impl ZoneChange {
     /// Returns true for the states of the zones that the change selects if it names none
-    /// (Zoned Namespace Command Set Specification 1.2, "Zone Management Send", Select All).
+    /// (Zoned Namespace Command Set Specification 1.1, "Zone Management Send", Select All).
     fn applies_to(self, state: ZoneState) -> bool {
         match self {
             ZoneChange::Open => state == ZoneState::Closed,
@@ -116,41 +116,35 @@ impl ZoneChange {
 }
 
 /// Returns the zones that a range touches.
-pub(crate) fn touched(zones: &dyn ZonedDevice, offset: Bytes, len: Bytes) -> Vec<Zone> {
+fn touched(zones: &dyn ZonedDevice, offset: Bytes, len: Bytes) -> impl Iterator<Item = Zone> {
     let size = zones.limits().size.0;
     let number = |byte: u64| u32::try_from(byte / size).expect("a zone of the drive");
     let end = (offset + len).0.max(offset.0 + 1);
-    (number(offset.0)..=number(end - 1)).map(|number| zones.zone(number)).collect()
-}
-
-/// Checks that no zone of a read is offline (Zoned Namespace Command Set Specification 1.1, section 2.1.1.2.1.2).
-pub(crate) fn check_read(zones: &dyn ZonedDevice, request: &Request) -> Result<(), ZoneError> {
-    let touched = touched(zones, request.offset, request.len);
-    match touched.iter().any(|zone| zone.state == ZoneState::Offline) {
-        true => Err(ZoneError::Offline),
-        false => Ok(()),
-    }
+    (number(offset.0)..=number(end - 1)).map(|number| zones.zone(number))
 }
 
 /// Returns the zones that a trim resets. One that is read-only or offline is left out unless it is the only one
 /// (Zoned Namespace Command Set Specification 1.1, section 3.4.3.1.4).
 pub(crate) fn to_reset(zones: &dyn ZonedDevice, request: &Request) -> Result<Vec<Zone>, ZoneError> {
-    let touched = touched(zones, request.offset, request.len);
+    let touched: Vec<Zone> = touched(zones, request.offset, request.len).collect();
     match touched[..] {
         [zone] if zone.state.is_lost() => Err(ZoneError::InvalidTransition),
         _ => Ok(touched.into_iter().filter(|zone| !zone.state.is_lost()).collect()),
     }
 }
 
-/// Returns the error of a request that the drive failed: a reset that took its zone offline says so.
+/// Returns the error of a request that the drive failed: a read of an offline zone and a reset that took its zone offline say
+/// so (Zoned Namespace Command Set Specification 1.1, section 2.1.1.2.1.2).
 pub(crate) fn error_of(
     zones: Option<&mut dyn ZonedDevice>,
     (op, offset, len): (Op, Bytes, Bytes),
     errno: Errno,
 ) -> RequestError {
-    let went = |zone: &Zone| zone.state == ZoneState::Offline;
+    let is_offline = |zone: Zone| zone.state == ZoneState::Offline;
     match zones {
-        Some(zones) if op == Op::Trim && touched(zones, offset, len).iter().any(went) => {
+        Some(zones)
+            if matches!(op, Op::Read | Op::Trim) && touched(zones, offset, len).any(is_offline) =>
+        {
             RequestError::Zone(ZoneError::Offline)
         }
         _ => RequestError::Drive(errno),

@@ -301,6 +301,8 @@ struct Meter<'a, 'e, D, R> {
     load: Load,
     gauge: Gauge<D, R>,
     callbacks: Callbacks<'a, 'e>,
+    /// The zones of the drive, whose holes do not count.
+    zones: Option<ZoneLimits>,
     /// Bytes in a window of the warm-up, if windows are measured in bytes.
     window: u64,
     /// The bytes written and trimmed at which the next window ends, and the gauge at its start.
@@ -323,8 +325,10 @@ fn expected(windows: &[f64]) -> u64 {
 }
 
 impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
-    fn new(device: &D, load: Load, gauge: Gauge<D, R>, callbacks: Callbacks<'a, 'e>) -> Self {
-        let capacity = device.info().capacity.0;
+    fn new(device: &mut D, load: Load, gauge: Gauge<D, R>, callbacks: Callbacks<'a, 'e>) -> Self {
+        let of_zones = |limits: ZoneLimits| u64::from(limits.zones) * limits.capacity.0;
+        let zones = device.zones().map(|zones| zones.limits());
+        let capacity = zones.map_or(device.info().capacity.0, of_zones);
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -337,6 +341,7 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
         let mut meter = Meter {
             load,
             callbacks,
+            zones,
             window,
             window_end: window,
             window_start: (gauge.read)(device),
@@ -367,9 +372,10 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
 
     fn warm(&mut self, device: &D, completion: &Completion) {
         self.warm_up.ios += 1;
-        self.warm_up.bytes += completion.io.len;
+        let data = self.data_of(&completion.io);
+        self.warm_up.bytes += data;
         if completion.io.op.modifies() {
-            self.modified += completion.io.len;
+            self.modified += data;
         }
         if self.warm_up.ios.is_multiple_of(TELL_EVERY) {
             self.tell_warm_up();
@@ -402,6 +408,14 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
     fn is_too_long(&self) -> bool {
         let most = self.window.saturating_mul(STEADY.most as u64);
         self.load.warm_up == WarmUp::Steady && self.warm_up.bytes.0 >= most
+    }
+
+    /// Returns the length of an IO without the holes of the zones that it resets.
+    fn data_of(&self, io: &Io) -> Bytes {
+        match self.zones {
+            Some(zones) if io.op == Op::Trim => Bytes(io.len.0 / zones.size.0 * zones.capacity.0),
+            _ => io.len,
+        }
     }
 
     /// Records a window of the warm-up. Returns true if it was the last.

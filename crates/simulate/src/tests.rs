@@ -69,19 +69,23 @@ fn zones_leave_all_write_amplification_to_the_host() {
 // A hole at the end of each zone changes addresses and nothing else.
 #[test]
 fn holes_of_zones_change_no_count() {
-    let [plain, hole] =
-        [("", ""), ("&zones.size=512KiB", "&spacing=512KiB")].map(|(size, spacing)| {
-            let workload = format!("log-structured?segment=256KiB&live=0.7{spacing}");
-            let warm_up = Some(WarmUp::Ios(20_000));
-            let work = Work { workload, ios: Some(3000), warm_up, ..Work::default() };
-            let request = request(&format!("{SMALL}{ZONED}{size}"), work);
-            simulate(&request, &false.into(), &mut ()).unwrap().simulation
-        });
-    assert_eq!(hole.host_pages_written, plain.host_pages_written);
-    assert_eq!((hole.write_amplification, hole.erases), (plain.write_amplification, plain.erases));
-    let counts = hole.zones.expect("it has zones");
-    assert_eq!((hole.zones, counts.read_only, counts.offline), (plain.zones, 0, 0));
-    assert!(hole.drive.capacity > plain.drive.capacity);
+    for warm_up in [WarmUp::Ios(20_000), WarmUp::Capacities(2.0), WarmUp::Steady] {
+        let [plain, hole] =
+            [("", ""), ("&zones.size=512KiB", "&spacing=512KiB")].map(|(size, spacing)| {
+                let workload = format!("log-structured?segment=256KiB&live=0.7{spacing}");
+                let warm_up = Some(warm_up);
+                let work = Work { workload, ios: Some(3000), warm_up, ..Work::default() };
+                let request = request(&format!("{SMALL}{ZONED}{size}"), work);
+                simulate(&request, &false.into(), &mut ()).unwrap().simulation
+            });
+        assert_eq!(hole.warm_up, plain.warm_up);
+        assert_eq!(hole.host_pages_written, plain.host_pages_written);
+        let counts = (hole.write_amplification, &hole.erases, hole.zones);
+        assert_eq!(counts, (plain.write_amplification, &plain.erases, plain.zones));
+        let counts = hole.zones.expect("it has zones");
+        assert_eq!((counts.read_only, counts.offline), (0, 0));
+        assert!(hole.drive.capacity > plain.drive.capacity);
+    }
 }
 
 // A drive whose blocks have failed names its lost zones.

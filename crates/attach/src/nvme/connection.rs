@@ -350,12 +350,22 @@ impl Batch<'_> {
         self.reply(&Completion::new(id, Status::SUCCESS), data);
     }
 
+    /// Returns true if a zone is not lost, after the commands that came before.
+    fn has_zones(&mut self) -> bool {
+        self.hand_over();
+        self.drive.report_zones(0).iter().any(|zone| !zone.state.is_lost())
+    }
+
     fn submit(&mut self, id: u16, plan: Plan) {
-        match &plan {
-            Plan::Zones(command) => return self.use_zones(id, command),
-            Plan::Placement(command) => return self.use_handles(id, command),
-            _ => {}
-        }
+        let plan = match plan {
+            Plan::Zones(command) => return self.use_zones(id, &command),
+            Plan::Placement(command) => return self.use_handles(id, &command),
+            Plan::ResetZones(reset) if self.has_zones() => Plan::One(reset, Finish::Status),
+            Plan::ResetZones(_) => {
+                return self.reply(&Completion::new(id, Status::SUCCESS), Vec::new());
+            }
+            plan => plan,
+        };
         if plan == Plan::Erase(Erase::Sanitize) {
             // The operation continues after its command.
             self.reply(&Completion::new(id, Status::SUCCESS), Vec::new());

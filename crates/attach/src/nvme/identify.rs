@@ -1,5 +1,5 @@
 //! The data structures of Identify (NVM Express Base Specification 2.1, "Identify command"; NVM
-//! Command Set Specification 1.1; Zoned Namespace Command Set Specification 1.2). Comments name the fields whose values need a reason.
+//! Command Set Specification 1.1; Zoned Namespace Command Set Specification 1.1). Comments name the fields whose values need a reason.
 
 use flashscope_block::{Bytes, ZoneLimits};
 

@@ -85,7 +85,9 @@ impl Job {
         steps: &Sender<Step>,
     ) -> Vec<PendingRequest<Recipient>> {
         let (requests, rest) = match plan {
-            Plan::One(request, _) => (vec![request], Rest::End { returns_data: false }),
+            Plan::One(request, _) | Plan::ResetZones(request) => {
+                (vec![request], Rest::End { returns_data: false })
+            }
             Plan::All(requests) => (requests, Rest::End { returns_data: false }),
             Plan::DurableRead(read, rest) => (vec![plan::flush()], Rest::Read(read, rest)),
             Plan::Copy { reads, to, durable, stream } => {

@@ -1,6 +1,6 @@
 //! The drive as an NVM subsystem over TCP: the protocol is that of the NVM Express Base
 //! Specification 2.1, the NVM Command Set Specification 1.1, the Zoned Namespace Command Set
-//! Specification 1.2 and the TCP Transport Specification 1.1.
+//! Specification 1.1 and the TCP Transport Specification 1.1.
 //!
 //! Each connection is one queue and has a thread. A [`Session`], which does not depend on sockets,
 //! decodes the transport into commands; a [`Queue`] turns commands into replies and into plans,

@@ -32,6 +32,8 @@ pub enum Plan {
     },
     /// Erases the whole drive, or namespaces.
     Erase(Erase),
+    /// Resets the zones of the drive that are not lost; with none, the command succeeds at once.
+    ResetZones(Request),
     /// Changes or reports the state of zones.
     Zones(ZoneCommand),
     /// Reports or updates the reclaim unit handles.
@@ -102,7 +104,11 @@ impl Plan {
             Plan::One(request, _) | Plan::DurableRead(request, None) => held(request),
             Plan::All(requests) => requests.iter().map(held).sum(),
             Plan::Copy { reads, .. } => 2 * reads.iter().map(held).sum::<u64>(),
-            Plan::Erase(_) | Plan::ShutDown | Plan::Zones(_) | Plan::Placement(_) => 0,
+            Plan::Erase(_)
+            | Plan::ShutDown
+            | Plan::ResetZones(_)
+            | Plan::Zones(_)
+            | Plan::Placement(_) => 0,
         }
     }
 }

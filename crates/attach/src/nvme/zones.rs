@@ -1,4 +1,4 @@
-//! The commands that only a zoned namespace has (Zoned Namespace Command Set Specification 1.2,
+//! The commands that only a zoned namespace has (Zoned Namespace Command Set Specification 1.1,
 //! "I/O Commands for the Zoned Namespace Command Set").
 
 use flashscope_block::{Bytes, Op, Zone, ZoneLimits, ZoneState};
@@ -254,9 +254,11 @@ fn send(space: &Namespace, command: &Command) -> Result<Option<Plan>, Status> {
     match change {
         Some(change) => Ok(Some(Plan::Zones(ZoneCommand::Change(change, selection)))),
         None => {
-            let len = if selects_all { space.size() } else { size };
-            let reset = plan::request(Op::Trim, start, len, false);
-            Ok(Some(Plan::One(reset, Finish::Status)))
+            let reset = |len| plan::request(Op::Trim, start, len, false);
+            Ok(Some(match selects_all {
+                true => Plan::ResetZones(reset(space.size())),
+                false => Plan::One(reset(size), Finish::Status),
+            }))
         }
     }
 }

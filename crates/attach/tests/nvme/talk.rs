@@ -319,6 +319,7 @@ fn check(action: &Action) {
         Action::Reply(_, data) => assert!(data.len() as u64 <= LONGEST),
         Action::Submit(Plan::One(request, _)) => check_request(request, 8 * LONGEST),
         Action::Submit(Plan::DurableRead(request, _)) => check_request(request, LONGEST),
+        Action::Submit(Plan::ResetZones(request)) => check_request(request, u64::MAX),
         Action::Submit(Plan::All(requests)) => {
             assert!(requests.len() <= 256);
             requests.iter().for_each(|request| check_request(request, u64::MAX));

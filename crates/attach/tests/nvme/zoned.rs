@@ -34,6 +34,15 @@ impl ZonedDrive {
         ZonedDrive { is_worn: true, ..ZonedDrive::new() }
     }
 
+    /// A drive of one zone, which is offline.
+    pub(crate) fn lost() -> ZonedDrive {
+        let mut drive = ZonedDrive::new();
+        drive.info.capacity = Bytes(ZONE);
+        drive.zones.truncate(1);
+        drive.zones[0].state = ZoneState::Offline;
+        drive
+    }
+
     /// A drive whose zones end with a hole after `bytes`.
     pub(crate) fn with_capacity(bytes: u64) -> ZonedDrive {
         let capacity = Bytes(ZONE * u64::from(ZONES));
@@ -96,6 +105,11 @@ impl ZonedDrive {
         Ok(())
     }
 
+    fn touches_offline(&self, io: &Io) -> bool {
+        let touched = |zone: &&Zone| zone.start < io.end() && zone.start + zone.size > io.offset;
+        self.zones.iter().filter(touched).any(|zone| zone.state == ZoneState::Offline)
+    }
+
     fn reset(&mut self, io: &Io) -> Result<(), Errno> {
         assert!(io.offset.is_multiple_of(Bytes(ZONE)) && io.len.is_multiple_of(Bytes(ZONE)));
         let touched = |zone: &&mut Zone| zone.start >= io.offset && zone.start < io.end();
@@ -123,6 +137,7 @@ impl Device for ZonedDrive {
         let result = match io.op {
             Op::Write => self.write(io),
             Op::Trim => self.reset(io),
+            Op::Read if self.touches_offline(io) => Err(Errno::EIO),
             Op::Read | Op::Flush => Ok(()),
         };
         self.in_flight.push_back((*io, result));
@@ -143,8 +158,8 @@ impl Device for ZonedDrive {
 
 impl ZonedDevice for ZonedDrive {
     fn limits(&self) -> ZoneLimits {
-        let capacity = self.capacity;
-        ZoneLimits { zones: ZONES, size: Bytes(ZONE), capacity, open: OPEN, active: ACTIVE }
+        let (zones, capacity) = (u32::try_from(self.zones.len()).unwrap(), self.capacity);
+        ZoneLimits { zones, size: Bytes(ZONE), capacity, open: OPEN, active: ACTIVE }
     }
     fn zone(&self, number: u32) -> Zone {
         self.zones[number as usize]

@@ -1,4 +1,4 @@
-//! Zoned namespaces (Zoned Namespace Command Set Specification 1.2).
+//! Zoned namespaces (Zoned Namespace Command Set Specification 1.1).
 
 use proptest::prelude::*;
 
@@ -314,6 +314,19 @@ fn lost_zones_are_read_only_or_offline() {
     assert_eq!(admin.execute(Entry::new(0x80, 1)).status, 0, "Format");
     let expected = [EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, IS_OFFLINE, IS_OFFLINE, EMPTY];
     assert_eq!(states(&mut queue), expected);
+}
+
+// An action for all zones selects those in its states. Without any, it succeeds and changes nothing.
+#[test]
+fn an_action_for_all_zones_may_select_none() {
+    let target = Target::zoned_by(ZonedDrive::lost(), true, None);
+    let (_admin, mut queue) = target.queues();
+    for action in [CLOSE, FINISH, OPEN_ZONE, RESET, OFFLINE] {
+        assert_eq!(manage(&mut queue, 0, action | ALL), 0, "{action}");
+    }
+    assert_eq!(manage(&mut queue, 0, RESET), INVALID_TRANSITION);
+    let lost = Descriptor { state: IS_OFFLINE, start: 0, pointer: u64::MAX };
+    assert_eq!(report(&mut queue, report_entry(0, 0, 0, 4096)), (1, vec![lost]));
 }
 
 // Each action leads to its state, for one zone and for all zones that it selects, and is refused in

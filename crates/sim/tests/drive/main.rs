@@ -32,6 +32,7 @@ mod seen;
 mod slc;
 mod timing;
 mod write_amplification;
+mod zone_history;
 mod zones;
 
 use flashscope_block::{Bytes, Completion, Data, Device, Io, Nanos, Op};

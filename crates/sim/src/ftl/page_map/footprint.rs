@@ -34,7 +34,10 @@ fn handles(layout: &Layout) -> Size {
     match layout.placement.is_on() {
         true => {
             let handles = layout.placement.handles;
-            fixed::<HandleCounts>(handles) + grown::<(StreamId, u8)>(handles)
+            // The last block before a zone gave back each handle, too.
+            fixed::<HandleCounts>(handles)
+                + grown::<(StreamId, u8)>(handles)
+                + fixed::<u32>(handles)
         }
         false => Size(0),
     }
