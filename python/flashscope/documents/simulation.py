@@ -387,9 +387,9 @@ class SimulationWarmUp:
     """
     window_write_amplification: list[float]
     """
-    The write amplification in each window of the warm-up. In a window, the IOs read, write and
-    trim as many bytes as the capacity of the drive; for a trace, a window is a pass over the
-    trace. Empty unless the warm-up continued until steady state.
+    The write amplification in each window of the warm-up. In a window, the IOs write and trim as
+    many bytes as the capacity of the drive; for a trace, a window is a pass over the trace.
+    Empty unless the warm-up continued until steady state.
     """
     criterion: str | None = None
     """
@@ -397,7 +397,8 @@ class SimulationWarmUp:
     """
     steady: bool | None = None
     """
-    True if the write amplification became steady; absent if not examined.
+    True if the write amplification became steady, after the drive began to erase blocks; absent if
+    not examined.
     """
 
 

@@ -71,9 +71,9 @@ pub struct LoadArgs {
     ///
     /// `steady` continues until write amplification is steady. A window ends once writes and trims together reach
     /// the capacity of the drive. Steady means that over 5 windows write amplification ranges by at most 2 % of its mean,
-    /// that a line fitted to it changes by at most 1 %, and that the drive erases blocks. After 50 windows, or as many
-    /// bytes with reads, the warm-up ends in any case, with a note. A trace repeats during the warm-up, with one pass per
-    /// window.
+    /// and that a line fitted to it changes by at most 1 %. Windows before the drive erases blocks do not count. After 50
+    /// windows, or as many bytes with reads, the warm-up ends in any case, with a note. A trace repeats during the
+    /// warm-up, with one pass per window.
     #[arg(long, value_name = "LENGTH")]
     pub warmup: Option<WarmUp>,
 

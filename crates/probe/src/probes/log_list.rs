@@ -285,7 +285,7 @@ impl<'l, 'd> Trial<'l, 'd> {
     }
 
     /// Returns distances in bytes to another page of a segment. If the number of parts is not known, at least one of them should
-    /// lead to the same part: a segment has as many pages on each part, so a share of its pages that divides this number does.
+    /// lead to the same part. A segment has as many pages on each part, and a share that divides this number returns to the part.
     fn steps(&self) -> Vec<u64> {
         const SHARES: [u64; 4] = [4, 3, 5, 7];
         let pages = self.unit / self.size;

@@ -86,7 +86,7 @@ impl BitErrors {
 /// An error-correcting code that corrects up to a number of errors in each codeword.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Code {
-    /// Data bits of a codeword. Those of its parity have no errors.
+    /// Data bits of a codeword. The bits of its parity have no errors.
     pub bits: u32,
     /// Bit errors of a codeword that can be corrected.
     pub correctable: u32,
