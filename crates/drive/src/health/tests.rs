@@ -215,7 +215,7 @@ fn a_node_of_another_device_is_not_queried() {
     fs::write(machine.root.path().join("dev/nvme0n1"), [0; 4096]).unwrap();
     for error in [
         log_pages(&machine.system(), &machine.file()).unwrap_err(),
-        smart(&machine.system(), &machine.file()).unwrap_err(),
+        read_smart_log(&machine.system(), &machine.file()).unwrap_err(),
     ] {
         assert!(error.to_string().ends_with("leads to another device"), "{error}");
     }
@@ -231,7 +231,7 @@ fn other_drives_of_this_machine_are_recognized() {
         return;
     };
     for device in inventory.devices.iter().filter(|device| device.bus != Bus::Nvme) {
-        match smart(&system, Path::new(&device.path)) {
+        match read_smart_log(&system, Path::new(&device.path)) {
             Err(HealthError::NotNvme(_) | HealthError::NoDrive(_)) => {}
             answer => panic!("{}: {answer:?}", device.path),
         }
