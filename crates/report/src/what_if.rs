@@ -174,7 +174,7 @@ pub(crate) fn heading(quantity: Quantity) -> &'static str {
         Quantity::P999Latency => "p99.9 latency",
         Quantity::IosPerSecond => "IOs/s",
         Quantity::Throughput => "MiB/s",
-        Quantity::BytesPerSecond => "MiB/s at most",
+        Quantity::BytesPerSecond => "MiB/s if busy",
         Quantity::WriteAmplification => "WA",
         Quantity::ErasesPerGib => "erases/GiB",
         Quantity::Endurance => "endurance",

@@ -66,7 +66,7 @@ pub(crate) fn text(report: &PredictionReport) -> String {
     let measured = report.model == "grid";
     let (time, rate) = match measured {
         true => ("time for a page", "throughput"),
-        false => ("flash time for a page", "highest throughput"),
+        false => ("flash time for a page", "throughput if busy"),
     };
     line(time, format!("{} us", scaled(&report.ns_per_page, 1e-3, 1)));
     line(rate, format!("{} MiB/s", scaled(&report.bytes_per_second, 1.0 / 1_048_576.0, 1)));

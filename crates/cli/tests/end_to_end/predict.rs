@@ -226,7 +226,7 @@ fn text_names_intervals_and_what_is_not_modelled() {
     };
     let shown = of("uniform");
     for expected in
-        ["predicted by long-run-greedy", "intervals contain 90 %", "the idle time of packages"]
+        ["predicted by long-run-greedy", "intervals contain 90 %", "other idle time of packages"]
     {
         assert!(shown.contains(expected), "{shown}");
     }

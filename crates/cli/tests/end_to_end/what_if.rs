@@ -93,7 +93,7 @@ fn table_has_predictions_before_simulations() {
         }
     }
     assert!(models.contains("3 simulations each, seeds from 1"), "{text}");
-    assert!(models.contains("not modelled: the idle time of packages"), "{text}");
+    assert!(models.contains("not modelled: other idle time of packages"), "{text}");
     let (_, of_last) =
         models.split_once("\nworkload=hotcold, cleaning.frontiers=hot-and-cold\n").expect(&text);
     assert!(of_last.contains("no predicted change: "), "{text}");
@@ -134,7 +134,7 @@ fn invalid_question_is_refused_with_the_nearest_field() {
         assert!(message.contains(words), "{message}");
     }
     let real = place.run(&["what-if", "--drive", "/dev/sda", "--change", "ftl=fast"]);
-    assert!(real.message(2, &place).contains("no simulated drive"));
+    assert!(real.message(2, &place).contains("is not a profile"));
     assert!(place.names().is_empty());
     fs::create_dir(place.at("there")).unwrap();
     assert!(message(&["--change", "ftl=fast", "--output", "there"]).contains("exists already"));
