@@ -138,8 +138,8 @@ mod tests {
             (fixed("1k,2k,3k,4k"), "at most three"),
             (split("4k/50:8k/40"), "add up to 90"),
             (split("4k/50:8k/60"), "add up to 110"),
-            (split("4k/most"), "no number up to 100"),
-            (range("4k"), "no range"),
+            (split("4k/most"), "a whole number up to 100"),
+            (range("4k"), "is not a range"),
             (range("4k-10k"), "a multiple of the start"),
         ] {
             let error = parsed.unwrap_err().to_string();
