@@ -14,6 +14,8 @@ pub struct SimulatedDrive {
     page_size: u64,
     /// Logical pages of the drive per page of the requests.
     logical_pages: f64,
+    /// Logical pages in a flash page.
+    slots_per_page: f64,
 }
 
 impl SimulatedDrive {
@@ -44,10 +46,13 @@ impl SimulatedDrive {
         memory: &Budget,
         page_size: u64,
     ) -> Result<SimulatedDrive, ProfileError> {
-        let logical_pages = page_size as f64 / f64::from(profile.layout()?.logical_page_size());
+        let layout = profile.layout()?;
+        let logical_pages = page_size as f64 / f64::from(layout.logical_page_size());
+        let slots_per_page =
+            f64::from(layout.geometry.slots_per_page) / f64::from(layout.geometry.pages_per_slot);
         let drive = SimDevice::within("sim:predicted", profile, memory)?;
         let capacity = drive.info().capacity.0;
-        let mut simulated = SimulatedDrive { drive, page_size, logical_pages };
+        let mut simulated = SimulatedDrive { drive, page_size, logical_pages, slots_per_page };
         // `FILL`, rounded down to a multiple of the page size.
         let step = (FILL / page_size).max(1) * page_size;
         let mut offset = 0;
@@ -84,10 +89,14 @@ impl SimulatedDrive {
     pub fn total(&self) -> (Total, Nanos) {
         let counters = self.drive.counters();
         let programs = &counters.flash.programs;
+        let host = programs.host as f64 * self.slots_per_page;
+        let others = (programs.total() - programs.host) as f64 * self.slots_per_page;
+        // A write of less than a flash page takes a whole one.
+        let unused = (host - counters.host_pages_written as f64).max(0.0);
         let total = Total {
             pages: (counters.host_pages_written as f64 / self.logical_pages) as u64,
             erasures: counters.flash.erases.total() as f64,
-            copies: (programs.total() as f64 - programs.host as f64) / self.logical_pages,
+            copies: (others + unused) / self.logical_pages,
         };
         (total, self.drive.now())
     }
