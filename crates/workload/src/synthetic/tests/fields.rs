@@ -95,7 +95,7 @@ fn every_field_of_an_application_matters() {
         (
             "log-structured",
             "segment=256KiB&lookups=0.1",
-            "length=80MiB segment=1MiB record=8KiB live=0.5 batch=16KiB lookups=0.5 hot=0.5 updates=0.9 trims=false \
+            "length=80MiB segment=1MiB spacing=512KiB record=8KiB live=0.5 batch=16KiB lookups=0.5 hot=0.5 updates=0.9 trims=false \
              request=32KiB",
         ),
         (
