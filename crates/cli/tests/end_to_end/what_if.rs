@@ -134,7 +134,7 @@ fn invalid_question_is_refused_with_the_nearest_field() {
         assert!(message.contains(words), "{message}");
     }
     let real = place.run(&["what-if", "--drive", "/dev/sda", "--change", "ftl=fast"]);
-    assert!(real.message(2, &place).contains("is not a profile"));
+    assert!(real.message(2, &place).contains("is not a simulated drive"));
     assert!(place.names().is_empty());
     fs::create_dir(place.at("there")).unwrap();
     assert!(message(&["--change", "ftl=fast", "--output", "there"]).contains("exists already"));
