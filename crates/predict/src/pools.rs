@@ -97,10 +97,15 @@ fn pages_before(page: usize, pool: usize, count: usize, stripe: usize) -> usize 
     page / round * stripe + (page % round).saturating_sub(pool * stripe).min(stripe)
 }
 
+/// Returns the number of logical pages in a flash page; below 1 if a logical page is larger.
+pub(crate) fn slots_per_page(layout: &Layout) -> f64 {
+    let Geometry { slots_per_page, pages_per_slot, .. } = layout.geometry;
+    f64::from(slots_per_page) / f64::from(pages_per_slot)
+}
+
 /// Returns the number of logical pages that the summary of a block takes.
 pub(crate) fn summary_pages(layout: &Layout) -> f64 {
-    let Geometry { slots_per_page, pages_per_slot, .. } = layout.geometry;
-    f64::from(layout.geometry.summary_pages * slots_per_page) / f64::from(pages_per_slot)
+    f64::from(layout.geometry.summary_pages) * slots_per_page(layout)
 }
 
 /// Returns the space of a pool of a drive.

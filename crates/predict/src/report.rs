@@ -6,7 +6,6 @@ use flashscope_document::prediction::{
 };
 use flashscope_model::trace::Total;
 use flashscope_model::{Nand, Prediction};
-use flashscope_sim::nand::Interleaving;
 use flashscope_sim::setup::Layout;
 
 use super::long_run::LongRun;
@@ -143,10 +142,14 @@ impl Numbers {
     /// Returns [`PredictionReport::ns_per_page`], without an interval: times were not validated.
     #[must_use]
     pub fn ns_per_page(&self) -> PredictedValue {
-        let erasures = self.total.erasures / self.total.pages as f64;
-        let copies = self.total.write_amplification() - 1.0;
-        let prediction = Prediction { erasures, copies, merges: None };
-        PredictedValue::alone(prediction.nanos_per_page(&self.nand))
+        PredictedValue::alone(self.cost(1.0).nanos_per_page(&self.nand))
+    }
+
+    /// Returns the cost of a page, with `moves` times the predicted write amplification.
+    fn cost(&self, moves: f64) -> Prediction {
+        let erasures = self.total.erasures / self.total.pages as f64 * moves;
+        let copies = self.total.write_amplification() * moves - 1.0;
+        Prediction { erasures, copies, merges: None }
     }
 
     /// Returns [`PredictionReport::bytes_per_second`], without an interval: times were not validated.
@@ -154,10 +157,9 @@ impl Numbers {
     /// The units of a package share its bus, and the packages of a gang theirs.
     #[must_use]
     pub fn bytes_per_second(&self) -> PredictedValue {
-        let copies = self.total.write_amplification() * self.busy - 1.0;
-        let erasures = self.total.erasures / self.total.pages as f64 * self.busy;
-        let flash = Prediction { erasures, copies, merges: None }.nanos_per_page(&self.nand);
-        let transfers = if self.nand.copy_back { 1.0 } else { 1.0 + 2.0 * copies };
+        let cost = self.cost(self.busy);
+        let flash = cost.nanos_per_page(&self.nand);
+        let transfers = if self.nand.copy_back { 1.0 } else { 1.0 + 2.0 * cost.copies };
         let pages_per_ns = (self.units / flash).min(self.buses / (transfers * self.nand.transfer));
         PredictedValue::alone(1e9 * self.page_size * pages_per_ns)
     }
@@ -211,16 +213,11 @@ impl Numbers {
 
 /// Returns the number of parts of a drive that carry out commands in parallel.
 fn units(layout: &Layout) -> u32 {
-    let geometry = &layout.geometry;
-    let parts = match (layout.wiring.interleaving, layout.wiring.queue_per_package) {
-        (_, false) => return geometry.elements().div_ceil(layout.wiring.gang),
-        (Interleaving::None, true) => 1,
-        (Interleaving::Die, true) => geometry.dies_per_package,
-        (Interleaving::PlanePair, true) => {
-            geometry.dies_per_package * (geometry.planes_per_die / 2).max(1)
-        }
-    };
-    geometry.elements() * parts
+    let elements = layout.geometry.elements();
+    match layout.wiring.queue_per_package {
+        true => elements * layout.wiring.units_per_package(&layout.geometry),
+        false => elements.div_ceil(layout.wiring.gang),
+    }
 }
 
 /// Returns the equivalent throughput of a workload that needs at least `fewest` erases: at most 1, also

@@ -5,6 +5,7 @@ use flashscope_model::trace::Total;
 use flashscope_sim::budget::Budget;
 use flashscope_sim::{Profile, ProfileError, SimDevice};
 
+use super::pools::slots_per_page;
 use super::{Access, Request};
 
 /// A simulated drive that executes requests one at a time.
@@ -48,8 +49,7 @@ impl SimulatedDrive {
     ) -> Result<SimulatedDrive, ProfileError> {
         let layout = profile.layout()?;
         let logical_pages = page_size as f64 / f64::from(layout.logical_page_size());
-        let slots_per_page =
-            f64::from(layout.geometry.slots_per_page) / f64::from(layout.geometry.pages_per_slot);
+        let slots_per_page = slots_per_page(&layout);
         let drive = SimDevice::within("sim:predicted", profile, memory)?;
         let capacity = drive.info().capacity.0;
         let mut simulated = SimulatedDrive { drive, page_size, logical_pages, slots_per_page };

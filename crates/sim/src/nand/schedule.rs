@@ -157,7 +157,7 @@ pub(super) struct Schedule {
 
 /// Returns the number of units, as if each package of a gang had its own queue.
 pub(crate) fn units(geometry: &Geometry, wiring: Wiring) -> u64 {
-    u64::from(geometry.packages) * u64::from(units_per_package(geometry, wiring))
+    u64::from(geometry.packages) * u64::from(wiring.units_per_package(geometry))
 }
 
 /// Returns true if each bus has a single die, which carries out one command at a time, and no
@@ -167,18 +167,21 @@ pub(crate) fn bus_has_one_die(geometry: &Geometry, wiring: Wiring) -> bool {
     // Packages that share control pins are one die of the scheduler, which may join their commands.
     let joins = wiring.two_plane || wiring.gang > 1 && wiring.sharing == GangSharing::Control;
     let dies = match wiring.queue_per_package {
-        true => wiring.gang * units_per_package(geometry, wiring),
+        true => wiring.gang * wiring.units_per_package(geometry),
         false => 1,
     };
     !joins && dies == 1 && geometry.span == 1
 }
 
-/// Returns the number of units in each package.
-fn units_per_package(geometry: &Geometry, wiring: Wiring) -> u32 {
-    match wiring.interleaving {
-        Interleaving::None => 1,
-        Interleaving::Die => geometry.dies_per_package,
-        Interleaving::PlanePair => geometry.dies_per_package * geometry.planes_per_die / 2,
+impl Wiring {
+    /// Returns the number of units in each package: its parts that work in parallel.
+    #[must_use]
+    pub fn units_per_package(self, geometry: &Geometry) -> u32 {
+        match self.interleaving {
+            Interleaving::None => 1,
+            Interleaving::Die => geometry.dies_per_package,
+            Interleaving::PlanePair => geometry.dies_per_package * geometry.planes_per_die / 2,
+        }
     }
 }
 
@@ -193,7 +196,7 @@ impl Schedule {
     }
 
     pub(super) fn new(geometry: &Geometry, timing: Timing, wiring: Wiring, timed: bool) -> Self {
-        let units_per_package = units_per_package(geometry, wiring);
+        let units_per_package = wiring.units_per_package(geometry);
         let blocks_per_element = geometry.blocks_per_element();
         let units = (geometry.packages * units_per_package) as usize;
         Schedule {
