@@ -156,7 +156,7 @@ fn expression(text: &str) {
         Ok(expression) => {
             let printed = expression.to_string();
             let length = printed.chars().count();
-            if length <= flashscope_query::MOST_CHARACTERS {
+            if length <= flashscope_query::MAX_CHARACTERS {
                 assert_eq!(flashscope_query::parse(&printed), Ok(expression), "{printed}");
             }
         }

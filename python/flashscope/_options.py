@@ -37,7 +37,7 @@ class BenchOptions(TypedDict, total=False):
     """Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead"""
     round: Time
     """Length of each run in a round of --test"""
-    most_rounds: int
+    max_rounds: int
     """Maximum number of rounds of --test [default: 25, or 1440 for pts-write-saturation]"""
     queue_depth: int
     """IOs in flight in --test [default: 128 (32 for each of four threads), or fewer if the drive accepts fewer]"""
@@ -59,12 +59,12 @@ class BenchOptions(TypedDict, total=False):
     """Confidence level of the intervals"""
     statistic: str | int
     """The statistic that must reach the precision: `mean`, or a percentile such as `p99` or `p99.9`"""
-    most_ios: int
+    max_ios: int
     """Maximum number of counted IOs in a run, even if the run has not reached its precision"""
-    most_time: Time
+    max_time: Time
     """Longest time of a run"""
-    most_bytes: Size
-    """Most bytes that a run writes [default: no limit]"""
+    max_bytes: Size
+    """Maximum number of bytes that a run writes [default: no limit]"""
     repeats: int
     """Number of repeats of each run, each with different random addresses"""
     io_count: str | int

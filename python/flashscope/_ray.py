@@ -21,7 +21,7 @@ except ImportError as error:
 SECONDS = 1.0
 """The time in seconds after which a task returns its rows; other tasks run the rest of its trials. Short trials thus
 share a task, and little work is lost with a worker."""
-MOST = 1000
+MAX_PART = 1000
 """The most trials of a task."""
 AHEAD = 2
 """The number of tasks for each CPU: one task waits while another runs."""
@@ -82,7 +82,7 @@ class Cluster:
         processors = max(1, int(self._resources().get("CPU", 1)))
         places = AHEAD * processors if jobs is None else min(AHEAD * processors, jobs)
         while waiting and len(running) < places:
-            size = min(MOST, max(1, len(waiting) // (PARTS * places)))
+            size = min(MAX_PART, max(1, len(waiting) // (PARTS * places)))
             batch = [waiting.popleft() for _ in range(size)]
             running[self._task.remote(os.getcwd(), batch)] = batch
 

@@ -4,7 +4,7 @@
 // the delay it would print “Loading…”. An iframe whose document stays open delays the event.
 
 /** The longest delay in ms. A slow server must not delay the event forever. */
-const LONGEST = 10_000;
+const MAX_DELAY = 10_000;
 
 let pending = 0;
 let frame: HTMLIFrameElement | undefined;
@@ -14,7 +14,7 @@ function delay(): void {
   frame.hidden = true;
   document.body.append(frame);
   frame.contentDocument?.open();
-  setTimeout(release, LONGEST);
+  setTimeout(release, MAX_DELAY);
 }
 
 function release(): void {

@@ -20,7 +20,7 @@ const GLOSSARY: [term: RegExp, instead: string][] = [
 const PASSIVE = /\b(is|are|was|were|be|been) (said|told|seen|asked|heard|looked at)\b/i;
 
 /** The most words in a sentence. */
-const LONGEST = 30;
+const MAX_WORDS = 30;
 
 /** A broken rule, with the text that breaks it. */
 export interface Finding {
@@ -49,7 +49,7 @@ export function findingsIn(text: string): Finding[] {
     if (isHeadless && !sentence.includes('?')) found.push('opening');
     if (GLOSSARY.some(([term]) => term.test(sentence))) found.push('glossary');
     if (PASSIVE.test(sentence)) found.push('passive');
-    if (sentence.split(' ').length > LONGEST) found.push('length');
+    if (sentence.split(' ').length > MAX_WORDS) found.push('length');
     return found.map((rule) => ({ rule, text: sentence }));
   });
 }

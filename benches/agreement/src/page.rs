@@ -9,14 +9,14 @@ use crate::agreement::{Comparison, Line};
 pub const NAME: &str = "agreement.md";
 
 /// The largest drive that is compared by default.
-const LARGEST: Bytes = Bytes::gib(2);
+const MAX_CAPACITY: Bytes = Bytes::gib(2);
 
 /// Returns the profiles that are compared by default.
 pub fn drives() -> Vec<String> {
     let names = setup::KINDS.iter().map(|kind| kind.name);
     let is_small = |name: &&str| {
         let capacity = setup::parse(name).ok().and_then(|profile| profile.capacity().ok());
-        capacity.is_some_and(|capacity| capacity <= LARGEST)
+        capacity.is_some_and(|capacity| capacity <= MAX_CAPACITY)
     };
     names.filter(is_small).map(String::from).collect()
 }

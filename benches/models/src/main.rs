@@ -54,7 +54,7 @@ use population::Part;
 const DRIVES: usize = 600;
 
 /// The least number of writes in a trace.
-const LEAST_WRITES: usize = 5000;
+const MIN_WRITES: usize = 5000;
 
 fn main() {
     let (options, names): (Vec<String>, Vec<String>) =
@@ -156,7 +156,7 @@ fn traces(selected: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     });
     let enough = |spec: &str| {
         let requests = requests::of(&format!("{spec}?remap=fold"), cases::PAPER.pages(), u64::MAX);
-        requests::writes(&requests) >= LEAST_WRITES
+        requests::writes(&requests) >= MIN_WRITES
     };
     named.filter(|(name, spec)| selected(name) && enough(spec)).collect()
 }

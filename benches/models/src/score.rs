@@ -21,7 +21,7 @@ use crate::side_by_side::side_by_side;
 const LEVEL: f64 = 0.9;
 
 /// The least number of cases in a row of the table; smaller strata are pooled.
-const LEAST: usize = 20;
+const MIN_CASES: usize = 20;
 
 /// A prediction, and the simulation of the same passes.
 pub(crate) struct ScoredPrediction {
@@ -139,7 +139,7 @@ pub(crate) fn table(calibration: &[ScoredPrediction], held_out: &[ScoredPredicti
     }
     let mut pooled: BTreeMap<String, Row> = BTreeMap::new();
     for ((ftl, model, stratum), row) in rows {
-        let name = match row.cases >= LEAST {
+        let name = match row.cases >= MIN_CASES {
             true => format!("{ftl} | `{model}` | {stratum}"),
             false => format!("{ftl} | `{model}` | small strata"),
         };

@@ -144,10 +144,15 @@ fn calibration_curve(drawing: &mut Drawing, sweeps: &[Sweep]) {
 
 /// Draws the accuracy of each parameter, on an axis that begins at 50 %.
 fn by_parameter(drawing: &mut Drawing, sweeps: &[Sweep]) {
-    const LEAST: f64 = 0.5;
+    const MIN_PROBABILITY: f64 = 0.5;
     let rows: Vec<(Parameter, Vec<Option<Tally>>)> = rows(sweeps);
     let height = 500.0 / f64::from(u32::try_from(rows.len().max(1)).unwrap_or(u32::MAX));
-    let axes = Axes { x: [650.0, 980.0], y: [560.0, 60.0], across: [LEAST, 1.0], up: [0.0, 1.0] };
+    let axes = Axes {
+        x: [650.0, 980.0],
+        y: [560.0, 60.0],
+        across: [MIN_PROBABILITY, 1.0],
+        up: [0.0, 1.0],
+    };
     drawing.text("title", (520.0, 24.0), "Accuracy by parameter");
     drawing.text("", (520.0, 42.0), "the share of right answers; dashed: targets");
     for value in [0.5, 0.6, 0.7, 0.8, 0.9, 1.0] {

@@ -18,7 +18,7 @@ use crate::trial::{Trial, trial};
 const FIRST_SEED: u64 = 9_000_000;
 
 /// The fewest answers of a stratum that is scored by itself.
-pub(crate) const FEWEST: usize = 200;
+pub(crate) const MIN_ANSWERS: usize = 200;
 
 /// A kind of noise.
 pub struct Disturbance {
@@ -172,7 +172,7 @@ fn grouped(trials: &[HeldOutTrial], name: fn(&HeldOutTrial) -> &'static str) -> 
     let (mut scores, mut small) = (Vec::new(), Vec::new());
     for (name, group) in groups {
         let score = Score::new(String::from(name), group.iter().copied());
-        if score.answers() >= FEWEST { scores.push(score) } else { small.push((name, group)) }
+        if score.answers() >= MIN_ANSWERS { scores.push(score) } else { small.push((name, group)) }
     }
     if !small.is_empty() {
         let names: Vec<&str> = small.iter().map(|(name, _)| *name).collect();

@@ -2,7 +2,7 @@
 
 use crate::drives::strata::STRATA;
 use crate::held_out::{
-    DISTURBANCES, FEWEST, HeldOutTrial, Score, by_disturbance, by_stratum, overall,
+    DISTURBANCES, HeldOutTrial, MIN_ANSWERS, Score, by_disturbance, by_stratum, overall,
 };
 use crate::page::{mark, percent, whole_percent};
 use crate::score::Judgement;
@@ -38,7 +38,7 @@ development lack ({each} drives of each, from other seeds). The drives of a stra
 {}. Pauses of the host are as below.
 
 A stratum fails if the 95 % interval of its share of right findings, among those with a stated probability of 0.9 or
-more, lies below {}. Strata with fewer than {FEWEST} findings are pooled. Findings about one drive depend on each other,
+more, lies below {}. Strata with fewer than {MIN_ANSWERS} findings are pooled. Findings about one drive depend on each other,
 so the true intervals are wider. The worst stratum comes first.
 
 **Of all {} findings, {} state 0.9 or more, and {} of these are right ({} to {}). The expected calibration error is

@@ -7,7 +7,7 @@ use flashscope_document::watch::{
     EnduranceForecast, KnownEndurance, WatchedAmplification, WearCounter,
 };
 use flashscope_stats::{
-    FEWEST_STEPS, LOAD_WINDOW_S, UnknownWear, WearForecast, WearReading, wear_forecast,
+    LOAD_WINDOW_S, MIN_STEPS, UnknownWear, WearForecast, WearReading, wear_forecast,
 };
 
 const DAY_S: f64 = 86_400.0;
@@ -84,7 +84,7 @@ fn reason(unknown: UnknownWear, time: &dyn Fn(u64) -> String) -> String {
         UnknownWear::FewSteps { steps, since_s } => {
             let times = if steps == 1 { "once" } else { "twice" };
             format!(
-                "percentage used has moved only {times} since {}; a forecast needs {FEWEST_STEPS} steps",
+                "percentage used has moved only {times} since {}; a forecast needs {MIN_STEPS} steps",
                 time(since_s)
             )
         }

@@ -17,7 +17,7 @@ pub(crate) struct RunStatistics {
 
 /// The most response times kept for the interval of their mean. With more, the interval comes from batch means, which need no
 /// memory.
-const MOST_KEPT: usize = 1 << 22;
+const MAX_KEPT: usize = 1 << 22;
 
 /// The confidence level of intervals.
 const CONFIDENCE: f64 = 0.95;
@@ -56,7 +56,7 @@ struct RunAccumulator<'a> {
     service: Option<(Summary, bool)>,
     /// The ns per byte of uniform writes.
     per_byte: Option<Ratio>,
-    /// The response times in order, up to [`MOST_KEPT`].
+    /// The response times in order, up to [`MAX_KEPT`].
     values: Vec<f64>,
 }
 
@@ -122,7 +122,7 @@ impl RunAccumulator<'_> {
             self.first.get_or_insert(record.submitted);
             self.last = self.last.max(record.completed());
             self.latency.push(record.latency.0);
-            if self.values.len() < MOST_KEPT {
+            if self.values.len() < MAX_KEPT {
                 #[allow(clippy::cast_precision_loss)] // far below 2^53 ns
                 self.values.push(record.latency.0 as f64);
             }

@@ -12,7 +12,7 @@ use crate::statistics::{OpStatistics, Snapshot};
 const SPARE_THRESHOLD: u32 = 10;
 
 /// The maximum of the field percentage used, which has one byte.
-const MOST_USED: u32 = 255;
+const MAX_PERCENTAGE_USED: u32 = 255;
 
 /// The version of the log page in version 2.0 of OCP's specification.
 const OCP_PAGE: u32 = 3;
@@ -93,7 +93,7 @@ fn warnings(flash: &Flash, spare: u32) -> Vec<CriticalWarning> {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited below")]
 fn percentage_used(flash: &Flash) -> u32 {
     let used = 100.0 * flash.mean_erases() / f64::from(flash.rated_erases);
-    (used as u32).min(MOST_USED)
+    (used as u32).min(MAX_PERCENTAGE_USED)
 }
 
 /// Returns `part` in whole percent of `whole`; 100 if `whole` is 0.

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use flashscope_command::bench::{Inside, SideChannels, create, manifest, measure, outcome};
 use flashscope_document::manifest::{OnError, Options, State};
 use flashscope_document::methodology::{Methodology, Precision};
-use flashscope_measure::{LEAST_RUN_PAUSE, plan};
+use flashscope_measure::{MIN_RUN_PAUSE, plan};
 use flashscope_report::{Summary, terminal};
 use flashscope_result::write_text;
 use flashscope_workload::uflip::{PerBaseline, Setup, all};
@@ -34,7 +34,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<(), Failure> {
         setup: Setup { io_count: PerBaseline::same(5120), ..setup },
         state: State::Random,
         spare: None,
-        run_pause_ns: LEAST_RUN_PAUSE,
+        run_pause_ns: MIN_RUN_PAUSE,
         on_error: OnError::Continue,
         // One repeat of each run, so that the demo takes seconds.
         methodology: Methodology {

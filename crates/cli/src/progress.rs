@@ -86,7 +86,7 @@ impl Phase {
     fn left(&self, now: Nanos, done: u64, total: u64) -> Option<Nanos> {
         let took = now.since(self.began);
         let done_since = done.saturating_sub(self.done_before);
-        if took < LEAST_FOR_ESTIMATE || done_since == 0 || done >= total {
+        if took < MIN_PHASE_FOR_ESTIMATE || done_since == 0 || done >= total {
             return None;
         }
         let left = u128::from(took.0) * u128::from(total - done) / u128::from(done_since);
@@ -98,7 +98,7 @@ impl Phase {
 const DELAY: Nanos = Nanos::secs(2);
 
 /// The minimum duration of a phase before its time left can be estimated.
-const LEAST_FOR_ESTIMATE: Nanos = Nanos::secs(1);
+const MIN_PHASE_FOR_ESTIMATE: Nanos = Nanos::secs(1);
 
 /// The interval between lines of progress, if standard error is no terminal.
 const LINES_EVERY: Nanos = Nanos::secs(10);

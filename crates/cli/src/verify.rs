@@ -13,7 +13,7 @@ use crate::progress::LateBar;
 use crate::{Failure, print};
 
 /// The most damaged ranges in the text.
-const MOST_SHOWN: usize = 10;
+const MAX_SHOWN: usize = 10;
 
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let verification = LateBar::new().watch(|stop, bar| verify::verify(args, stop, bar))?;
@@ -35,10 +35,10 @@ fn text(it: &Verification) -> String {
     if !it.findings.is_empty() {
         text += "\nDamaged ranges:\n";
     }
-    for finding in it.findings.iter().take(MOST_SHOWN) {
+    for finding in it.findings.iter().take(MAX_SHOWN) {
         text += &range(finding);
     }
-    let left = it.findings.len().saturating_sub(MOST_SHOWN);
+    let left = it.findings.len().saturating_sub(MAX_SHOWN);
     if left > 0 || it.more_findings {
         let more = if it.more_findings { "at least " } else { "" };
         let _ = writeln!(text, "and {more}{left} more: see --json");

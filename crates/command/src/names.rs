@@ -2,12 +2,12 @@
 
 use anyhow::{Result, anyhow, bail};
 use flashscope_block::{Bytes, Nanos, nearest, parse_count, parse_share};
-use flashscope_measure::MOST_IOS;
+use flashscope_measure::MAX_IOS;
 use flashscope_measure::pts::{self, TESTS, Test};
 use flashscope_workload::uflip::{self, Baseline, MicroBenchmark, PerBaseline};
 
 /// The maximum number of rounds of a test, which keeps run numbers within 32 bits.
-pub const MOST_ROUNDS: i64 = 1_000_000;
+pub const MAX_ROUNDS: i64 = 1_000_000;
 /// The most IOs in flight: the queue size of NVMe drives.
 pub const DEEPEST: i64 = 65_535;
 /// The longest IO that a real drive accepts.
@@ -160,9 +160,9 @@ fn count(text: &str) -> Result<u64> {
 }
 
 fn within_limit(count: u64) -> Result<u64> {
-    match count <= MOST_IOS {
+    match count <= MAX_IOS {
         true => Ok(count),
-        false => bail!("a run has at most {MOST_IOS} IOs"),
+        false => bail!("a run has at most {MAX_IOS} IOs"),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::what_if::Quantity;
 pub const COMPARISON_VERSION: u32 = 1;
 
 /// The largest number of results in a comparison.
-pub const MOST_COMPARED: usize = 6;
+pub const MAX_RESULTS: usize = 6;
 
 /// A comparison of several results with the first, the baseline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -14,7 +14,7 @@ use crate::manifest::Tool;
 pub const GRID_SCHEMA_VERSION: u32 = 1;
 
 /// The minimum number of IOs in a window, on average.
-const LEAST_WINDOW_IOS: u64 = 512;
+const MIN_WINDOW_IOS: u64 = 512;
 
 /// The measurement rule of a grid. Each run writes until the drive is steady: until the cost per
 /// byte is level over several windows of writes. IOs count from then on. The size of a window is
@@ -53,7 +53,7 @@ impl GridRule {
     /// Returns the bytes in a window of `writes`.
     pub fn window(&self, writes: &UniformWrites) -> Bytes {
         let half = writes.target_size.0.saturating_add(self.free.0) / 2;
-        Bytes(half.max(LEAST_WINDOW_IOS.saturating_mul(writes.mean_bytes().0)))
+        Bytes(half.max(MIN_WINDOW_IOS.saturating_mul(writes.mean_bytes().0)))
     }
 
     /// Returns the average number of writes in this many windows.

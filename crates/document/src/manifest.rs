@@ -21,7 +21,7 @@ use crate::rounds::Rounds;
 pub const SCHEMA_VERSION: u32 = 6;
 
 /// The maximum number of patterns in the sequence of a run; flashscope uses up to three.
-const MOST_PATTERNS: usize = 64;
+const MAX_PATTERNS: usize = 64;
 
 /// The manifest of a result: everything except the IOs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -428,8 +428,8 @@ impl Manifest {
             if !known.insert(run.id) {
                 return Err(format!("there are two runs {}", run.id));
             }
-            if run.reference.patterns().len() > MOST_PATTERNS {
-                return Err(format!("run {} has more than {MOST_PATTERNS} patterns", run.id));
+            if run.reference.patterns().len() > MAX_PATTERNS {
+                return Err(format!("run {} has more than {MAX_PATTERNS} patterns", run.id));
             }
         }
         Ok(())

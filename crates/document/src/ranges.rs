@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 /// The largest count. JavaScript represents all whole numbers up to this limit exactly.
-pub(crate) const MOST_COUNTED: u64 = (1 << 53) - 1;
+pub(crate) const MAX_COUNT: u64 = (1 << 53) - 1;
 
 /// The largest quantity in any unit. It corresponds to 1 EB, more than any drive holds, or to 31
 /// years in nanoseconds.
@@ -58,8 +58,8 @@ fn limit(schema: &mut Schema) {
             Some("uint16") => (json!(0), json!(u16::MAX)),
             Some("uint32") => (json!(0), json!(u32::MAX)),
             Some("int32") => (json!(i32::MIN), json!(i32::MAX)),
-            Some("uint64" | "uint") => (json!(0), json!(MOST_COUNTED)),
-            _ => (json!(-MOST_COUNTED.cast_signed()), json!(MOST_COUNTED)),
+            Some("uint64" | "uint") => (json!(0), json!(MAX_COUNT)),
+            _ => (json!(-MAX_COUNT.cast_signed()), json!(MAX_COUNT)),
         };
         vec![("minimum", least), ("maximum", most)]
     } else if has_type("number") {
@@ -124,7 +124,7 @@ mod tests {
             [leaf["minimum"].clone(), leaf["maximum"].clone()]
         };
         assert_eq!(limits("/$defs/Nanos"), [json!(0), json!(i64::MAX)]);
-        assert_eq!(limits("/properties/count"), [json!(0), json!(MOST_COUNTED)]);
+        assert_eq!(limits("/properties/count"), [json!(0), json!(MAX_COUNT)]);
         assert_eq!(limits("/properties/share/items"), [json!(0.0), json!(1.0)]);
         assert_eq!(limits("/properties/by_cause/additionalProperties"), [0, u64::from(u32::MAX)]);
         assert_eq!(limits("/properties/step")[0], json!(-9_007_199_254_740_991_i64));

@@ -67,13 +67,13 @@ pub struct Totals {
 }
 
 /// The minimum number of IOs for a meaningful result of a run.
-const LEAST_IOS: u64 = 30;
+const MIN_IOS: u64 = 30;
 
 impl Totals {
     /// Returns the value of a metric; `None` for fewer than 30 IOs.
     #[allow(clippy::cast_precision_loss)]
     pub fn value(&self, metric: Metric) -> Option<f64> {
-        if self.ios < LEAST_IOS || self.duration_ns == Nanos(0) {
+        if self.ios < MIN_IOS || self.duration_ns == Nanos(0) {
             return None;
         }
         let seconds = self.duration_ns.as_secs_f64();

@@ -106,13 +106,13 @@ pub struct RunningResult {
 }
 
 /// The most points of a series. A longer series keeps every second point.
-const MOST_POINTS: usize = 2000;
+const MAX_POINTS: usize = 2000;
 
 /// The most results in [`RunningCommand::latest`].
-const MOST_LATEST: usize = 50;
+const MAX_LATEST: usize = 50;
 
 /// The most notes.
-const MOST_NOTES: usize = 100;
+const MAX_NOTES: usize = 100;
 
 impl RunningCommand {
     /// Returns the state of a command that begins.
@@ -155,7 +155,7 @@ impl RunningCommand {
         });
         let points = &mut all[nth].points;
         points.push(at);
-        if points.len() > MOST_POINTS {
+        if points.len() > MAX_POINTS {
             let mut is_kept = false;
             points.retain(|_| {
                 is_kept = !is_kept;
@@ -167,13 +167,13 @@ impl RunningCommand {
     /// Adds a result to the latest.
     pub fn found(&mut self, result: RunningResult) {
         self.latest.insert(0, result);
-        self.latest.truncate(MOST_LATEST);
+        self.latest.truncate(MAX_LATEST);
     }
 
     /// Adds a note. Of too many, the oldest go.
     pub fn note(&mut self, text: &str) {
         self.notes.push(text.into());
-        let more = self.notes.len().saturating_sub(MOST_NOTES);
+        let more = self.notes.len().saturating_sub(MAX_NOTES);
         self.notes.drain(..more);
     }
 }
@@ -190,7 +190,7 @@ mod tests {
             state.plot("Latency", "IOs", EvidenceUnit::Nanoseconds, "mean", at);
         }
         let points = &state.charts[0].series[0].points;
-        assert!((MOST_POINTS / 2..=MOST_POINTS).contains(&points.len()), "{}", points.len());
+        assert!((MAX_POINTS / 2..=MAX_POINTS).contains(&points.len()), "{}", points.len());
         assert_eq!(points[0][0], 0.0);
         assert!(points.last().unwrap()[0] > 9_900.0);
         assert!(points.is_sorted_by(|a, b| a[0] < b[0]));
@@ -204,7 +204,7 @@ mod tests {
             state.found(RunningResult { what, value: 0.0, unit: EvidenceUnit::Number });
             state.note(&nth.to_string());
         }
-        assert_eq!((state.latest.len(), state.notes.len()), (MOST_LATEST, MOST_NOTES));
+        assert_eq!((state.latest.len(), state.notes.len()), (MAX_LATEST, MAX_NOTES));
         assert_eq!(
             (state.latest[0].what.as_str(), state.notes.last().unwrap().as_str()),
             ("999", "999")

@@ -40,7 +40,7 @@ pub struct Verification {
     pub torn_beyond_unit_writes: u64,
     /// Jumps of the machine's clock. They do not change the judgement, which rests on order alone.
     pub clock_jumps: Vec<ClockJump>,
-    /// The damaged ranges, in order of their offset: at most [`MOST_FINDINGS`].
+    /// The damaged ranges, in order of their offset: at most [`MAX_FINDINGS`].
     pub findings: Vec<VerificationFinding>,
     /// True if there are more damaged ranges.
     pub more_findings: bool,
@@ -49,7 +49,7 @@ pub struct Verification {
 }
 
 /// The most damaged ranges in a document.
-pub const MOST_FINDINGS: usize = 100;
+pub const MAX_FINDINGS: usize = 100;
 
 /// The writes of a verification. Together with the seed, the fields determine every write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -80,7 +80,7 @@ pub struct Disagreement {
 
 impl Disagreement {
     /// The smallest difference that counts.
-    const LEAST: f64 = 0.1;
+    const MIN_DIFFERENCE: f64 = 0.1;
 
     /// Returns the first significant difference between predictions and simulated values. Erases and endurance follow from write
     /// amplification, which comes before them.
@@ -96,7 +96,7 @@ impl Disagreement {
             let is_within = |low: Option<f64>, high: Option<f64>, x: f64| {
                 low.is_some_and(|low| low <= x) && high.is_some_and(|high| x <= high)
             };
-            let agrees = relative.abs() <= Self::LEAST
+            let agrees = relative.abs() <= Self::MIN_DIFFERENCE
                 || value.covers(predicted.value)
                 || is_within(predicted.low, predicted.high, value.value);
             (relative.is_finite() && !agrees).then_some(Disagreement { quantity, relative })

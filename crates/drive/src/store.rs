@@ -117,12 +117,12 @@ pub enum StoreError {
         drive: String,
     },
     /// The drive's name does not fit into the header.
-    #[error("the drive's name is too long for a store: {0} bytes, more than {MOST_NAME}")]
+    #[error("the drive's name is too long for a store: {0} bytes, more than {MAX_NAME}")]
     LongName(usize),
 }
 
 /// The maximum length of a drive's name in bytes.
-const MOST_NAME: usize = 3900;
+const MAX_NAME: usize = 3900;
 
 /// The content of a file's first block.
 enum First {
@@ -186,7 +186,7 @@ fn before_state() -> String {
 impl StoreHeader {
     fn block(&self) -> Result<[u8; HEADER], StoreError> {
         let StoreHeader { drive, size, seed } = self;
-        if drive.len() > MOST_NAME {
+        if drive.len() > MAX_NAME {
             return Err(StoreError::LongName(drive.len()));
         }
         let begin = before_state();
@@ -447,7 +447,7 @@ mod tests {
         drop(StoreFile::open(&path, &odd, false).unwrap());
         let message = refused(&path).to_string();
         assert!(message.contains("`a seed: 9 \\u{202e}`"), "{message}");
-        let long = StoreHeader { drive: "x".repeat(MOST_NAME + 1), ..header() };
+        let long = StoreHeader { drive: "x".repeat(MAX_NAME + 1), ..header() };
         let error = StoreFile::open(&folder.path().join("other"), &long, false).unwrap_err();
         assert!(matches!(error, OpenError::Store(StoreError::LongName(_))));
         assert!(!folder.path().join("other").exists());

@@ -32,7 +32,7 @@ use crate::ioctl::Request;
 use crate::options::{Access, Location, OpenOptions};
 
 /// The smallest logical block size.
-const LEAST_BLOCK: Bytes = Bytes(512);
+const MIN_BLOCK: Bytes = Bytes(512);
 
 /// The maximum free space to leave on a file system for other users. Below this maximum, the margin
 /// is a twentieth of the file system's size.
@@ -296,7 +296,7 @@ fn name_of(file_type: fs::FileType) -> &'static str {
 fn open_file(path: &Path, options: &OpenOptions) -> Result<(Target, Option<NewFile>), OpenError> {
     if let Some(size) = options.size {
         // Rejects impossible sizes before any file is created or extended.
-        check_size(path, size, LEAST_BLOCK)?;
+        check_size(path, size, MIN_BLOCK)?;
     }
     match fs::metadata(path) {
         Ok(metadata) => check_is_file(path, &metadata)?,
@@ -383,7 +383,7 @@ fn open_existing_file(
             .map_err(look())?
             .ok_or_else(|| OpenError::DirectRefused { path: path.into() })?
     } else {
-        LEAST_BLOCK
+        MIN_BLOCK
     };
     if let Some(size) = options.size {
         check_size(path, size, logical_block)?;

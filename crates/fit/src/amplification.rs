@@ -7,7 +7,7 @@
 //! `moved = moved' / (kappa * (1 - moved') + moved')` gives exactly the same throughput at every fill level.
 //!
 //! Write amplification is kappa times A. Its range therefore covers all policies that fit, and every kappa from 1 to
-//! [`MOST_KAPPA`] with which `moved` is positive. It also covers structures that no policy of a profile has, such as other
+//! [`MAX_KAPPA`] with which `moved` is positive. It also covers structures that no policy of a profile has, such as other
 //! sizes of blocks.
 
 use flashscope_block::Bytes;
@@ -19,7 +19,7 @@ use super::sweep::{Curve, Policy, error, fitted, write_amplification};
 
 /// The largest kappa of a range. A drive that programs all data twice, first in SLC blocks, has 2. The rest is for parity and the
 /// map.
-pub(crate) const MOST_KAPPA: f64 = 2.5;
+pub(crate) const MAX_KAPPA: f64 = 2.5;
 
 /// Structures between those that a fit compares: small blocks, and other numbers of blocks to choose from.
 const STRUCTURES: [Policy; 4] = [
@@ -37,10 +37,10 @@ fn choices(alpha: f64, choices: f64) -> f64 {
 const BELOW_LIMIT: f64 = 0.999;
 
 /// Returns the largest kappa with which a model that was fitted with `kappa = 1` explains the same throughput.
-pub(super) fn most_kappa(model: &FillModel) -> f64 {
+pub(super) fn max_kappa(model: &FillModel) -> f64 {
     let moved = model.moved.unwrap_or(1.0);
     let limit = if moved > 1.0 { BELOW_LIMIT * moved / (moved - 1.0) } else { f64::INFINITY };
-    limit.clamp(1.0, MOST_KAPPA)
+    limit.clamp(1.0, MAX_KAPPA)
 }
 
 /// Returns `model` for `kappa = 1`, with the same throughput.
@@ -60,7 +60,7 @@ pub(super) fn kappa(fill: &FillFit) -> Range {
         return fill.kappa;
     }
     let models = models(&fill.policies, &fill.draws);
-    Range { value: 1.0, low: 1.0, high: models.map(most_kappa).fold(1.0, f64::max) }
+    Range { value: 1.0, low: 1.0, high: models.map(max_kappa).fold(1.0, f64::max) }
 }
 
 /// Returns the range of write amplification at each level, over all models whose error is at most `most`.
@@ -83,7 +83,7 @@ pub(super) fn ranges(
         let others = others.iter().map(|one| (&one.1, other(one)));
         for (model, least) in known.chain(others) {
             range.low = range.low.min(least);
-            range.high = range.high.max(least * most_kappa(model));
+            range.high = range.high.max(least * max_kappa(model));
         }
         range
     };
@@ -131,7 +131,7 @@ mod tests {
         for moved in [0.3, 1.0, 1.6, 4.0] {
             let fitted = model(1.0, moved);
             for share in [0.1, 0.5, 1.0] {
-                let other = with_kappa(&fitted, 1.0 + share * (most_kappa(&fitted) - 1.0));
+                let other = with_kappa(&fitted, 1.0 + share * (max_kappa(&fitted) - 1.0));
                 for amplification in [1.0, 1.7, 5.0_f64] {
                     let [one, two] =
                         [&fitted, &other].map(|m| m.rate(m.kappa * amplification).unwrap());
@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn limit_of_kappa_follows_from_the_cost_of_moved_pages() {
-        assert!((most_kappa(&model(1.0, 0.5)) - MOST_KAPPA).abs() < 1e-9);
-        let limit = most_kappa(&model(1.0, 3.0));
+        assert!((max_kappa(&model(1.0, 0.5)) - MAX_KAPPA).abs() < 1e-9);
+        let limit = max_kappa(&model(1.0, 3.0));
         assert!((1.49..1.5).contains(&limit), "{limit}");
     }
 }

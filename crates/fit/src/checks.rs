@@ -91,7 +91,7 @@ pub(super) fn next(twin: &Twin) -> Vec<String> {
             "flash.page_program" | "slc.page_program" => "writes: granularity of SW and RW",
             "flash.block_erase" => {
                 "random writes for longer than the drive has free blocks: locality with a \
-                                    larger --most-ios"
+                                    larger --max-ios"
             }
             "groups.switch_time" => "random reads over the whole drive: locality of RR",
             _ => "reads of all sizes: granularity of SR and RR",

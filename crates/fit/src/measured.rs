@@ -50,13 +50,13 @@ pub struct MeasuredRun {
 }
 
 /// The smallest relative error of a number. No simulated drive matches a real drive more closely.
-const LEAST_ERROR: f64 = 0.01;
+const MIN_ERROR: f64 = 0.01;
 
 /// The relative error of a quantile that has too few values for an estimate.
 const UNKNOWN_ERROR: f64 = 0.1;
 
 /// The minimum number of response times of a run. With fewer, the 99th percentile means nothing.
-const LEAST_IOS: usize = 16;
+const MIN_IOS: usize = 16;
 
 impl MeasuredResult {
     /// Reads the result in the folder at `path`.
@@ -80,7 +80,7 @@ impl MeasuredResult {
                     times.push(to_f64(record.latency));
                 }
             })?;
-            if times.len() >= LEAST_IOS {
+            if times.len() >= MIN_IOS {
                 let value = benchmark.unit.text(run.value);
                 let title = format!(
                     "{} {} {} = {value}",
@@ -94,7 +94,7 @@ impl MeasuredResult {
         let name = path.display().to_string();
         if runs.is_empty() {
             return Err(FitError::TooFew {
-                what: format!("no runs of {LEAST_IOS} IOs or more in {name}"),
+                what: format!("no runs of {MIN_IOS} IOs or more in {name}"),
                 needed: "let `flashscope bench` run to its end".into(),
             });
         }
@@ -175,7 +175,7 @@ impl<F: FnMut(&MeasuredRun, &Numbers) -> ControlFlow<()>> RunCollector<'_, F> {
         if self.next_run().is_none() {
             return ControlFlow::Continue(());
         }
-        if self.times.len() < LEAST_IOS {
+        if self.times.len() < MIN_IOS {
             return ControlFlow::Break(());
         }
         let numbers = numbers(&mut self.times);
@@ -208,7 +208,7 @@ fn errors(times: &[f64]) -> Numbers {
     let of = |interval: Option<flashscope_stats::Interval>| {
         let error = interval
             .map_or(UNKNOWN_ERROR, |estimate| estimate.standard_error / estimate.value.max(1.0));
-        if error.is_finite() { error.max(LEAST_ERROR) } else { UNKNOWN_ERROR }
+        if error.is_finite() { error.max(MIN_ERROR) } else { UNKNOWN_ERROR }
     };
     let mut errors = [of(mean_interval(times, 1, 0.9)); NUMBERS];
     for (error, share) in errors[1..].iter_mut().zip(SHARES) {

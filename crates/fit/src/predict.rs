@@ -206,7 +206,7 @@ impl OwnWrites {
     fn of(twin: &Twin) -> OwnWrites {
         let fill = twin.fill.as_ref();
         // Response times do not show what a drive programs besides data either.
-        let unknown = Range { value: 1.0, low: 1.0, high: amplification::MOST_KAPPA };
+        let unknown = Range { value: 1.0, low: 1.0, high: amplification::MAX_KAPPA };
         let kappa = fill.map_or(unknown, amplification::kappa);
         let is_identified = fill.is_some_and(FillFit::knows_write_amplification);
         let ranges = fill.and_then(|fill| fill.unidentified.as_ref());

@@ -18,7 +18,7 @@ pub const WIDER_PER_STEP: f64 = 1.15;
 
 /// The smallest distance from the measured range that counts, in steps. The number of IOs in flight of an open loop is only an
 /// estimate.
-const LEAST_STEPS: f64 = 0.1;
+const MIN_STEPS: f64 = 0.1;
 
 /// Returns the factor by which the ends of an interval move, at this distance from the measured range in steps.
 #[must_use]
@@ -52,7 +52,7 @@ fn extrapolation(
     steps: f64,
 ) -> Option<Extrapolation> {
     let widened = widening(steps);
-    (steps >= LEAST_STEPS).then_some(Extrapolation { quantity, value, least, most, steps, widened })
+    (steps >= MIN_STEPS).then_some(Extrapolation { quantity, value, least, most, steps, widened })
 }
 
 /// Returns the number of IOs in flight, at least 1: that of a closed loop, or the mean of an open loop by Little's law.

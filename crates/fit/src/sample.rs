@@ -33,7 +33,7 @@ impl MeasuredResult {
 
     /// Returns the bytes that a simulation of the smallest sample reads and writes.
     #[must_use]
-    pub fn least_work(&self) -> Bytes {
+    pub fn min_work(&self) -> Bytes {
         self.work(&self.thinned(WIDEST_STEP))
     }
 

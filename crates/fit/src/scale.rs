@@ -10,11 +10,11 @@ use super::of_fill::{FREE_BLOCKS, KEPT};
 use super::{FitError, drive_of};
 
 /// The capacity above which the twin of a fill sweep is scaled down.
-const LARGEST: Bytes = Bytes::gib(1);
+const MAX_CAPACITY: Bytes = Bytes::gib(1);
 
 /// The minimum number of blocks of each package of a scaled drive. With fewer, the choice of a block to clean is coarser than on
 /// the whole drive.
-const LEAST_BLOCKS: u64 = 512;
+const MIN_BLOCKS: u64 = 512;
 
 /// The size of a simulated twin.
 #[derive(Debug, Clone, Copy)]
@@ -113,8 +113,8 @@ pub fn scaled_fields(twin: &Twin) -> Result<Option<(String, f64)>, FitError> {
 /// Returns the factor by which a drive with `filled` bytes of data is scaled down.
 #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
 fn scale(drive: &Profile, filled: Bytes) -> f64 {
-    let least = LEAST_BLOCKS as f64 * block(drive) * f64::from(drive.flash.packages);
-    (filled.0 as f64 / (LARGEST.0 as f64).max(least)).max(1.0)
+    let least = MIN_BLOCKS as f64 * block(drive) * f64::from(drive.flash.packages);
+    (filled.0 as f64 / (MAX_CAPACITY.0 as f64).max(least)).max(1.0)
 }
 
 /// Returns the bytes of a block.

@@ -49,10 +49,10 @@ const STEADY: f64 = 0.01;
 const AS_WELL: f64 = 2.0;
 
 /// The minimum number of fill levels of a fit. With fewer, no error can be estimated.
-const LEAST_LEVELS: usize = 3;
+const MIN_LEVELS: usize = 3;
 
 /// The largest cost of moving a page, relative to that of writing a page for the host.
-const MOST_MOVED: f64 = 1000.0;
+const MAX_MOVE_COST: f64 = 1000.0;
 
 /// The number of random draws from which intervals are computed.
 const DRAWS: usize = 200;
@@ -103,11 +103,11 @@ fn checked(levels: &[Level]) -> Result<Vec<Level>, FitError> {
     levels.sort_by_key(|level| level.fill);
     let mut fills: Vec<Bytes> = levels.iter().map(|level| level.fill).collect();
     fills.dedup();
-    if fills.len() < LEAST_LEVELS {
+    if fills.len() < MIN_LEVELS {
         return Err(FitError::TooFew {
             what: format!("{} fill levels", fills.len()),
             needed: format!(
-                "measure uniform writes at {LEAST_LEVELS} fill levels at least, such as a half, \
+                "measure uniform writes at {MIN_LEVELS} fill levels at least, such as a half, \
                  three quarters and all of the drive"
             ),
         });
@@ -263,9 +263,9 @@ fn with_rates(model: FillModel, curve: &Curve, levels: &[Level]) -> FillModel {
     // Neither writing nor moving a page takes less than no time.
     if slope <= 0.0 {
         (intercept, slope) = (x / xx, 0.0);
-    } else if intercept <= slope / MOST_MOVED {
+    } else if intercept <= slope / MAX_MOVE_COST {
         slope = y / yy;
-        intercept = slope / MOST_MOVED;
+        intercept = slope / MAX_MOVE_COST;
     }
     let bare_bytes_per_second = Some(intercept.recip());
     FillModel { bare_bytes_per_second, moved: Some(slope / intercept), ..model }

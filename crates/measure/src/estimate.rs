@@ -3,7 +3,7 @@
 use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_document::manifest::{MicroBenchmark, Options, Progress, Run, State};
 use flashscope_document::plan::{Amount, Cost, Costs, Estimate};
-use flashscope_stats::LEAST_COUNT;
+use flashscope_stats::MIN_COUNT;
 use flashscope_workload::job::{Job, JobPlaces};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing, UniformWrites};
 use flashscope_workload::state::{LARGEST_FILL_IO, MEAN_RANDOM_FILL_IO};
@@ -105,8 +105,8 @@ fn of_run(run: &Run, prepares: bool, options: &Options, costs: &Costs, case: Cas
     };
     let bytes: f64 = shares.iter().map(written).sum();
     // The cap that is reached first ends the run.
-    let most_time = methodology.most_run_time_ns.into_iter().chain(run.reference.time()).min();
-    let time_allowed = most_time.map_or(1.0, |most| ratio(most.0, time * whole(ios)));
+    let max_time = methodology.most_run_time_ns.into_iter().chain(run.reference.time()).min();
+    let time_allowed = max_time.map_or(1.0, |most| ratio(most.0, time * whole(ios)));
     let bytes_allowed =
         methodology.most_run_bytes.map_or(1.0, |most| ratio(most.0, bytes * whole(ios)));
     let done = whole(ios) * time_allowed.min(bytes_allowed);
@@ -123,7 +123,7 @@ fn least_ios(reference: &Reference) -> u64 {
         Reference::Mixed { ratio, .. } => ratio + 1,
         _ => 1,
     };
-    (LEAST_COUNT as u64).saturating_mul(per_second)
+    (MIN_COUNT as u64).saturating_mul(per_second)
 }
 
 /// Returns the patterns of a reference, each with its share of the IOs.
@@ -156,7 +156,7 @@ fn shares(reference: &Reference) -> Vec<(Pattern, f64)> {
 /// Returns a pattern of the mean size for each operation of each job, with its share of the IOs. Jobs that end by their time
 /// count as equally many IOs.
 fn shares_of_jobs(jobs: &[Job]) -> Vec<(Pattern, f64)> {
-    let counts: Vec<f64> = jobs.iter().map(|job| whole(job.most_ios_of_all())).collect();
+    let counts: Vec<f64> = jobs.iter().map(|job| whole(job.max_total_ios())).collect();
     let all: f64 = counts.iter().sum();
     let of_job = |(job, count): (&Job, f64)| {
         let address = match job.places {
@@ -176,7 +176,7 @@ fn shares_of_jobs(jobs: &[Job]) -> Vec<(Pattern, f64)> {
                 io_shift: Bytes(0),
                 target_offset: job.target_offset,
                 target_size: job.target_size,
-                io_count: job.most_ios_of_all(),
+                io_count: job.max_total_ios(),
                 io_ignore: 0,
                 seed: job.seed,
             };

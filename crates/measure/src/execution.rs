@@ -433,7 +433,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 surroundings.conditions([before, &began, &surroundings.snapshot()], own)
             });
         observer.run_finished(run, own.ios, took);
-        let planned = run.reference.least_io_count();
+        let planned = run.reference.min_io_count();
         self.written += watch.written();
         self.fresh &= watch.written() == Bytes(0);
         let (length, totals) = (watch.length(), meter.map(|meter| meter.totals(id)));

@@ -6,7 +6,7 @@ use flashscope_document::methodology::{
     BaselinePhases, EndedBy, Findings, Interference, Obstacle, PhaseLength, Precision,
     PreparationQuantity, Unknown,
 };
-use flashscope_stats::{Phases, least_length, lingering};
+use flashscope_stats::{Phases, lingering, min_length};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::uflip::{Baseline, INTERFERENCE};
 
@@ -17,7 +17,7 @@ const IGNORE_MARGIN: f64 = 1.1;
 pub const PAUSE_MARGIN: u64 = 2;
 
 /// The shortest pause between runs: the paper's value for drives whose writes do not linger (section 5.1).
-pub const LEAST_RUN_PAUSE: Nanos = Nanos::secs(1);
+pub const MIN_RUN_PAUSE: Nanos = Nanos::secs(1);
 
 /// The longest common multiple of two periods to use, in IOs. Above it, the longer of the two
 /// periods is used.
@@ -26,7 +26,7 @@ const LONGEST_JOINT_PERIOD: u64 = 4096;
 /// Adds the findings of a preparation run, from its response times in ns.
 pub fn learn(findings: &mut Findings, experiment: &str, run: &Run, series: &[f64]) {
     if experiment == INTERFERENCE {
-        let least = run_pause(findings).unwrap_or(LEAST_RUN_PAUSE);
+        let least = run_pause(findings).unwrap_or(MIN_RUN_PAUSE);
         findings.interference.extend(interference(run, series, least));
     }
     if let Some(baseline) = Baseline::ALL.into_iter().find(|baseline| baseline.name() == experiment)
@@ -38,7 +38,7 @@ pub fn learn(findings: &mut Findings, experiment: &str, run: &Run, series: &[f64
         let ignored = start_up.map_or(0, |found| with_margin(found.ios));
         let ignored = usize::try_from(ignored).unwrap_or(usize::MAX);
         let running = series.get(ignored..).unwrap_or_default();
-        let least_ios = least_length(running, Precision::default().relative).map(|n| n as u64);
+        let least_ios = min_length(running, Precision::default().relative).map(|n| n as u64);
         findings.phases.push(BaselinePhases { baseline, run: run.id, start_up, period, least_ios });
         let place = |of: Baseline| Baseline::ALL.iter().position(|baseline| *baseline == of);
         findings.phases.sort_by_key(|phases| place(phases.baseline));
@@ -60,7 +60,7 @@ pub(crate) fn unknown(findings: &Findings, experiment: &str, run: &Run) -> Optio
     };
     let look = findings.interference.iter().find(|look| look.run == run.id);
     let (quantity, because, assumed) = if experiment == INTERFERENCE {
-        let pause = run_pause(findings).unwrap_or(LEAST_RUN_PAUSE);
+        let pause = run_pause(findings).unwrap_or(MIN_RUN_PAUSE);
         match (look, because) {
             (None, because) => {
                 let assumed = format!("pauses of {pause} between runs are enough");

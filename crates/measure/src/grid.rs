@@ -24,14 +24,14 @@ pub const GRID: &str = "grid";
 pub const LENGTHS: [u32; 5] = [1, 4, 16, 64, 256];
 
 /// The largest default free space, relative to the written space.
-const MOST_FREE_SPACE: f64 = 100.0;
+const MAX_FREE_SPACE: f64 = 100.0;
 
 /// The fewest writes of the longest mean length that a target space must hold.
-const LEAST_WRITES: u64 = 8;
+const MIN_WRITES: u64 = 8;
 
 /// The least free space of a real drive, as a share of its capacity. Every drive has at least the difference between a GB and a
 /// GiB; the capacity itself may be rounded up a little.
-const LEAST_SPARE: f64 = 0.05;
+const MIN_SPARE: f64 = 0.05;
 
 /// The options of a grid.
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ pub enum Error {
     },
     /// So much free space that the written part is too small.
     #[error(
-        "a free space of {wanted} is too much: it leaves {target} to write, and {LEAST_WRITES} writes of \
+        "a free space of {wanted} is too much: it leaves {target} to write, and {MIN_WRITES} writes of \
          the mean length of {length} pages need {least}; ask for less (--grid-spaces), or for shorter \
          writes (--grid-lengths)"
     )]
@@ -150,11 +150,11 @@ impl GridOptions {
     fn targets(&self, rule: &GridRule, device: &DeviceInfo) -> Result<Vec<Bytes>, Error> {
         let length = self.lengths().last().copied().unwrap_or(1);
         let whole = device.capacity.round_down(rule.page);
-        let least = Bytes(LEAST_WRITES * self.writes(length, whole, 0).mean_bytes().0);
+        let least = Bytes(MIN_WRITES * self.writes(length, whole, 0).mean_bytes().0);
         let target = |space: f64| Bytes((rule.free.0 as f64 / space) as u64).round_down(rule.page);
         let own = rule.free.0 as f64 / whole.0 as f64;
         if self.free_spaces.is_empty() {
-            let steps = steps().filter(|step| *step >= 1.25 * own && *step <= MOST_FREE_SPACE);
+            let steps = steps().filter(|step| *step >= 1.25 * own && *step <= MAX_FREE_SPACE);
             let targets = steps.map(target).take_while(|target| *target >= least);
             return Ok(rising(std::iter::once(whole).chain(targets).collect(), Bytes::cmp));
         }
@@ -320,7 +320,7 @@ pub fn flash_inside<D: Device + ?Sized>(device: &D, given: Option<Bytes>) -> Byt
 /// twentieth to spare. The paper has 64 GiB for 64 GB.
 fn usual_size(capacity: Bytes) -> Bytes {
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let least = (capacity.0 as f64 * (1.0 + LEAST_SPARE)) as u64;
+    let least = (capacity.0 as f64 * (1.0 + MIN_SPARE)) as u64;
     let power = least.max(1).checked_next_power_of_two().unwrap_or(u64::MAX);
     let three_quarters = power / 4 * 3;
     Bytes(if three_quarters >= least { three_quarters } else { power })

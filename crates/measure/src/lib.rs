@@ -32,7 +32,7 @@ pub use budget::{BudgetedPlan, Unaffordable, fitting};
 pub use costs::{Sample, measure_costs};
 pub use estimate::estimate;
 pub use execute::{FailedIo, RunEnd, execute};
-pub use findings::{LEAST_RUN_PAUSE, PAUSE_MARGIN, learn, start_up};
+pub use findings::{MIN_RUN_PAUSE, PAUSE_MARGIN, learn, start_up};
 pub use load::{
     Gauge, IoCallback, Latencies, Length, Load, Measurement, Outcome, Phase, Session,
     WarmUpOutcome, fill_drive,
@@ -43,7 +43,7 @@ pub use self_check::harness_cost;
 pub use state::{StateSize, check_state};
 pub use steady::{Criterion, PTS, STEADY};
 pub use surroundings::{IoCount, Snapshot, Surroundings};
-pub use warm_up::{MOST_IOS, ParseWarmUpError, WarmUp};
+pub use warm_up::{MAX_IOS, ParseWarmUpError, WarmUp};
 
 /// Returns a seed that was never used before: the current time in nanoseconds.
 ///

@@ -12,7 +12,7 @@ const SECTOR: u64 = 512;
 
 /// The assumed least size of other processes' IOs: a page, as for IOs through the page cache. It matters where the kernel's
 /// request count includes the parts into which it split our IOs.
-const LEAST_IO: u64 = 4096;
+const MIN_IO: u64 = 4096;
 
 /// A run is flagged if other processes did more than one IO for this many of its own.
 const IOS_PER_OTHER: u64 = 100;
@@ -21,7 +21,7 @@ const IOS_PER_OTHER: u64 = 100;
 const PROCESSOR_SHARE: f64 = 0.25;
 
 /// The number of ticks of all processors below which shares of them are noise.
-const LEAST_TICKS: u64 = 50;
+const MIN_TICKS: u64 = 50;
 
 /// The kernel's sources of information about the machine and the measured drive.
 #[derive(Debug, Clone)]
@@ -186,7 +186,7 @@ fn others(from: &Snapshot, to: &Snapshot, own: IoCount) -> Option<IoCount> {
     let moved = to.sectors.saturating_sub(from.sectors).saturating_mul(SECTOR);
     let bytes = Bytes(moved.saturating_sub(own.bytes.0));
     let requests = to.ios.saturating_sub(from.ios).saturating_sub(own.ios);
-    Some(IoCount { ios: requests.min(bytes.0.div_ceil(LEAST_IO)), bytes })
+    Some(IoCount { ios: requests.min(bytes.0.div_ceil(MIN_IO)), bytes })
 }
 
 fn processor_share(from: &Snapshot, to: &Snapshot) -> Option<f64> {
@@ -197,7 +197,7 @@ fn processor_share(from: &Snapshot, to: &Snapshot) -> Option<f64> {
     // Ticks are far below 2⁵³.
     #[allow(clippy::cast_precision_loss)]
     let share = others as f64 / total as f64;
-    (total >= LEAST_TICKS).then_some(share)
+    (total >= MIN_TICKS).then_some(share)
 }
 
 /// Reads the counters of a drive (`Documentation/block/stat.rst`): for each of reads, writes and discards, the IOs, the merged

@@ -4,10 +4,10 @@ use std::str::FromStr;
 use flashscope_block::parse_count;
 
 /// The largest number of IOs in a run: years of work on any drive, and small enough for 64-bit sums.
-pub const MOST_IOS: u64 = 1_000_000_000_000;
+pub const MAX_IOS: u64 = 1_000_000_000_000;
 
 /// The longest warm-up, in capacities: more than any flash endures.
-const MOST_CAPACITIES: f64 = 1e6;
+const MAX_CAPACITIES: f64 = 1e6;
 
 /// The duration of the warm-up, before the measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,14 +33,14 @@ pub enum WarmUp {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "write it like `steady`, `none`, `100k` (IOs) or `10x` (times the capacity, up to \
-     {MOST_CAPACITIES})"
+     {MAX_CAPACITIES})"
 )]
 pub struct ParseWarmUpError;
 
 impl FromStr for WarmUp {
     type Err = ParseWarmUpError;
 
-    /// Reads `none`, `steady`, a number of IOs (up to [`MOST_IOS`]) or of capacities, as in `10x`.
+    /// Reads `none`, `steady`, a number of IOs (up to [`MAX_IOS`]) or of capacities, as in `10x`.
     fn from_str(text: &str) -> Result<WarmUp, ParseWarmUpError> {
         match text {
             "none" => return Ok(WarmUp::None),
@@ -48,10 +48,10 @@ impl FromStr for WarmUp {
             _ => {}
         }
         let times = text.strip_suffix('x').and_then(|times| times.parse().ok());
-        if let Some(times) = times.filter(|times: &f64| (0.0..=MOST_CAPACITIES).contains(times)) {
+        if let Some(times) = times.filter(|times: &f64| (0.0..=MAX_CAPACITIES).contains(times)) {
             return Ok(WarmUp::Capacities(times));
         }
-        let ios = parse_count(text).filter(|ios| *ios <= MOST_IOS);
+        let ios = parse_count(text).filter(|ios| *ios <= MAX_IOS);
         ios.map(WarmUp::Ios).ok_or(ParseWarmUpError)
     }
 }

@@ -4,7 +4,7 @@ use crate::page_map::{between_whole, units};
 use crate::{Family, Model, Prediction, Surface, Uniform};
 
 /// The smallest free space in a table.
-const LEAST_FREE: f64 = 0.001;
+const MIN_FREE: f64 = 0.001;
 
 /// The segments of free space in a table, in ascending order: the end of each segment and its
 /// points per octave. The first segment is dense because amplification bends sharply there.
@@ -22,7 +22,7 @@ const PART_POINTS: f64 = 16.0;
 /// to the given size. Outside this range, it calls the model.
 pub struct Table {
     model: &'static Model,
-    most_parts: f64,
+    max_parts: f64,
     /// Write amplification by the number of independent units in a block (see [`units`]) and free
     /// space.
     amplification: Surface,
@@ -47,7 +47,7 @@ impl Table {
             }
         }
         let amplification = Surface::new(&parts, &frees, &values).ok()?;
-        Some(Table { model, most_parts: pages_per_block, amplification })
+        Some(Table { model, max_parts: pages_per_block, amplification })
     }
 
     /// Returns the model's prediction, interpolated.
@@ -55,7 +55,7 @@ impl Table {
     pub fn predict(&self, uniform: &Uniform) -> Prediction {
         let parts = units(uniform.pages_per_block(), uniform.mean_len());
         let free = uniform.free_space();
-        if parts > self.most_parts || !(LEAST_FREE..=FREE[1].0).contains(&free) {
+        if parts > self.max_parts || !(MIN_FREE..=FREE[1].0).contains(&free) {
             return (self.model.predict)(uniform);
         }
         let amplification = between_whole(parts, |parts| self.amplification.at(parts, free));
@@ -72,7 +72,7 @@ fn parts(most: f64) -> Vec<f64> {
 
 /// Returns the free spaces to tabulate.
 fn free_spaces() -> Vec<f64> {
-    let mut free = LEAST_FREE;
+    let mut free = MIN_FREE;
     let mut all = vec![];
     for (end, points) in FREE {
         while free < end {

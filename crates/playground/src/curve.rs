@@ -1,5 +1,5 @@
 /// The largest number of windows of a curve.
-const MOST: usize = 400;
+const MAX_WINDOWS: usize = 400;
 
 /// Write amplification over time, in windows of equally many pages written by the host. Once there
 /// are too many windows, pairs of them become one.
@@ -22,7 +22,7 @@ impl Curve {
         if self.current.0 == self.window {
             self.programmed.push(self.current.1);
             self.current = (0, 0);
-            if self.programmed.len() == MOST {
+            if self.programmed.len() == MAX_WINDOWS {
                 self.programmed = self.programmed.chunks(2).map(|pair| pair.iter().sum()).collect();
                 self.window *= 2;
             }
@@ -58,7 +58,7 @@ mod tests {
             (0..if page < 1000 { 1 } else { 3 }).for_each(|_| curve.program());
         }
         let points: Vec<_> = curve.points().collect();
-        assert!(points.len() < MOST);
+        assert!(points.len() < MAX_WINDOWS);
         assert_eq!(points.first().map(|point| point.1), Some(1.0));
         assert_eq!(points.last(), Some(&(2000.0, 3.0)));
         let window = points[0].0;

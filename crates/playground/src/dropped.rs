@@ -8,11 +8,11 @@ use crate::Refusal;
 use crate::playground::{refusal, suits};
 
 /// The most pages of a drive that stays clear.
-const MOST_PAGES: u64 = 16_384;
+const MAX_PAGES: u64 = 16_384;
 
 /// The smallest parts to which a drive shrinks. Fewer blocks in a plane leave too little free space.
-const LEAST_BLOCKS: u32 = 64;
-const LEAST_PAGES: u32 = 16;
+const MIN_BLOCKS: u32 = 64;
+const MIN_PAGES: u32 = 16;
 
 /// A profile in TOML, with the fields that make it small enough to draw.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +42,7 @@ impl DroppedProfile {
         let profile = setup::from_toml(toml).map_err(refusal)?;
         let whole = pages(&profile);
         let mut small = profile.clone();
-        while pages(&small) > MOST_PAGES && shrink(&mut small) {}
+        while pages(&small) > MAX_PAGES && shrink(&mut small) {}
         let share = pages(&small) as f64 / whole as f64;
         let blocks =
             f64::from(small.flash.blocks_per_plane) / f64::from(profile.flash.blocks_per_plane);
@@ -107,8 +107,8 @@ fn pages(profile: &Profile) -> u64 {
 fn shrink(profile: &mut Profile) -> bool {
     let flash = &mut profile.flash;
     let parts: [(&mut u32, u32); 5] = [
-        (&mut flash.blocks_per_plane, LEAST_BLOCKS),
-        (&mut flash.pages_per_block, LEAST_PAGES),
+        (&mut flash.blocks_per_plane, MIN_BLOCKS),
+        (&mut flash.pages_per_block, MIN_PAGES),
         (&mut flash.planes_per_die, 1),
         (&mut flash.dies_per_package, 1),
         (&mut flash.packages, 1),
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!((read.ftl.as_str(), read.over_provisioning), ("page-map", 0.15));
         assert_eq!((read.cleaning.as_str(), read.scheduling.as_str()), ("greedy", "fcfs"));
         assert_eq!(read.whole, 8 * 2 * 4 * 2048 * 64);
-        assert_eq!(read.pages, MOST_PAGES);
+        assert_eq!(read.pages, MAX_PAGES);
         let mut playground = Playground::open(&setup(toml, &read.overrides)).unwrap();
         assert_eq!(playground.pages().len() as u64, read.pages);
         for _ in 0..2000 {

@@ -23,7 +23,7 @@ use crate::workload::Workload;
 const MEMORY: Bytes = Bytes::mib(256);
 
 /// The most pages of a drive, which are all drawn.
-const MOST_PAGES: u64 = 1 << 20;
+const MAX_PAGES: u64 = 1 << 20;
 
 /// IOs in flight during a fill, as in `flashscope_measure`.
 const FILL_DEPTH: u32 = 16;
@@ -416,7 +416,7 @@ fn check(layout: &Layout, setup: &Setup) -> Result<(), Refusal> {
         );
     }
     let pages = u64::from(geometry.blocks()) * u64::from(geometry.pages_per_block);
-    if pages > MOST_PAGES {
+    if pages > MAX_PAGES {
         return say("the drive is too large to draw: lower flash.blocks_per_plane");
     }
     if setup.workload.trims > 0.0 && !layout.ftl.trims() {

@@ -34,7 +34,7 @@ pub struct LawCost {
 const COARSE: f64 = 1.3;
 
 /// The largest physical space relative to live pages, beyond which GC moves nothing.
-const MOST_ALPHA: f64 = 1e5;
+const MAX_ALPHA: f64 = 1e5;
 
 impl InterpolatedModel {
     /// Predicts the long run of a distribution on a drive of `pages` pages of `page_size` bytes, with `free` free pages beyond
@@ -96,7 +96,7 @@ impl InterpolatedModel {
 /// Returns the physical pages per live page with which FIFO GC has a write amplification (the inverse of Desnoyers, equation 4).
 fn fifo_alpha(amplification: f64) -> f64 {
     let valid = 1.0 - 1.0 / amplification;
-    if valid > 0.0 { (-amplification * valid.ln()).min(MOST_ALPHA) } else { MOST_ALPHA }
+    if valid > 0.0 { (-amplification * valid.ln()).min(MAX_ALPHA) } else { MAX_ALPHA }
 }
 
 /// Merges classes of similar write rates.
@@ -130,6 +130,6 @@ mod tests {
             let back = fifo_alpha(fifo::write_amplification(alpha));
             assert!((back / alpha - 1.0).abs() < 1e-9, "{alpha}: {back}");
         }
-        assert!((fifo_alpha(1.0) - MOST_ALPHA).abs() < 1e-9);
+        assert!((fifo_alpha(1.0) - MAX_ALPHA).abs() < 1e-9);
     }
 }

@@ -50,7 +50,7 @@ pub struct Cost {
 const MARGIN: f64 = 0.05;
 
 /// The erases per page that replace 0, which has no logarithm, at a point where the drive erased nothing.
-const LEAST_ERASURES: f64 = 1e-9;
+const MIN_ERASURES: f64 = 1e-9;
 
 impl InterpolatedModel {
     /// Builds the model from points that form a grid: every mean length combined with every free space. Assumes that costs fall
@@ -80,7 +80,7 @@ impl InterpolatedModel {
         let of = |point: &Point| point.counts.unwrap_or_default();
         let counts = match counted {
             true => Some((
-                surface(&|point| of(point).0.max(LEAST_ERASURES))?,
+                surface(&|point| of(point).0.max(MIN_ERASURES))?,
                 surface(&|point| of(point).1)?,
             )),
             false => None,

@@ -140,7 +140,7 @@ fn map(layout: &Layout) -> Map {
     Map {
         cached: (cache.entries.saturating_add(cache.host_entries) / layout.pools).max(1),
         per_page: cache.entries_per_page,
-        most_blocks: layout.translation_blocks_per_lane() * layout.lanes_per_pool,
+        max_blocks: layout.translation_blocks_per_lane() * layout.lanes_per_pool,
     }
 }
 

@@ -16,7 +16,7 @@ const TURNS: f64 = 3.0;
 pub const LONG_RUN_TURNS: f64 = 10.0;
 
 /// The number of cycles through the written and free pages after which the warm-up ends without convergence.
-const MOST_TURNS: f64 = 60.0;
+const MAX_CYCLES: f64 = 60.0;
 
 /// The largest difference between the write amplifications of the two halves of the counted passes at which a prediction counts
 /// as converged, in addition to a margin for chance. See [`changes_little`].
@@ -105,7 +105,7 @@ impl CountedPasses {
             !stop.load(Ordering::Relaxed)
         };
         let mut made = MadePasses { least: turns, free_pages, ..MadePasses::default() };
-        while made.least_turns() < turns && made.turns() < MOST_TURNS {
+        while made.min_cycles() < turns && made.turns() < MAX_CYCLES {
             made.pass(drive, requests, &mut show)?;
         }
         loop {
@@ -116,8 +116,8 @@ impl CountedPasses {
             (0..half).try_for_each(|_| made.pass(drive, requests, &mut show))?;
             let (end, ended) = drive.read();
             let is_steady = changes_little(&middle.since(&start), &end.since(&middle));
-            let converged = is_steady && made.least_turns() >= turns;
-            if converged || made.turns() >= MOST_TURNS {
+            let converged = is_steady && made.min_cycles() >= turns;
+            if converged || made.turns() >= MAX_CYCLES {
                 let passes = Passes { warm_up, counted: 2 * half, converged };
                 let took = ended - begun;
                 return Ok(CountedPasses { passes, total: end.since(&start), took });
@@ -215,7 +215,7 @@ impl MadePasses {
         requests: &mut Requests,
         show: &mut dyn FnMut(f64) -> bool,
     ) -> Result<(), PredictError> {
-        let share = (self.least_turns() / self.least).max(self.turns() / MOST_TURNS).min(1.0);
+        let share = (self.min_cycles() / self.least).max(self.turns() / MAX_CYCLES).min(1.0);
         // Each pass of a trace writes the same pages.
         let touches = self.count == 0 || matches!(requests, Requests::Endless { .. });
         let touched = &mut self.touched;
@@ -236,7 +236,7 @@ impl MadePasses {
     }
 
     /// Returns the number of cycles through the written and free pages or through the log blocks, whichever is smaller.
-    fn least_turns(&self) -> f64 {
+    fn min_cycles(&self) -> f64 {
         self.turns().min(self.log_turns)
     }
 }

@@ -6,13 +6,13 @@ use crate::probes::{PROBES, Probe};
 use crate::{Contradiction, Finding, Halt, Knowledge, Lab, Parameter};
 
 /// The most attempts of a probe.
-const MOST_ATTEMPTS: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 
 /// The share of the uncertainty that a probe is expected to resolve in its first, second and third attempt.
-const EXPECTED_SHARE: [f64; MOST_ATTEMPTS as usize] = [0.9, 0.5, 0.25];
+const EXPECTED_SHARE: [f64; MAX_ATTEMPTS as usize] = [0.9, 0.5, 0.25];
 
 /// The least expected information, in bits, that is worth an experiment.
-const LEAST_GAIN: f64 = 0.3;
+const MIN_INFORMATION: f64 = 0.3;
 
 /// The time that counts as much as writing the whole drive once in the cost of an experiment.
 const TIME_OF_A_DRIVE_WRITE: Nanos = Nanos::secs(60);
@@ -134,7 +134,7 @@ fn take(
 fn reopen(parameter: Parameter, knowledge: &mut Knowledge, attempts: &[u32]) {
     let probes = PROBES.iter().zip(attempts.iter());
     let again =
-        probes.clone().any(|(probe, n)| probe.finds.contains(&parameter) && *n < MOST_ATTEMPTS);
+        probes.clone().any(|(probe, n)| probe.finds.contains(&parameter) && *n < MAX_ATTEMPTS);
     if !again {
         return;
     }
@@ -164,7 +164,7 @@ fn choose(
     let worth = |index: usize| {
         let (probe, attempt) = (&PROBES[index], attempts[index]);
         let ready = probe.assumes.iter().all(|assumed| knowledge.finding(*assumed).is_some());
-        let allowed = attempt < MOST_ATTEMPTS && !(probe.writes && lab.is_read_only());
+        let allowed = attempt < MAX_ATTEMPTS && !(probe.writes && lab.is_read_only());
         let useful = probe.finds.iter().any(|found| needed.contains(found));
         let cost = (probe.cost)(&scene, knowledge);
         let affordable = cost.written <= left.bytes && cost.time <= left.time;
@@ -172,7 +172,7 @@ fn choose(
             return None;
         }
         let gain = expected_gain(probe, attempt, knowledge);
-        (gain >= LEAST_GAIN).then(|| (gain / price(&cost, &scene), index))
+        (gain >= MIN_INFORMATION).then(|| (gain / price(&cost, &scene), index))
     };
     // The medium decides whether any other probe makes sense.
     let about_medium = |index: &usize| PROBES[*index].finds.contains(&Parameter::Medium);
@@ -287,7 +287,7 @@ mod tests {
             knowledge.findings().map(|finding| finding.parameter).collect::<Vec<_>>()
         };
         assert_eq!(left(1), [Parameter::ReadAhead]);
-        assert_eq!(left(MOST_ATTEMPTS).len(), 3);
+        assert_eq!(left(MAX_ATTEMPTS).len(), 3);
     }
 
     #[test]
@@ -307,7 +307,7 @@ mod tests {
                 .map(|nth| PROBES[nth].name)
         };
         assert_eq!(next(1), Some("page"));
-        assert_eq!(next(MOST_ATTEMPTS), Some("parallel"));
+        assert_eq!(next(MAX_ATTEMPTS), Some("parallel"));
     }
 
     // Covers findings that were stated before the medium was recognised as memory.

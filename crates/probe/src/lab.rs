@@ -18,7 +18,7 @@ const FILL_SIZE: u64 = 128 << 10;
 const PAIR_REST: Nanos = Nanos::millis(1);
 
 /// The longest request of an experiment.
-pub const LONGEST: Bytes = Bytes::mib(4);
+pub const MAX_REQUEST: Bytes = Bytes::mib(4);
 
 /// The most requests in flight of an experiment.
 pub const DEEPEST: u32 = 64;

@@ -22,7 +22,7 @@ mod steps;
 pub use experiment::{Request, Run};
 pub use investigate::{Event, Investigation, Outcome, investigate};
 pub use knowledge::Knowledge;
-pub use lab::{Budget, DEEPEST, Fill, Halt, Keeper, LONGEST, Lab, RunInProgress};
+pub use lab::{Budget, DEEPEST, Fill, Halt, Keeper, Lab, MAX_REQUEST, RunInProgress};
 pub use levels::{Levels, levels, median, spread, standard_error};
 pub use probes::{Cost, PROBES, Probe, Scene};
 pub use profile::profile;

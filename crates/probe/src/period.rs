@@ -33,13 +33,13 @@ pub(crate) fn slow(costs: &[f64]) -> Vec<usize> {
 }
 
 /// The least share of periods with a slow request at the expected place.
-const LEAST_KEPT: f64 = 0.75;
+const MIN_REGULAR_SHARE: f64 = 0.75;
 
 /// The fewest periods that count as evidence.
-const FEWEST: usize = 4;
+const MIN_PERIODS: usize = 4;
 
 /// The most slow requests to analyse.
-const MOST: usize = 600;
+const MAX_SLOW_REQUESTS: usize = 600;
 
 /// Returns the shortest period whose score is close to the best score. `slow` holds the indices of the slow requests among
 /// `total` requests; a slow request may miss its expected place by a small tolerance. A period may contain several slow requests,
@@ -50,9 +50,9 @@ const MOST: usize = 600;
 pub(crate) fn period(slow: &[usize], total: usize) -> Option<Period> {
     let (first, last) = (*slow.first()?, *slow.last()?);
     let seen = (last + 1 - first).max(1);
-    // If slow requests are frequent, the last `MOST` of them are enough.
-    let slow = &slow[slow.len().saturating_sub(MOST)..];
-    let longest = (total.min(seen) / (FEWEST - 1)).max(2);
+    // If slow requests are frequent, the last `MAX_SLOW_REQUESTS` of them are enough.
+    let slow = &slow[slow.len().saturating_sub(MAX_SLOW_REQUESTS)..];
+    let longest = (total.min(seen) / (MIN_PERIODS - 1)).max(2);
     let folded: Vec<Period> = (2..=longest).filter_map(|length| fold(slow, length)).collect();
     let best = folded.iter().map(|period| period.score).fold(0.0, f64::max);
     let good = |period: &&Period| period.score > 0.0 && period.score >= 0.7 * best;
@@ -66,11 +66,11 @@ pub(crate) fn period(slow: &[usize], total: usize) -> Option<Period> {
 }
 
 /// The number of pages in the smallest known flash block: the shortest candidate of [`recurrence`].
-pub(crate) const LEAST_BLOCK: usize = 32;
+pub(crate) const MIN_BLOCK: usize = 32;
 
 /// The least share of slow requests that another slow request follows one period later. It is low because some drives also do
 /// other background work.
-const LEAST_RECURRING: f64 = 0.4;
+const MIN_RECURRING_SHARE: f64 = 0.4;
 
 /// Returns the period after which a slow request is usually followed by another, give or take one request.
 ///
@@ -100,9 +100,9 @@ pub(crate) fn recurrence(slow: &[usize]) -> Option<Period> {
         let phases = slow.iter().filter(|at| **at + length > last).map(|at| at % length).collect();
         Period { length, phases, count: span / length, kept, explained: kept, doubt: 0.0, score }
     };
-    let lengths = LEAST_BLOCK..=span / (2 * FEWEST);
+    let lengths = MIN_BLOCK..=span / (2 * MIN_PERIODS);
     let all: Vec<Period> =
-        lengths.map(recurs).filter(|period| period.kept >= LEAST_RECURRING).collect();
+        lengths.map(recurs).filter(|period| period.kept >= MIN_RECURRING_SHARE).collect();
     let best = all.iter().map(|period| period.score).fold(0.0, f64::max);
     // A multiple of the period scores nearly as well, because only the drift is larger: take the shortest good length.
     let good = |period: &&Period| period.score > 0.0 && period.score >= 0.65 * best;
@@ -131,7 +131,7 @@ fn long_run(shortest: usize, span: usize, hits: impl Fn(usize) -> usize) -> (usi
         let found = lengths.map(|length| (hits(length), length));
         found.fold((0, usual), |most, one| if one.0 > most.0 { one } else { most })
     };
-    let near = (shortest - shortest / 16).max(LEAST_BLOCK)..=shortest * 17 / 16 + 2;
+    let near = (shortest - shortest / 16).max(MIN_BLOCK)..=shortest * 17 / 16 + 2;
     let (_, once) = most(near, shortest);
     let periods = (span / (4 * once)).clamp(1, PERIODS);
     let (far, reach) = (periods * once, periods * once / 32);
@@ -181,7 +181,7 @@ fn fold(slow: &[usize], length: usize) -> Option<Period> {
     }
     let span = slow[slow.len() - 1] - slow[0];
     let expected = span / length;
-    if expected + 1 < FEWEST {
+    if expected + 1 < MIN_PERIODS {
         return None;
     }
     let density = slow.len() as f64 / span as f64;
@@ -193,7 +193,7 @@ fn fold(slow: &[usize], length: usize) -> Option<Period> {
         which.dedup();
         // Expect slow requests only after the first at this place, because their cause may not exist earlier.
         let due = (slow[slow.len() - 1] / length).saturating_sub(which[0]).max(1);
-        if (which.len() as f64) < LEAST_KEPT * due as f64 || 2 * due < expected {
+        if (which.len() as f64) < MIN_REGULAR_SHARE * due as f64 || 2 * due < expected {
             continue;
         }
         let width = (place[place.len() - 1].0 + 1 - place[0].0) as f64;

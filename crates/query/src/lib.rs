@@ -18,4 +18,4 @@ mod unit;
 pub use evaluate::{Row, Run};
 pub use expression::{Expression, Operand, Relation};
 pub use field::{FIELDS, Field, Kind};
-pub use parse::{MOST_CHARACTERS, ParseError, parse};
+pub use parse::{MAX_CHARACTERS, ParseError, parse};

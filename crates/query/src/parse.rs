@@ -20,7 +20,7 @@ use crate::lex::{Token, TokenAt, tokens};
 use crate::unit;
 
 /// The longest text of an expression, in characters.
-pub const MOST_CHARACTERS: usize = 2000;
+pub const MAX_CHARACTERS: usize = 2000;
 
 /// The deepest nesting of an expression.
 const DEEPEST: usize = 64;
@@ -61,10 +61,10 @@ impl std::error::Error for ParseError {}
 /// If the text is not an expression.
 pub fn parse(text: &str) -> Result<Expression, ParseError> {
     let length = text.chars().count();
-    if length > MOST_CHARACTERS {
+    if length > MAX_CHARACTERS {
         let message =
-            format!("an expression has at most {MOST_CHARACTERS} characters, not {length}");
-        return Err(ParseError::at(MOST_CHARACTERS..length, message));
+            format!("an expression has at most {MAX_CHARACTERS} characters, not {length}");
+        return Err(ParseError::at(MAX_CHARACTERS..length, message));
     }
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
     let expression = parser.or()?;

@@ -250,7 +250,7 @@ proptest! {
     #[test]
     fn what_is_printed_parses_to_the_same(expression in expression()) {
         let text = expression.to_string();
-        prop_assume!(text.chars().count() <= flashscope_query::MOST_CHARACTERS);
+        prop_assume!(text.chars().count() <= flashscope_query::MAX_CHARACTERS);
         let parsed = parse(&text).map_err(|error| TestCaseError::fail(error.pointing_into(&text)))?;
         prop_assert_eq!(&parsed, &expression, "{}", text);
     }

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
-use flashscope_serve::{LARGEST, Problem, ShelfQuery, Sort};
+use flashscope_serve::{MAX_INTEGER, Problem, ShelfQuery, Sort};
 use sqlx::any::{AnyPoolOptions, AnyRow};
 use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Connection, Row};
 
@@ -379,7 +379,7 @@ impl Db {
             device.map(|device| device.model.as_ref().unwrap_or(&device.name).to_lowercase());
         let firmware = device.and_then(|device| device.firmware.as_ref()).map(|f| f.to_lowercase());
         let random_write = item.characteristics.as_ref().and_then(|c| c.random_write_ns);
-        let capacity = device.map_or(0, |device| device.capacity.0.min(LARGEST));
+        let capacity = device.map_or(0, |device| device.capacity.0.min(MAX_INTEGER));
         let query = sqlx::query(AssertSqlSafe(sql))
             .bind(&item.id)
             .bind(token)
@@ -441,7 +441,7 @@ impl Db {
             let bound = texts.iter().fold(bound, |bound, text| bound.bind(text.clone()));
             numbers.iter().fold(bound, |bound, number| bound.bind(*number))
         };
-        let [offset, limit] = [offset, limit].map(|number| number.min(LARGEST).cast_signed());
+        let [offset, limit] = [offset, limit].map(|number| number.min(MAX_INTEGER).cast_signed());
         let results = async {
             let rows = bind(page).bind(limit).bind(offset).fetch_all(&self.pool).await?;
             let item = |row: &AnyRow| Ok(serde_json::from_str(row.try_get(0)?)?);
@@ -552,7 +552,7 @@ impl Condition {
         Condition {
             sql: if conditions.is_empty() { "TRUE".into() } else { conditions.join(" AND ") },
             texts: texts.iter().map(|(_, text)| containing(text)).collect(),
-            numbers: numbers.iter().map(|(_, n)| n.min(&LARGEST).cast_signed()).collect(),
+            numbers: numbers.iter().map(|(_, n)| n.min(&MAX_INTEGER).cast_signed()).collect(),
         }
     }
 }

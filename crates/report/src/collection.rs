@@ -14,7 +14,7 @@ use crate::table::Table;
 use crate::trace::{duration, size};
 
 /// The most volumes to list.
-const MOST_LINES: usize = 20;
+const MAX_LINES: usize = 20;
 
 /// Formats a collection as text: the total, and the volumes with the most bytes accessed.
 pub fn collection(collection: &Collection) -> String {
@@ -78,7 +78,7 @@ fn volumes(out: &mut String, volumes: &[VolumeStatistics]) {
     let mut order: Vec<_> = volumes.iter().collect();
     // The sort is stable: volumes with equally many bytes stay in the order of their names.
     order.sort_by_key(|volume| std::cmp::Reverse(accessed(volume)));
-    let shown = order.len().min(MOST_LINES);
+    let shown = order.len().min(MAX_LINES);
     let title = match order.len() > shown {
         true => format!("the {shown} busiest of {} volumes", grouped(order.len() as u64)),
         false => "volumes".into(),
@@ -127,11 +127,11 @@ pub fn collection_prediction(prediction: &CollectionPrediction) -> String {
     }
     predicted_volumes(&mut out, prediction);
     let problems: Vec<_> = prediction.volumes.iter().filter(|row| row.problem.is_some()).collect();
-    for row in problems.iter().take(MOST_LINES) {
+    for row in problems.iter().take(MAX_LINES) {
         line!(out, "not predicted: {}: {}", row.name, row.problem.as_deref().unwrap_or_default());
     }
-    if problems.len() > MOST_LINES {
-        line!(out, "and {} more: --json lists all", grouped((problems.len() - MOST_LINES) as u64));
+    if problems.len() > MAX_LINES {
+        line!(out, "and {} more: --json lists all", grouped((problems.len() - MAX_LINES) as u64));
     }
     out
 }
@@ -149,7 +149,7 @@ fn predicted_volumes(out: &mut String, prediction: &CollectionPrediction) {
     let mut table = Table::of_numbers();
     let heads = ["pages written", "write amplification", "bandwidth"];
     table.named_row("volumes by pages programmed", heads);
-    for (name, one) in rows.iter().take(MOST_LINES) {
+    for (name, one) in rows.iter().take(MAX_LINES) {
         let interval = one
             .write_amplification
             .interval

@@ -23,7 +23,7 @@ pub fn conclusions(conclusions: &[Conclusion]) -> String {
 }
 
 /// The most columns of a table.
-const MOST_DEPTHS: usize = 7;
+const MAX_DEPTHS: usize = 7;
 
 /// Writes the tables with several queue depths: a row for each IO size, a column for each queue depth. Of the sizes that ran at
 /// one depth, it writes the powers of two from 4 KiB; the page has all.
@@ -40,7 +40,7 @@ pub(crate) fn depths(out: &mut String, tables: &[DepthTable]) {
             "\n{}: IOs a second and mean response time by queue depth",
             capitalized(&table.pattern)
         );
-        for some in depths.chunks(MOST_DEPTHS) {
+        for some in depths.chunks(MAX_DEPTHS) {
             part(out, table, some);
         }
     }

@@ -23,22 +23,22 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// The largest size of a page, small enough for mail.
-const MOST_BYTES: usize = 15 << 20;
+const MAX_BYTES: usize = 15 << 20;
 
 /// The shares of the space for views that outlines and single IOs may take; colours get the rest.
 const OUTLINES: f64 = 0.5;
 const IOS: f64 = 0.15;
 
 /// The largest size of the comparisons together: enough for a dozen results with all benchmarks of uFLIP.
-const MOST_COMPARISONS: usize = MOST_BYTES / 3;
+const MAX_COMPARISONS: usize = MAX_BYTES / 3;
 
 /// The coarsest resolution of charts: the number of stretches of an outline, and of columns of colours. A stretch is a
 /// group of successive IOs of which the outline shows the extremes.
-const LEAST_STRETCHES: u64 = 50;
-const LEAST_COLUMNS: u64 = 64;
+const MIN_STRETCHES: u64 = 50;
+const MIN_COLUMNS: u64 = 64;
 
 /// The largest number of colour codes to compute for a measurement. More would not fit into the page, and take memory.
-const MOST_CODES: u64 = 4 * MOST_BYTES as u64;
+const MAX_CODES: u64 = 4 * MAX_BYTES as u64;
 
 /// The choices for the single IOs to show, from many IOs to few. Each is a number of slowest IOs of a run, and a number of
 /// neighbours before and after each of them.
@@ -213,7 +213,7 @@ pub(crate) fn html(
         comparisons,
     };
     let used = template.len() + serde_json::to_vec(&page)?.len();
-    let room = MOST_BYTES.saturating_sub(used) / measurements.len().max(1);
+    let room = MAX_BYTES.saturating_sub(used) / measurements.len().max(1);
     let ios =
         measurements.iter().flat_map(|shown| recorded(shown.viewer)).map(|run| run.progress.ios());
     let total = ios.fold(0, u64::saturating_add).saturating_mul(READS);
@@ -238,7 +238,7 @@ fn comparisons<'a>(measurements: &[Exhibit<'a>]) -> Result<Vec<String>, PageErro
     };
     let results: Result<Vec<Contestant>, _> = measurements.iter().map(contestant).collect();
     let mut results = results?;
-    let mut room = MOST_COMPARISONS;
+    let mut room = MAX_COMPARISONS;
     for _ in measurements {
         let next = compressed(&compare(&results, None))?;
         if next.len() > room && !packed.is_empty() {
@@ -300,14 +300,14 @@ fn fill(
         of_run.flat_map(|ios| Ios::fewer(ios, slowest, around)).collect::<Vec<_>>()
     })?;
     let finest = outlines(viewer, steps)?;
-    let stretches = halves(STRETCHES, LEAST_STRETCHES);
+    let stretches = halves(STRETCHES, MIN_STRETCHES);
     paged.outlines = first_that_fits(share(OUTLINES), stretches, |stretches| {
         finest.iter().map(|outline| outline.coarser(STRETCHES, stretches)).collect::<Vec<_>>()
     })?;
     let room = room.saturating_sub(paged.ios.len() + paged.outlines.len());
     let columns = finest_columns(viewer);
     let mut pictures = colours(viewer, columns, steps)?;
-    paged.colours = first_that_fits(room, halves(columns, LEAST_COLUMNS), |columns| {
+    paged.colours = first_that_fits(room, halves(columns, MIN_COLUMNS), |columns| {
         for picture in &mut pictures {
             while picture.columns() > columns {
                 *picture = picture.halved();
@@ -324,9 +324,9 @@ fn finest_columns(viewer: Viewer) -> u64 {
     let ios: Vec<u64> = recorded(viewer).map(|run| run.progress.ios()).collect();
     let codes =
         |columns: u64| ios.iter().map(|ios| *ios.min(&columns)).fold(0, u64::saturating_add);
-    let longest = ios.iter().max().copied().unwrap_or(0).max(LEAST_COLUMNS);
-    let few = halves(longest, LEAST_COLUMNS).find(|columns| codes(*columns) <= MOST_CODES);
-    few.unwrap_or(LEAST_COLUMNS)
+    let longest = ios.iter().max().copied().unwrap_or(0).max(MIN_COLUMNS);
+    let few = halves(longest, MIN_COLUMNS).find(|columns| codes(*columns) <= MAX_CODES);
+    few.unwrap_or(MIN_COLUMNS)
 }
 
 /// Yields `most`, then repeatedly half of the last number, down to `least`.

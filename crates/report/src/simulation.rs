@@ -50,7 +50,7 @@ fn head<O>(out: &mut String, simulation: &Simulation<O>) {
 }
 
 /// The minimum number of erases for extrapolating the write amplification to more writes.
-const LEAST_ERASES: u64 = 30;
+const MIN_ERASES: u64 = 30;
 
 fn warm_up<O>(out: &mut String, simulation: &Simulation<O>) {
     let fill = match simulation.fill {
@@ -114,7 +114,7 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
             line!(out, "                     {absorbed} {meaning}");
         }
         let erases: u64 = simulation.erases.values().sum();
-        if (1..LEAST_ERASES).contains(&erases) {
+        if (1..MIN_ERASES).contains(&erases) {
             let blocks = if erases == 1 { "block" } else { "blocks" };
             line!(
                 out,

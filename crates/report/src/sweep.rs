@@ -12,7 +12,7 @@ use crate::conclusions::conclusions;
 use crate::simulation::grouped;
 
 /// The most lines of a section.
-const MOST_LINES: usize = 40;
+const MAX_LINES: usize = 40;
 
 /// Formats a sweep as text.
 pub fn sweep(sweep: &Sweep) -> String {
@@ -75,11 +75,11 @@ fn section<T>(
     }
     line!(out);
     line!(out, "{title}");
-    for text in lines.iter().take(MOST_LINES) {
+    for text in lines.iter().take(MAX_LINES) {
         line!(out, "  {text}");
     }
-    if lines.len() > MOST_LINES {
-        line!(out, "  and {} more", lines.len() - MOST_LINES);
+    if lines.len() > MAX_LINES {
+        line!(out, "  and {} more", lines.len() - MAX_LINES);
     }
 }
 

@@ -133,11 +133,11 @@ fn methodology(out: &mut String, manifest: &Manifest) {
             runs_text(runs.len()),
             if runs.len() == 1 { "its" } else { "their" },
             100.0 * precision.relative,
-            least_known(&runs),
+            min_known(&runs),
             // The options do not change the limit on the writes of a grid.
             match manifest.options.grid {
                 Some(_) => "",
-                None => ": allow more with --most-ios and --most-time",
+                None => ": allow more with --max-ios and --max-time",
             }
         );
     }
@@ -150,7 +150,7 @@ fn runs_text(count: usize) -> String {
 
 /// Describes the runs whose means are least precise: those without an interval or, if all have one, the run with the widest
 /// interval.
-fn least_known(runs: &[&Run]) -> String {
+fn min_known(runs: &[&Run]) -> String {
     let precision = |run: &&Run| run.length.and_then(|length| length.relative_precision);
     let unknown = runs.iter().filter(|run| precision(run).is_none());
     let unknown: Vec<String> = unknown.map(|run| run.id.to_string()).collect();

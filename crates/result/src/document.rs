@@ -12,7 +12,7 @@ use crate::staging::StagingFolder;
 
 /// The maximum size in bytes of a document to read: about 50 times that of the document of a large
 /// drive.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The type of a JSON document, with its version.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Document {
 /// # Errors
 /// [`Error::Json`] if it is damaged or too large, [`Error::Version`] if a later version wrote it.
 pub(crate) fn read_versioned(file: &Path, known: u32, writer: &str) -> Result<Value, Error> {
-    if fs::metadata(file).map_err(Error::io("read", file))?.len() > MOST_BYTES {
+    if fs::metadata(file).map_err(Error::io("read", file))?.len() > MAX_BYTES {
         return Err(damaged(file, format!("it is larger than any that a {writer} writes")));
     }
     let value: Value = read_json(file)?;

@@ -30,7 +30,7 @@ const MARK: &str = ".flashscope-unfinished-";
 const LONGEST_NAME: usize = 200;
 
 /// The number of names tried before an error.
-const MOST_NAMES: u32 = 1000;
+const MAX_NAMES: u32 = 1000;
 
 /// A folder that is removed on drop unless it was published.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl StagingFolder {
             name.push(format!("-{number}{ending}"));
             self.path.with_file_name(name)
         };
-        for kept in (2..MOST_NAMES).map(numbered) {
+        for kept in (2..MAX_NAMES).map(numbered) {
             match rename_new(&self.unfinished, &kept) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 renamed => {
@@ -186,7 +186,7 @@ fn prefix_of(name: &OsStr) -> OsString {
 /// Creates an unfinished folder in `parent` and locks it.
 fn create_locked(parent: &Path, name: &OsStr) -> Result<(PathBuf, Option<File>), Error> {
     let process = std::process::id();
-    for number in 0..MOST_NAMES {
+    for number in 0..MAX_NAMES {
         let mut unfinished = prefix_of(name);
         unfinished.push(format!("{process}-{number}"));
         let path = parent.join(unfinished);

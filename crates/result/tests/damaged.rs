@@ -14,7 +14,7 @@ use flashscope_result::{Error, ResultFolder, activities_path, records_path, rows
 
 /// The memory limit of the process, whatever size a flipped bit makes the file claim. The largest
 /// decoded page takes 64 MiB.
-const MOST_RESIDENT: u64 = 256 << 20;
+const MAX_RESIDENT: u64 = 256 << 20;
 
 /// The outcomes over all flipped bits of a file.
 #[derive(Default)]
@@ -78,7 +78,7 @@ fn flip<T: PartialEq>(
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
     let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    assert!(kib << 10 < MOST_RESIDENT, "{line}");
+    assert!(kib << 10 < MAX_RESIDENT, "{line}");
     outcomes
 }
 

@@ -37,7 +37,7 @@ pub use library::{Library, OpenMeasurement};
 pub use live::{Attachment, attached, metrics_page};
 pub use problem::Problem;
 pub use running::{StateSource, running, serve_beside};
-pub use shelf::{Folders, LARGEST, ShelfQuery, Sort};
+pub use shelf::{Folders, MAX_INTEGER, ShelfQuery, Sort};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 pub use work::Work;

@@ -1,25 +1,25 @@
 //! The parameters in the paths and queries of requests.
 
 use flashscope_analysis::view::{MatchLimits, STRETCHES};
-use flashscope_query::{Expression, MOST_CHARACTERS, parse};
+use flashscope_query::{Expression, MAX_CHARACTERS, parse};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::limits;
 use crate::problem::Problem;
-use crate::shelf::{LARGEST, whole};
+use crate::shelf::{MAX_INTEGER, whole};
 
 /// The default number of columns of colours.
 const COLUMNS: u64 = 1024;
 /// The most columns of colours.
-const MOST_COLUMNS: u64 = 4096;
+const MAX_COLUMNS: u64 = 4096;
 /// The maximum number of stretches of an outline. A stretch is a group of successive IOs, of which
 /// the outline shows the fastest and the slowest.
-const MOST_STRETCHES: u64 = 4096;
+const MAX_STRETCHES: u64 = 4096;
 /// The default number of single IOs in an answer.
 const IOS: u64 = 100;
 /// The most single IOs in an answer.
-const MOST_IOS: u64 = 1000;
+const MAX_IOS: u64 = 1000;
 
 /// The path of a result.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,11 +45,11 @@ pub(crate) struct RunPath {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WindowQuery {
     /// The position of the first IO; 0 by default.
-    #[schemars(range(max = LARGEST))]
+    #[schemars(range(max = MAX_INTEGER))]
     #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
     /// The position after the last IO; by default the end of the run.
-    #[schemars(range(max = LARGEST))]
+    #[schemars(range(max = MAX_INTEGER))]
     #[serde(default, deserialize_with = "whole")]
     pub to: Option<u64>,
 }
@@ -59,16 +59,16 @@ pub(crate) struct WindowQuery {
 #[serde(deny_unknown_fields)]
 pub(crate) struct OutlineQuery {
     /// The position of the first IO; 0 by default.
-    #[schemars(range(max = LARGEST))]
+    #[schemars(range(max = MAX_INTEGER))]
     #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
     /// The position after the last IO; by default the end of the run.
-    #[schemars(range(max = LARGEST))]
+    #[schemars(range(max = MAX_INTEGER))]
     #[serde(default, deserialize_with = "whole")]
     pub to: Option<u64>,
     /// The number of stretches into which the window is divided, 400 by default. The outline shows
     /// the fastest and the slowest IO of each stretch.
-    #[schemars(range(min = 1, max = MOST_STRETCHES))]
+    #[schemars(range(min = 1, max = MAX_STRETCHES))]
     pub stretches: Option<u64>,
 }
 
@@ -77,11 +77,11 @@ pub(crate) struct OutlineQuery {
 #[serde(deny_unknown_fields)]
 pub(crate) struct IosQuery {
     /// The position of the first IO; 0 by default.
-    #[schemars(range(max = LARGEST))]
+    #[schemars(range(max = MAX_INTEGER))]
     #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
     /// The number of IOs; 100 by default.
-    #[schemars(range(max = MOST_IOS))]
+    #[schemars(range(max = MAX_IOS))]
     pub count: Option<u64>,
 }
 
@@ -90,11 +90,11 @@ pub(crate) struct IosQuery {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ActivitiesQuery {
     /// The start of the range, in ns from the start of the run; 0 by default.
-    #[schemars(range(max = LARGEST))]
+    #[schemars(range(max = MAX_INTEGER))]
     #[serde(default, deserialize_with = "whole")]
     pub from_ns: Option<u64>,
     /// The end of the range, in ns from the start of the run; by default the end of the run.
-    #[schemars(range(max = LARGEST))]
+    #[schemars(range(max = MAX_INTEGER))]
     #[serde(default, deserialize_with = "whole")]
     pub to_ns: Option<u64>,
 }
@@ -108,15 +108,15 @@ pub(crate) struct ColoursQuery {
     /// The experiment.
     pub experiment: String,
     /// The position of the first IO; 0 by default.
-    #[schemars(range(max = LARGEST))]
+    #[schemars(range(max = MAX_INTEGER))]
     #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
     /// The position after the last IO; by default the end of the longest run.
-    #[schemars(range(max = LARGEST))]
+    #[schemars(range(max = MAX_INTEGER))]
     #[serde(default, deserialize_with = "whole")]
     pub to: Option<u64>,
     /// The maximum number of columns; 1024 by default.
-    #[schemars(range(min = 1, max = MOST_COLUMNS))]
+    #[schemars(range(min = 1, max = MAX_COLUMNS))]
     pub columns: Option<u64>,
 }
 
@@ -126,10 +126,10 @@ pub(crate) struct ColoursQuery {
 pub(crate) struct MatchesQuery {
     /// The expression, such as `latency > 10 ms and op = write`: see docs/query.md.
     #[serde(rename = "where")]
-    #[schemars(length(max = MOST_CHARACTERS))]
+    #[schemars(length(max = MAX_CHARACTERS))]
     pub expression: String,
     /// The largest number of IOs to list; 100 by default.
-    #[schemars(range(max = MOST_IOS))]
+    #[schemars(range(max = MAX_IOS))]
     pub limit: Option<u64>,
 }
 
@@ -176,7 +176,7 @@ impl WindowQuery {
 impl OutlineQuery {
     /// Returns the window, and the number of stretches into which it is divided.
     pub(crate) fn window(&self) -> Result<(Window, u64), Problem> {
-        let stretches = within("stretches", self.stretches, STRETCHES, 1, MOST_STRETCHES)?;
+        let stretches = within("stretches", self.stretches, STRETCHES, 1, MAX_STRETCHES)?;
         Ok((window(self.from, self.to), stretches))
     }
 }
@@ -185,7 +185,7 @@ impl IosQuery {
     /// Returns the window.
     pub(crate) fn window(&self) -> Result<Window, Problem> {
         let from = self.from.unwrap_or(0);
-        let count = within("count", self.count, IOS, 0, MOST_IOS)?;
+        let count = within("count", self.count, IOS, 0, MAX_IOS)?;
         Ok(from..from.saturating_add(count))
     }
 }
@@ -200,7 +200,7 @@ impl ActivitiesQuery {
 impl ColoursQuery {
     /// Returns the window, and the number of columns.
     pub(crate) fn window(&self) -> Result<(Window, u64), Problem> {
-        let columns = within("columns", self.columns, COLUMNS, 1, MOST_COLUMNS)?;
+        let columns = within("columns", self.columns, COLUMNS, 1, MAX_COLUMNS)?;
         Ok((window(self.from, self.to), columns))
     }
 }
@@ -211,7 +211,7 @@ impl MatchesQuery {
         let expression = parse(&self.expression).map_err(|error| {
             Problem::bad_request(error.message.clone()).at(error.place.start, error.place.end)
         })?;
-        let listed = within("limit", self.limit, IOS, 0, MOST_IOS)?;
+        let listed = within("limit", self.limit, IOS, 0, MAX_IOS)?;
         let listed = usize::try_from(listed).unwrap_or(usize::MAX);
         Ok((expression, MatchLimits { read: limits::SEARCHED, listed }))
     }

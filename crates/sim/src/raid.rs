@@ -113,7 +113,7 @@ pub struct Raid0<D> {
 
 /// Returns the memory that an array needs in addition to its drives, each of queue depth `queue_depth`.
 pub(crate) fn footprint(drives: u32, queue_depth: u32) -> Size {
-    let most = most_in_flight(drives, queue_depth);
+    let most = max_in_flight(drives, queue_depth);
     // At most one part of each request waits at a drive.
     let parts = grown::<Part>(queue_depth) + grown::<Part>(most);
     (fixed::<Queue>(1u32) + parts) * drives.into()
@@ -123,7 +123,7 @@ pub(crate) fn footprint(drives: u32, queue_depth: u32) -> Size {
 }
 
 /// Returns the queue depth of an array.
-fn most_in_flight(drives: u32, queue_depth: u32) -> u32 {
+fn max_in_flight(drives: u32, queue_depth: u32) -> u32 {
     queue_depth.saturating_mul(drives).min(1 << 16)
 }
 
@@ -147,7 +147,7 @@ impl<D: Device> Raid0<D> {
         Raid0 {
             info: DeviceInfo {
                 capacity: Bytes(u64::from(count) * usable.0),
-                queue_depth: most_in_flight(count, info.queue_depth),
+                queue_depth: max_in_flight(count, info.queue_depth),
                 model: info.model.as_ref().map(|model| format!("RAID-0 of {count} x {model}")),
                 ..info.clone()
             },

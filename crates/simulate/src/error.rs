@@ -1,4 +1,4 @@
-use flashscope_measure::MOST_IOS;
+use flashscope_measure::MAX_IOS;
 use flashscope_sim::ProfileError;
 use flashscope_workload::synthetic::WorkloadError;
 
@@ -25,7 +25,7 @@ pub enum Error {
     #[error(transparent)]
     Trace(#[from] flashscope_trace::Error),
     /// The length of the measurement is zero or too large.
-    #[error("{option}: measure at least one IO, at most {MOST_IOS}, or a duration above 0")]
+    #[error("{option}: measure at least one IO, at most {MAX_IOS}, or a duration above 0")]
     NoLength {
         /// The option.
         option: &'static str,

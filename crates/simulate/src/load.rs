@@ -1,7 +1,7 @@
 //! Chooses the load for a workload, with defaults for all that the request leaves open.
 
 use flashscope_block::Nanos;
-use flashscope_measure::{Length, Load, MOST_IOS, WarmUp};
+use flashscope_measure::{Length, Load, MAX_IOS, WarmUp};
 use flashscope_trace::Survey;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::state::InitialContents;
@@ -59,7 +59,7 @@ fn queue_depth(work: &Work, workload: &Workload, device_depth: u32) -> Result<u3
 pub(crate) fn length(work: &Work, endless: bool, survey: Option<&Survey>) -> Result<Length, Error> {
     match (work.ios, work.duration, survey) {
         (Some(_), Some(_), _) => Err(Error::TwoLengths),
-        (Some(ios @ 1..=MOST_IOS), ..) => Ok(Length::Ios(ios)),
+        (Some(ios @ 1..=MAX_IOS), ..) => Ok(Length::Ios(ios)),
         (Some(_), ..) => Err(Error::NoLength { option: "--ios" }),
         (None, Some(Nanos(0)), _) => Err(Error::NoLength { option: "--duration" }),
         (None, Some(time), _) => Ok(Length::Time(time)),

@@ -22,7 +22,7 @@ use super::simulator::survey;
 use super::{Error, Hooks, Simulation, SimulationRequest, Simulator, Work, request};
 
 /// The most tenants of a drive.
-const MOST: usize = 256;
+const MAX_TENANTS: usize = 256;
 
 /// The gauge of a simulation with tenants.
 pub(crate) const GAUGE: Gauge<Host<Drive>, Reading> = Gauge {
@@ -267,8 +267,8 @@ fn rate(ios: u64, took: Nanos) -> Option<f64> {
 }
 
 fn check(work: &Work) -> Result<(), Error> {
-    if work.tenants.len() > MOST {
-        return Err(Error::Tenants { most: MOST });
+    if work.tenants.len() > MAX_TENANTS {
+        return Err(Error::Tenants { most: MAX_TENANTS });
     }
     let mut names: Vec<&str> = work.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
     names.sort_unstable();

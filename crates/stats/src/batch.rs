@@ -2,10 +2,10 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The maximum number of batches. On reaching it, batches are merged in pairs, which halves their
 /// number.
-const MOST_BATCHES: usize = 64;
+const MAX_BATCHES: usize = 64;
 
 /// The minimum number of batches for an interval.
-const LEAST_BATCHES: usize = 8;
+const MIN_BATCHES: usize = 8;
 
 /// Computes the interval of a mean by the method of batch means (Law, *Simulation Modeling and
 /// Analysis*, section 9.5.3). Consecutive response times depend on each other, but the means of
@@ -23,7 +23,7 @@ pub struct BatchMeans {
 impl Default for BatchMeans {
     fn default() -> Self {
         BatchMeans {
-            sums: Vec::with_capacity(MOST_BATCHES),
+            sums: Vec::with_capacity(MAX_BATCHES),
             batch_length: 1,
             current: 0.0,
             in_current: 0,
@@ -41,7 +41,7 @@ impl BatchMeans {
         }
         self.sums.push(std::mem::take(&mut self.current));
         self.in_current = 0;
-        if self.sums.len() == MOST_BATCHES {
+        if self.sums.len() == MAX_BATCHES {
             self.sums = self.sums.chunks(2).map(|pair| pair.iter().sum()).collect();
             self.batch_length *= 2;
         }
@@ -51,7 +51,7 @@ impl BatchMeans {
     #[allow(clippy::cast_precision_loss)]
     pub fn half_width(&self) -> Option<f64> {
         let batches = self.sums.len();
-        if batches < LEAST_BATCHES {
+        if batches < MIN_BATCHES {
             return None;
         }
         let count = batches as f64;
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn too_little_data_has_no_interval() {
         let mut batches = BatchMeans::default();
-        for i in 0..LEAST_BATCHES {
+        for i in 0..MIN_BATCHES {
             assert_eq!(batches.half_width(), None);
             batches.push(f64::from(u8::try_from(i).unwrap()));
         }

@@ -1,10 +1,10 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The minimum length of a start-up segment.
-const SHORTEST: usize = 8;
+const MIN_START_UP: usize = 8;
 
 /// The minimum length of a series to search.
-const SHORTEST_SERIES: usize = 2 * SEGMENTS * SHORTEST;
+const SHORTEST_SERIES: usize = 2 * SEGMENTS * MIN_START_UP;
 
 /// The minimum number of segments to divide the rest of the series into. They show how much
 /// segments vary without a change.
@@ -77,11 +77,11 @@ fn inwards<'a, 'b>(levels: &'a [Counts<'b>], i: usize) -> &'a [Counts<'b>] {
 }
 
 /// The minimum deviance of a change. Independent values reach it once in a thousand series.
-const LEAST_DEVIANCE: f64 = 10.8;
+const MIN_DEVIANCE: f64 = 10.8;
 
 /// The minimum number of values that each segment of the rest needs on either side of a level to
 /// show how values cluster.
-const LEAST_VALUES: usize = 16;
+const MIN_VALUES: usize = 16;
 
 /// The number of levels to look inwards. Up to eight times as many values lie beyond the last of
 /// them.
@@ -95,7 +95,7 @@ fn levels(series: &[f64]) -> Vec<f64> {
     let count = sorted.len();
     let mut levels = vec![sorted.iter().sum::<f64>() / count as f64];
     let mut tail = count / 2;
-    while tail >= SHORTEST {
+    while tail >= MIN_START_UP {
         levels.extend([sorted[tail - 1], sorted[count - 1 - tail]]);
         tail /= 2;
     }
@@ -150,7 +150,7 @@ impl<'a> Counts<'a> {
     /// Returns one candidate for each doubling of the segment's length.
     fn candidates(&self, near: (&[Counts], &[Counts]), period: Option<usize>) -> Vec<Candidate> {
         let longest = self.len() / 3;
-        let scales = std::iter::successors(Some(SHORTEST), |&length| Some(length * 2));
+        let scales = std::iter::successors(Some(MIN_START_UP), |&length| Some(length * 2));
         scales
             .take_while(|&length| length <= longest)
             .map(|length| self.best(length, (2 * length - 1).min(longest), near, period))
@@ -196,8 +196,8 @@ impl<'a> Counts<'a> {
         let count = self.len();
         let regular =
             period.is_some_and(|period| place >= 3 * period) && place <= (count - place) / SEGMENTS;
-        let least = if regular { LEAST_REGULAR_DISPERSION } else { 1.0 };
-        if deviance < LEAST_DEVIANCE * least {
+        let least = if regular { MIN_REGULAR_DISPERSION } else { 1.0 };
+        if deviance < MIN_DEVIANCE * least {
             return 1.0;
         }
         let own = Rest::new(self, place);
@@ -241,7 +241,7 @@ impl<'a> Rest<'a> {
     /// Returns true if every segment has enough values on either side of the level to show how
     /// values cluster.
     fn has_enough_values(&self) -> bool {
-        self.hits.iter().all(|&hits| hits.min(self.segment - hits) >= LEAST_VALUES)
+        self.hits.iter().all(|&hits| hits.min(self.segment - hits) >= MIN_VALUES)
     }
 
     /// Returns the variance between segments relative to that of independent values.
@@ -263,4 +263,4 @@ impl<'a> Rest<'a> {
 }
 
 /// The minimum dispersion to assume for segments of several known periods.
-const LEAST_REGULAR_DISPERSION: f64 = 0.25;
+const MIN_REGULAR_DISPERSION: f64 = 0.25;

@@ -1,10 +1,10 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The maximum number of batches; more would not improve the interval.
-const MOST_BATCHES: usize = 512;
+const MAX_BATCHES: usize = 512;
 
 /// The minimum number of batches for an interval.
-const LEAST_BATCHES: usize = 16;
+const MIN_BATCHES: usize = 16;
 
 /// The minimum number of batches to keep: dependent batches are merged in pairs while there are
 /// more than twice as many.
@@ -143,10 +143,10 @@ impl Batches {
     /// Divides the values into batches of whole periods, long enough to appear independent.
     fn independent(values: &[f64], period: usize) -> Option<Batches> {
         let periods = values.len() / period;
-        if periods < LEAST_BATCHES {
+        if periods < MIN_BATCHES {
             return None;
         }
-        let length = periods.div_ceil(MOST_BATCHES) * period;
+        let length = periods.div_ceil(MAX_BATCHES) * period;
         let mut batches = Batches::of(values, length);
         while batches.means.len() > 2 * ENOUGH_BATCHES && batches.are_dependent() {
             batches = Batches::of(values, 2 * batches.length);
@@ -289,7 +289,7 @@ mod tests {
     // Is there no interval for too little data, and one of width 0 for a constant series?
     #[test]
     fn short_series_have_no_interval() {
-        for count in 0..LEAST_BATCHES {
+        for count in 0..MIN_BATCHES {
             assert_eq!(mean_interval(&vec![1.0; count], 1, 0.95), None);
             assert_eq!(mean_interval(&vec![1.0; 128 * count], 128, 0.95), None);
             assert_eq!(quantile_interval(&vec![1.0; count], 0.5, 1, 0.95), None);

@@ -16,11 +16,11 @@ const CONFIDENCE: f64 = 0.95;
 const PARAMETERS: f64 = 3.0;
 
 /// The minimum number of costs that can show a knee.
-const FEWEST: usize = 3;
+const MIN_COSTS: usize = 3;
 
 /// The minimum number of costs up to a knee that can show an earlier one: more than a curve has
 /// parameters, because a rise may have a few steps.
-const FEWEST_OF_TWO_RISES: usize = 5;
+const MIN_COSTS_BEFORE_KNEE: usize = 5;
 
 /// The minimum number of costs between two rises.
 const PLATEAU: usize = 2;
@@ -56,7 +56,7 @@ pub fn knee(costs: &[Estimate], cheap: f64) -> Option<Knee> {
     let mut knee = one_rise(costs)?;
     loop {
         let low_level = &costs[..=knee.at];
-        if low_level.len() < FEWEST_OF_TWO_RISES
+        if low_level.len() < MIN_COSTS_BEFORE_KNEE
             || low_level.iter().all(|cost| least(cost) <= cheap)
         {
             return Some(knee);
@@ -75,7 +75,7 @@ fn least(cost: &Estimate) -> f64 {
 
 /// Finds the knee of a curve that rises once.
 fn one_rise(costs: &[Estimate]) -> Option<Knee> {
-    if costs.len() < FEWEST || costs.iter().any(|cost| cost.value <= 0.0) {
+    if costs.len() < MIN_COSTS || costs.iter().any(|cost| cost.value <= 0.0) {
         return None;
     }
     let highest = costs.iter().map(|cost| cost.value).fold(0.0, f64::max);

@@ -38,7 +38,7 @@ impl Default for Rule {
 }
 
 /// The minimum number of IOs of a run, because few IOs may look alike by chance.
-pub const LEAST_COUNT: usize = 512;
+pub const MIN_COUNT: usize = 512;
 
 /// The factor by which the next check exceeds the estimated length. With this margin, most checks
 /// succeed.
@@ -67,7 +67,7 @@ impl Length {
     /// Creates the state of a run without values.
     pub fn new(rule: Rule) -> Length {
         let period = rule.period.max(1);
-        let least = LEAST_COUNT.max(rule.least_periods * period);
+        let least = MIN_COUNT.max(rule.least_periods * period);
         Length {
             rule,
             values: Vec::new(),
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!((start_up, period), (128, 16));
         let mut length = Length::new(Rule { period, ..Rule::default() });
         let stop = series[start_up..].iter().position(|&x| length.push(x));
-        assert_eq!(stop, Some(LEAST_COUNT - 1));
+        assert_eq!(stop, Some(MIN_COUNT - 1));
         let mean = length.interval().unwrap().value;
         assert!((mean / truth - 1.0).abs() < 0.01, "{mean}");
     }

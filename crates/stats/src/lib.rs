@@ -26,16 +26,14 @@ pub use estimate::Estimate;
 pub use heat_map::HeatMap;
 pub use interval::{Interval, mean_interval, quantile_interval};
 pub use knee::{Knee, knee};
-pub use length::{LEAST_COUNT, Length, Rule, Statistic};
+pub use length::{Length, MIN_COUNT, Rule, Statistic};
 pub use lingering::{Lingering, lingering};
 pub use period::{Period, period};
 pub use phases::{Phases, StartUp};
 pub use ratio::Ratio;
 pub use regression::{Regression, regression};
 pub use repeats::{Repeats, RunMean, mean_of_repeats, repeats};
-pub use slow::least_length;
+pub use slow::min_length;
 pub use steady::Steadiness;
 pub use summary::Summary;
-pub use wear::{
-    FEWEST_STEPS, LOAD_WINDOW_S, UnknownWear, WearForecast, WearReading, wear_forecast,
-};
+pub use wear::{LOAD_WINDOW_S, MIN_STEPS, UnknownWear, WearForecast, WearReading, wear_forecast};

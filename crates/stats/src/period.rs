@@ -4,10 +4,10 @@ use realfft::RealFftPlanner;
 const SIGNIFICANT: f64 = 0.001;
 
 /// The minimum number of periods that a series must contain.
-const LEAST_PERIODS: usize = 6;
+const MIN_PERIODS: usize = 6;
 
 /// The maximum number of multiples of a period that refine its estimate.
-const MOST_MULTIPLES: usize = 64;
+const MAX_MULTIPLES: usize = 64;
 
 /// The number of multiples of a lag that contribute to its contrast.
 const MULTIPLES: usize = 4;
@@ -37,7 +37,7 @@ pub struct Period {
 /// inequality (*JASA* 57, 1962) bounds the tail for series whose variance comes from a few rare
 /// slow IOs. Bonferroni's correction covers the choice of the lag.
 pub fn period(series: &[f64]) -> Option<Period> {
-    let longest = series.len() / LEAST_PERIODS;
+    let longest = series.len() / MIN_PERIODS;
     if longest < 2 {
         return None;
     }
@@ -131,7 +131,7 @@ fn chance(standard: &[f64], correlation: &[f64], contrast: f64) -> f64 {
 /// multiple.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Lags are below the length.
 fn refined(correlation: &[f64], lag: usize) -> usize {
-    let multiples = (correlation.len() / (2 * lag)).clamp(1, MOST_MULTIPLES);
+    let multiples = (correlation.len() / (2 * lag)).clamp(1, MAX_MULTIPLES);
     let comb = |period: f64| -> f64 {
         let lags = (1..=multiples).map(|multiple| (multiple as f64 * period).round() as usize);
         lags.map(|lag| correlation[lag]).sum()

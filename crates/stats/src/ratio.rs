@@ -2,7 +2,7 @@ use crate::interval::mean_interval;
 use crate::{Estimate, Interval};
 
 /// The number of slices at which slices are merged in pairs.
-const MOST_SLICES: usize = 2048;
+const MAX_SLICES: usize = 2048;
 
 /// A ratio of means with an interval, such as nanoseconds for each byte written. Numerator and
 /// denominator may depend on each other.
@@ -45,7 +45,7 @@ impl Ratio {
         }
         self.slices.push(std::mem::take(&mut self.current));
         self.in_current = 0;
-        if self.slices.len() == MOST_SLICES {
+        if self.slices.len() == MAX_SLICES {
             self.slices = self.slices.chunks(2).map(|pair| added(pair[0], pair[1])).collect();
             self.slice_length *= 2;
         }

@@ -6,7 +6,7 @@ use crate::Estimate;
 
 /// A column counts as linearly dependent on the columns before it if its component orthogonal to
 /// them is at most this fraction of its length.
-const LEAST_NEW: f64 = 1e-9;
+const MIN_INDEPENDENT_SHARE: f64 = 1e-9;
 
 /// The expected rounding error, relative to the largest value. Half-widths are at least this.
 const ROUNDING: f64 = 1e-12;
@@ -49,7 +49,7 @@ pub fn regression(columns: &[Vec<f64>], values: &[f64]) -> Option<Regression> {
     let errors: Vec<f64> = residuals
         .iter()
         .enumerate()
-        .map(|(row, residual)| residual / (1.0 - leverage(row)).max(LEAST_NEW))
+        .map(|(row, residual)| residual / (1.0 - leverage(row)).max(MIN_INDEPENDENT_SHARE))
         .collect();
     let least = ROUNDING * values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
     let t = StudentsT::new(0.0, 1.0, freedom as f64).ok()?.inverse_cdf(0.975);
@@ -99,7 +99,7 @@ fn axes(columns: &[&[f64]]) -> Option<Axes> {
             }
         }
         let left = dot(&rest, &rest).sqrt();
-        if left <= LEAST_NEW * dot(column, column).sqrt() {
+        if left <= MIN_INDEPENDENT_SHARE * dot(column, column).sqrt() {
             return None;
         }
         rest.iter_mut().for_each(|value| *value /= left);

@@ -1,6 +1,6 @@
 //! Slow variation of a series: the length that a part needs to represent the whole series.
 
-use crate::LEAST_COUNT;
+use crate::MIN_COUNT;
 
 /// Parts are long enough if the standard deviation of their means is at most this fraction of the
 /// precision. About 90 % of the means are then within the precision.
@@ -17,8 +17,8 @@ const PARTS: usize = 3;
 /// Response times may vary over thousands of IOs, because a drive fills its blocks and cleans them
 /// in turn. The interval of a mean over a part reflects only the variation within that part.
 #[allow(clippy::cast_precision_loss)] // far below 2^53
-pub fn least_length(series: &[f64], precision: f64) -> Option<usize> {
-    let most = series.len() / PARTS / LEAST_COUNT * LEAST_COUNT;
+pub fn min_length(series: &[f64], precision: f64) -> Option<usize> {
+    let most = series.len() / PARTS / MIN_COUNT * MIN_COUNT;
     if most == 0 {
         return None;
     }
@@ -29,7 +29,7 @@ pub fn least_length(series: &[f64], precision: f64) -> Option<usize> {
         let off = |part: &[f64]| part.iter().sum::<f64>() / length as f64 / mean - 1.0;
         (parts.map(|part| off(part).powi(2)).sum::<f64>() / count).sqrt()
     };
-    let lengths = (1..=most / LEAST_COUNT).map(|n| n * LEAST_COUNT);
+    let lengths = (1..=most / MIN_COUNT).map(|n| n * MIN_COUNT);
     lengths.clone().find(|length| spread(*length) <= SPREAD * precision).or(Some(most))
 }
 
@@ -46,12 +46,12 @@ mod tests {
 
     #[test]
     fn a_slow_wave_needs_long_parts() {
-        assert_eq!(least_length(&wave(0.0, 1.0), 0.02), Some(512));
-        assert_eq!(least_length(&wave(30.0, 64.0), 0.02), Some(512));
-        let slow = least_length(&wave(5.0, 5000.0), 0.02).unwrap();
+        assert_eq!(min_length(&wave(0.0, 1.0), 0.02), Some(512));
+        assert_eq!(min_length(&wave(30.0, 64.0), 0.02), Some(512));
+        let slow = min_length(&wave(5.0, 5000.0), 0.02).unwrap();
         assert!((2048..=4096).contains(&slow), "{slow}");
         // No part represents the whole series: the result is the longest allowed length.
-        assert_eq!(least_length(&wave(30.0, 20_480.0), 0.02), Some(6656));
-        assert_eq!(least_length(&wave(0.0, 1.0)[..1500], 0.02), None);
+        assert_eq!(min_length(&wave(30.0, 20_480.0), 0.02), Some(6656));
+        assert_eq!(min_length(&wave(0.0, 1.0)[..1500], 0.02), None);
     }
 }

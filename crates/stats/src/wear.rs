@@ -12,16 +12,16 @@ mod tests;
 const RATED: u32 = 100;
 
 /// The fewest steps of the percentage: three give two lengths, whose scatter is then known.
-pub const FEWEST_STEPS: u32 = 3;
+pub const MIN_STEPS: u32 = 3;
 
 /// The most steps that a forecast uses. Older ones say less about the drive as it is.
-const MOST_STEPS: usize = 12;
+const MAX_STEPS: usize = 12;
 
 /// The longest time over which the present load is averaged: four weeks, in seconds.
 pub const LOAD_WINDOW_S: f64 = 28.0 * 86_400.0;
 
 /// The most blocks into which the load is divided, to learn how much it varies.
-const MOST_BLOCKS: usize = 8;
+const MAX_BLOCKS: usize = 8;
 
 /// The number of load windows from which the variance of the load is estimated.
 const VARIANCE_WINDOWS: usize = 4;
@@ -31,10 +31,10 @@ const QUANTILE: f64 = 0.95;
 
 /// The largest correlation of neighbouring values that the variance is corrected for. Few values do
 /// not support more.
-const MOST_CORRELATION: f64 = 0.8;
+const MAX_CORRELATION: f64 = 0.8;
 
 /// The least share of a percent that is left before its step.
-const LEAST_LEFT: f64 = 0.1;
+const MIN_PERCENT_LEFT: f64 = 0.1;
 
 /// The largest ratio of an end of the interval to the estimate. A wider interval says nothing.
 const WIDEST: f64 = 1000.0;
@@ -43,7 +43,7 @@ const WIDEST: f64 = 1000.0;
 const SIGNIFICANT: f64 = 2.0;
 
 /// The most readings that are outliers. More of them that exceed the later ones show a reset.
-const MOST_OUTLIERS: usize = 8;
+const MAX_OUTLIERS: usize = 8;
 
 /// The denominator of the share of the written bytes from which on a decrease is large: 1 %.
 const LARGE_DECREASE: u64 = 100;
@@ -87,7 +87,7 @@ pub enum UnknownWear {
         /// The time of the first reading with this percentage, in seconds.
         since_s: u64,
     },
-    /// The percentage has moved less than [`FEWEST_STEPS`] times.
+    /// The percentage has moved less than [`MIN_STEPS`] times.
     FewSteps {
         /// The number of times.
         steps: u32,
@@ -131,12 +131,12 @@ pub fn wear_forecast(readings: &[WearReading]) -> Result<WearForecast, UnknownWe
     let count = u32::try_from(steps.len()).unwrap_or(u32::MAX);
     match count {
         0 => return Err(UnknownWear::NoStep { since_s: first.at_s }),
-        1..FEWEST_STEPS => {
+        1..MIN_STEPS => {
             return Err(UnknownWear::FewSteps { steps: count, since_s: first.at_s });
         }
         _ => {}
     }
-    let steps = &steps[steps.len().saturating_sub(MOST_STEPS)..];
+    let steps = &steps[steps.len().saturating_sub(MAX_STEPS)..];
     let written = number(last.written_bytes - first.written_bytes);
     let wear = Wear::of(steps, written);
     let load = Load::of(readings)?;
@@ -176,8 +176,8 @@ fn consistent(readings: &[WearReading]) -> Vec<WearReading> {
         if let Some(last) = kept.last().filter(|_| exceed > 0) {
             let next = &readings[nth + 1..];
             let is_recovered =
-                next.iter().take(exceed.min(MOST_OUTLIERS)).any(|next| last.can_precede(next));
-            let is_reset = exceed > MOST_OUTLIERS && last.is_far_above(reading);
+                next.iter().take(exceed.min(MAX_OUTLIERS)).any(|next| last.can_precede(next));
+            let is_reset = exceed > MAX_OUTLIERS && last.is_far_above(reading);
             if is_recovered || is_reset && next.is_empty() {
                 continue;
             }
@@ -293,7 +293,7 @@ impl Wear {
     /// least its standard deviation: the length of the percent is not known better.
     fn left(&self, used: u32) -> f64 {
         let whole = f64::from(RATED - used) * self.per_percent;
-        let least = self.variance.sqrt().max(LEAST_LEFT * self.per_percent);
+        let least = self.variance.sqrt().max(MIN_PERCENT_LEFT * self.per_percent);
         (whole - self.since.min(self.per_percent)).max(least.min(whole))
     }
 
@@ -350,7 +350,7 @@ impl Load {
             let start = whole_s - window_s;
             readings.iter().filter(|one| number(one.at_s - first.at_s) > start).count()
         };
-        let blocks = inside(window_s).clamp(1, MOST_BLOCKS);
+        let blocks = inside(window_s).clamp(1, MAX_BLOCKS);
         let block_s = window_s / number(blocks as u64);
         let rate = |start: f64, end: f64| {
             (written_at(readings, end) - written_at(readings, start)) / (end - start)
@@ -365,7 +365,7 @@ impl Load {
         // The variance is that of a longer time: a load with a memory of weeks hardly varies within
         // the window.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
-        let seen = ((whole_s / block_s + 1e-9) as usize).min(VARIANCE_WINDOWS * MOST_BLOCKS);
+        let seen = ((whole_s / block_s + 1e-9) as usize).min(VARIANCE_WINDOWS * MAX_BLOCKS);
         let seen = seen.min(inside(number(seen as u64) * block_s)).max(blocks);
         let ends = (0..=seen).map(|block| whole_s - block_s * number(block as u64));
         let ends: Vec<f64> = ends.collect();
@@ -408,7 +408,7 @@ fn variance(residuals: &[f64], freedom: f64) -> f64 {
     let correlation = if squares > 0.0 { products / squares } else { 0.0 };
     let unbiased =
         if count > 3.0 { (correlation + 1.0 / count) / (1.0 - 3.0 / count) } else { 0.0 };
-    let correlation = unbiased.clamp(0.0, MOST_CORRELATION);
+    let correlation = unbiased.clamp(0.0, MAX_CORRELATION);
     squares / freedom * (1.0 + correlation) / (1.0 - correlation)
 }
 

@@ -26,7 +26,7 @@ use serde::de::DeserializeOwned;
 const IO_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The maximum length of a document in bytes; most have a few thousand bytes.
-const LONGEST: u64 = 16 << 20;
+const MAX_LENGTH: u64 = 16 << 20;
 
 /// A server that reports the status of this process until it is dropped.
 pub struct StatusSocket {
@@ -145,7 +145,7 @@ fn request<T: DeserializeOwned>(process: u32, path: &Path) -> Option<T> {
     };
     stream.set_read_timeout(Some(IO_TIMEOUT)).ok()?;
     let mut text = String::new();
-    stream.take(LONGEST).read_to_string(&mut text).ok()?;
+    stream.take(MAX_LENGTH).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
 }
 

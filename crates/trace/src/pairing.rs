@@ -8,7 +8,7 @@ use super::{Request, VolumeId};
 
 /// The maximum number of pending requests. After this many later issues, a request is emitted
 /// without a latency.
-const MOST_HELD: usize = 1 << 12;
+const MAX_HELD: usize = 1 << 12;
 
 /// Holds requests until their completions are known, and emits them in the order of issue.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl Pairing {
         let number = self.given + self.held.len() as u64;
         self.waiting.entry(key(&request)).or_default().push_back(number);
         self.held.push_back(HeldRequest { request, state: State::Waiting });
-        if self.held.len() > MOST_HELD {
+        if self.held.len() > MAX_HELD {
             self.give_first(out);
         }
         self.give_settled(out);
@@ -57,11 +57,11 @@ impl Pairing {
 
     /// Returns the number of the request that the next issue will evict, completed or not.
     pub(super) fn pushed_out_next(&self) -> Option<u64> {
-        (self.held.len() >= MOST_HELD).then_some(self.given)
+        (self.held.len() >= MAX_HELD).then_some(self.given)
     }
 
     /// Completes the oldest pending request for this key. Returns false if there is none: it was
-    /// issued before the trace began, or more than [`MOST_HELD`] requests ago.
+    /// issued before the trace began, or more than [`MAX_HELD`] requests ago.
     pub(super) fn answered(
         &mut self,
         volume: VolumeId,
@@ -179,10 +179,10 @@ mod tests {
     #[test]
     fn requests_without_completion_are_emitted() {
         let (mut pairing, mut out) = (Pairing::default(), Vec::new());
-        let count = 3 * MOST_HELD as u64;
+        let count = 3 * MAX_HELD as u64;
         for at in 0..count {
             pairing.issued(request(at, at % 7 * 512), &mut out);
-            assert!(pairing.held.len() <= MOST_HELD);
+            assert!(pairing.held.len() <= MAX_HELD);
         }
         pairing.answered(0, Bytes(0), Op::Read, Nanos(count), &mut out);
         pairing.end(&mut out);

@@ -14,7 +14,7 @@ const CHUNK: usize = 1 << 18;
 
 /// The maximum expansion ratio of a compressed trace. Real traces expand at most a hundredfold; a
 /// higher ratio indicates a *decompression bomb*.
-const MOST_EXPANSION: u64 = 2_000;
+const MAX_EXPANSION: u64 = 2_000;
 
 /// The decompressed bytes allowed before the ratio is checked.
 const FREE: u64 = 64 << 20;
@@ -172,10 +172,10 @@ impl Read for Source {
         }
         let count = self.content.read(buffer)?;
         self.out += count as u64;
-        let most = self.taken.load(Ordering::Relaxed).saturating_mul(MOST_EXPANSION);
+        let most = self.taken.load(Ordering::Relaxed).saturating_mul(MAX_EXPANSION);
         if self.compression.is_some() && self.out > FREE.max(most) {
             let reason = format!(
-                "it expands to more than {MOST_EXPANSION} times its size, unlike any \
+                "it expands to more than {MAX_EXPANSION} times its size, unlike any \
                  known trace; if it is a trace, decompress it first"
             );
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));

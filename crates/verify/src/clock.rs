@@ -17,7 +17,7 @@ pub struct Jump {
 }
 
 /// The least difference of the two clocks that counts as a jump, in ns. Adjustments of time servers stay far below it.
-const LEAST: i64 = 1_000_000_000;
+const MIN_JUMP: i64 = 1_000_000_000;
 
 /// Finds jumps between successive moments of one boot.
 #[must_use]
@@ -26,7 +26,7 @@ pub fn jumps(moments: &[Moment]) -> Vec<Jump> {
         let wall = pair[1].wall_ns.saturating_sub(pair[0].wall_ns);
         let steady = pair[1].steady_ns.saturating_sub(pair[0].steady_ns);
         let by_ns = wall.saturating_sub(i64::try_from(steady).unwrap_or(i64::MAX));
-        (by_ns.saturating_abs() >= LEAST).then_some(Jump { at_ns: pair[1].wall_ns, by_ns })
+        (by_ns.saturating_abs() >= MIN_JUMP).then_some(Jump { at_ns: pair[1].wall_ns, by_ns })
     };
     moments.windows(2).filter_map(jump).collect()
 }
@@ -36,7 +36,7 @@ pub fn jumps(moments: &[Moment]) -> Vec<Jump> {
 #[must_use]
 pub fn jump_at_resume(last: Moment, wall_ns: i64) -> Option<Jump> {
     let by_ns = wall_ns.saturating_sub(last.wall_ns);
-    (by_ns <= -LEAST).then_some(Jump { at_ns: wall_ns, by_ns })
+    (by_ns <= -MIN_JUMP).then_some(Jump { at_ns: wall_ns, by_ns })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use flashscope_document::verification::{
-    Atomicity, Damage, JudgedBytes, MOST_FINDINGS, UnflushedWrites, Verdict, VerificationFinding,
+    Atomicity, Damage, JudgedBytes, MAX_FINDINGS, UnflushedWrites, Verdict, VerificationFinding,
 };
 
 use crate::history::History;
@@ -23,7 +23,7 @@ pub struct Judgement {
     pub torn_writes: u64,
     /// Writes torn beyond the atomic unit.
     pub torn_beyond_unit_writes: u64,
-    /// The damaged ranges, at most [`MOST_FINDINGS`].
+    /// The damaged ranges, at most [`MAX_FINDINGS`].
     pub findings: Vec<VerificationFinding>,
     /// True if there are more damaged ranges.
     pub more_findings: bool,
@@ -286,7 +286,7 @@ impl Findings {
         };
         if let Some(last) = self.list.last_mut().filter(joins) {
             last.len += finding.len;
-        } else if self.list.len() < MOST_FINDINGS {
+        } else if self.list.len() < MAX_FINDINGS {
             self.list.push(finding);
         } else {
             self.more = true;

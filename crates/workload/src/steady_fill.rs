@@ -19,10 +19,10 @@ const MARGIN: f64 = 1.1;
 const CORRECTION: f64 = 0.125;
 
 /// The least share of spare space, below which the pass has no order.
-pub const LEAST_SPARE: f64 = 0.001;
+pub const MIN_SPARE: f64 = 0.001;
 
 /// The most share of spare space.
-pub const MOST_SPARE: f64 = 10.0;
+pub const MAX_SPARE: f64 = 10.0;
 
 /// The space that a steady fill needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ pub struct SpareSpace {
     #[serde(rename = "page_bytes")]
     pub page: Bytes,
     /// The pages that the drive programs before it has to collect a block, beyond those that the host can address, divided by
-    /// the latter ([`LEAST_SPARE`] to [`MOST_SPARE`]).
+    /// the latter ([`MIN_SPARE`] to [`MAX_SPARE`]).
     pub share: f64,
 }
 
@@ -52,7 +52,7 @@ impl SpareSpace {
 
     /// Returns the pages of the pass for each page that the host can address.
     fn physical(self) -> f64 {
-        1.0 + MARGIN * self.share.clamp(LEAST_SPARE, MOST_SPARE)
+        1.0 + MARGIN * self.share.clamp(MIN_SPARE, MAX_SPARE)
     }
 }
 

@@ -829,7 +829,7 @@ class SpareSpace:
     share: float
     """
     The pages that the drive programs before it has to collect a block, beyond those that the host can address, divided by
-    the latter ([`LEAST_SPARE`] to [`MOST_SPARE`]).
+    the latter ([`MIN_SPARE`] to [`MAX_SPARE`]).
     """
 
 

@@ -347,7 +347,7 @@ class Verification:
     """
     findings: list[VerificationFinding]
     """
-    The damaged ranges, in order of their offset: at most [`MOST_FINDINGS`].
+    The damaged ranges, in order of their offset: at most [`MAX_FINDINGS`].
     """
     journal: JournalTotals
     """

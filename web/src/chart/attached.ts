@@ -11,10 +11,10 @@ import type { ChartSpec } from './spec';
 const SECOND = 1e9;
 
 /** The shortest time axis. */
-const LEAST = 60 * SECOND;
+const MIN_AXIS = 60 * SECOND;
 
 /** The longest time axis. */
-const MOST = 300 * SECOND;
+const MAX_AXIS = 300 * SECOND;
 
 const OTHER = (colors: Palette) => colors.other.color;
 const COLORS: Record<Op, Line['color']> = {
@@ -36,7 +36,7 @@ const LOG_TIME: Measure = {
 
 /** The time axis, which ends at the right with now. */
 function before(x: number[]): Measure {
-  const span = Math.min(MOST, Math.max(LEAST, -(x[0] ?? 0)));
+  const span = Math.min(MAX_AXIS, Math.max(MIN_AXIS, -(x[0] ?? 0)));
   return {
     title: 'time before now',
     write: longTime,

@@ -5,7 +5,7 @@ import { time } from '../format';
 import { fade, type Palette } from './palette';
 
 /** The smallest distance at which the lines of a run's period are drawn, in CSS pixels. */
-const LEAST_PERIOD = 5;
+const MIN_PERIOD = 5;
 
 /** Runs `draw` with drawing clipped to the plot. */
 export function within(u: uPlot, draw: () => void): void {
@@ -63,7 +63,7 @@ function periodLines(u: uPlot, start: number, view: RunView, colors: Palette): v
   const [low, high] = [u.scales.x?.min ?? 0, u.scales.x?.max ?? 0];
   if (
     period === undefined ||
-    (period / (high - low)) * bbox.width < LEAST_PERIOD * devicePixelRatio
+    (period / (high - low)) * bbox.width < MIN_PERIOD * devicePixelRatio
   )
     return;
   ctx.strokeStyle = fade(colors.text, 0.45);

@@ -14,7 +14,7 @@ const COLORS: Line['color'][] = [
 ];
 
 /** The most curves. */
-export const MOST_CURVES = COLORS.length;
+export const MAX_CURVES = COLORS.length;
 
 /** The values are those of the file, so they are written as they are. */
 const write = (value: number) =>
@@ -28,7 +28,7 @@ export function tableChart(table: Table, across: number | undefined, shown: numb
     .map((_, row) => row)
     .filter((row) => places === undefined || places[row] != null)
     .sort((a, b) => (places === undefined ? a - b : (places[a] ?? 0) - (places[b] ?? 0)));
-  const lines = shown.slice(0, MOST_CURVES).map((column, nth): Line => {
+  const lines = shown.slice(0, MAX_CURVES).map((column, nth): Line => {
     const numbers = table.columns[column]?.numbers ?? [];
     return {
       name: table.columns[column]?.name ?? '',

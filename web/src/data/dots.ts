@@ -66,7 +66,7 @@ export function pieceOf(outline: Outline, from: number, to: number, ignored: num
 }
 
 /** The most buckets that a server returns at once. */
-const MOST = 2000;
+const MAX_BUCKETS = 2000;
 
 /** The windows of a run, which load a piece when it comes into view. */
 export function windowsOf(
@@ -77,7 +77,7 @@ export function windowsOf(
   ignored: number,
 ): Windows<Dots> {
   const windows = new Windows<Dots>(whole.ios, async (from, to, parts) => {
-    const buckets = Math.max(2, Math.min(MOST, Math.ceil(parts)));
+    const buckets = Math.max(2, Math.min(MAX_BUCKETS, Math.ceil(parts)));
     return pieceOf(await source.outline(id, run, from, to, buckets), from, to, ignored);
   });
   windows.add(pieceOf(whole, 0, whole.ios, ignored));

@@ -10,7 +10,7 @@ import type { Trace } from './trace.gen';
 import { NoTrace, readTrace } from './trace-module';
 
 /** The largest file to read, in bytes. */
-const MOST_BYTES = 256 * 1024 ** 2;
+const MAX_BYTES = 256 * 1024 ** 2;
 
 /** A file that opens. */
 export interface DroppedItem {
@@ -45,7 +45,7 @@ const PROFILE = /\.toml$/i;
 const LINES = /\.(csv|tsv|txt|trace|log|ascii|srt|spc|vscsi|blktrace)(\.gz)?$/i;
 
 /** The most bytes of a trace, decompressed. */
-const MOST_CONTENT = 1024 ** 3;
+const MAX_CONTENT = 1024 ** 3;
 
 /** The address at which an item opens. */
 export function droppedHref({ kind, id }: DroppedItem): string {
@@ -65,9 +65,9 @@ async function contentOf(file: File): Promise<ArrayBuffer> {
     if (done) return new Blob(chunks).arrayBuffer();
     chunks.push(value);
     sizes.whole += value.length;
-    if (sizes.whole > MOST_CONTENT) {
+    if (sizes.whole > MAX_CONTENT) {
       await reader.cancel();
-      throw new Error(`is larger than ${MOST_CONTENT / 1024 ** 3} GiB after decompression`);
+      throw new Error(`is larger than ${MAX_CONTENT / 1024 ** 3} GiB after decompression`);
     }
   }
 }
@@ -85,7 +85,7 @@ function nameOf(file: File): string {
   );
 }
 
-const tooLarge = (file: File) => `${file.name} is larger than ${MOST_BYTES / 1024 ** 2} MiB.`;
+const tooLarge = (file: File) => `${file.name} is larger than ${MAX_BYTES / 1024 ** 2} MiB.`;
 
 /** An error in words, without a full stop. */
 const words = (error: unknown) =>
@@ -104,7 +104,7 @@ function tableOf(content: ArrayBuffer): Table | string {
 async function documentOf(file: File): Promise<Json | string> {
   const elsewhere = ELSEWHERE.find(([end]) => end.test(file.name));
   if (elsewhere !== undefined) return `The page cannot read ${file.name}. ${elsewhere[1]}`;
-  if (file.size > MOST_BYTES) return tooLarge(file);
+  if (file.size > MAX_BYTES) return tooLarge(file);
   try {
     const json = parseJson(await file.text());
     if (typeof json === 'object' && json !== null) return json as Json;
@@ -218,7 +218,7 @@ export class DropSource implements Source {
   /** Opens a profile, a trace or a table; returns a problem in words. */
   async #open(file: File): Promise<DroppedItem | string> {
     const { name } = file;
-    if (file.size > MOST_BYTES) return tooLarge(file);
+    if (file.size > MAX_BYTES) return tooLarge(file);
     if (PROFILE.test(name)) {
       if (!hasModule('playground')) {
         return `This page was built without the playground. ${name} opens with “flashscope simulate --drive sim:./${name}”.`;

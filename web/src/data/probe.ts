@@ -54,7 +54,7 @@ export function byReason(findings: StatedFinding[]): [why: string, titles: strin
 }
 
 /** The most ranges that `runsText` lists. */
-const MOST_RANGES = 4;
+const MAX_RANGES = 4;
 
 /** Numbers of runs as ranges: `1, 3 to 5`. Many ranges become a count: `6 of 1 to 10`. */
 export function runsText(runs: number[]): string {
@@ -66,7 +66,7 @@ export function runsText(runs: number[]): string {
   }
   const between = (from: number, to: number) => `${from} to ${to}`;
   const [first, last] = [ranges[0]?.[0] ?? 0, ranges.at(-1)?.[1] ?? 0];
-  if (ranges.length > MOST_RANGES) return `${count(runs.length)} of ${between(first, last)}`;
+  if (ranges.length > MAX_RANGES) return `${count(runs.length)} of ${between(first, last)}`;
   return ranges
     .map(([from, to]) => {
       if (from === to) return `${from}`;

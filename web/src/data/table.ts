@@ -1,7 +1,7 @@
 // A CSV file with named columns, as the user drops it on the page.
 
 /** The most rows of a table. */
-export const MOST_ROWS = 200_000;
+export const MAX_ROWS = 200_000;
 
 /** A column: its name, and its values as numbers if all of them are. */
 export interface TableColumn {
@@ -73,7 +73,7 @@ export function parseTable(text: string): Table {
       `has ${names.length} columns, and ${all[odd]?.length} fields in row ${odd + 1}`,
     );
   }
-  const rows = all.slice(0, MOST_ROWS);
+  const rows = all.slice(0, MAX_ROWS);
   const columns = names.map((name, nth): TableColumn => {
     const cells = rows.map((row) => row[nth]?.trim() ?? '');
     const some = cells.some((cell) => cell !== '');

@@ -37,7 +37,7 @@ export interface FlashLayout extends Dimensions {
 }
 
 /** The largest distance between two pages, in pixels of CSS. */
-const LARGEST = 18;
+const MAX_PITCH = 18;
 
 /** The gap between blocks, in which the frame of a block is drawn. */
 const gapOf = (pitch: number) => (pitch > 2 ? Math.max(3, Math.round(pitch / 2)) : 2);
@@ -49,7 +49,7 @@ export const LABEL = 20;
 const DIE_GAP = 14;
 
 /** The least side of a page in pixels of CSS, for which a picture may be as high as it takes. */
-const LEAST = 2;
+const MIN_SIDE = 2;
 
 /**
  * Lays out the flash in a picture of this width, with pages as large as fit into `height`. Pages of a large drive
@@ -57,8 +57,8 @@ const LEAST = 2;
  * in a pixel of CSS.
  */
 export function layOut(of: Dimensions, width: number, height: number, scale: number): FlashLayout {
-  const least = Math.max(1, Math.round(LEAST * scale));
-  for (let pitch = Math.round(LARGEST * scale); pitch >= 1; pitch--) {
+  const least = Math.max(1, Math.round(MIN_SIDE * scale));
+  for (let pitch = Math.round(MAX_PITCH * scale); pitch >= 1; pitch--) {
     const layout = withPitch(of, width, scale, pitch);
     if (layout !== undefined && (layout.height <= height || pitch <= least)) return layout;
   }

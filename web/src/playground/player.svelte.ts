@@ -15,10 +15,10 @@ const BUDGET = 10;
 const NUMBERS_EVERY = 150;
 
 /** The points of a curve that say something. */
-const LEAST_POINTS = 2;
+const MIN_POINTS = 2;
 
 /** The most commands that one frame catches up with, in seconds of play. */
-const MOST_BEHIND = 0.1;
+const MAX_BEHIND = 0.1;
 
 /** The curve of write amplification: host pages written and the ratio. */
 export interface CurveOf {
@@ -140,11 +140,11 @@ export class Player {
 
   #tick(now: number): void {
     this.#frame = requestAnimationFrame((next) => this.#tick(next));
-    const since = Math.min((now - this.#at) / 1000, MOST_BEHIND);
+    const since = Math.min((now - this.#at) / 1000, MAX_BEHIND);
     this.#at = now;
     if (!this.playing || this.problem !== '') return;
     const speed = SPEEDS[this.speed] ?? SPEEDS[0];
-    this.#owed = Math.min(this.#owed + since * speed, Math.max(1, speed * MOST_BEHIND));
+    this.#owed = Math.min(this.#owed + since * speed, Math.max(1, speed * MAX_BEHIND));
     if (this.#busy || this.#next.length > 0 || this.#owed < 1) return;
     const commands = Number.isFinite(speed) ? Math.floor(this.#owed) : 0xffff_ffff;
     this.#owed = Number.isFinite(speed) ? this.#owed - commands : 1;
@@ -188,7 +188,7 @@ export class Player {
 
 /** The curve of a picture. */
 export function curveOf(picture: Picture | undefined): CurveOf | undefined {
-  if (picture === undefined || picture.curve.length < 2 * LEAST_POINTS) return undefined;
+  if (picture === undefined || picture.curve.length < 2 * MIN_POINTS) return undefined;
   const at = (from: number) => Array.from(picture.curve).filter((_, i) => i % 2 === from);
   return { host: at(0), ratio: at(1) };
 }

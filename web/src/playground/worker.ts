@@ -6,7 +6,7 @@ import { Drive, Refused } from './module';
 const STRIDE = 400;
 
 /** The largest number of IOs to compute for one request. */
-const MOST_IOS = 1_000_000;
+const MAX_IOS = 1_000_000;
 
 let drive: Drive | undefined;
 
@@ -40,7 +40,7 @@ function advance(drive: Drive, commands: number, budget: number): void {
   while (left > 0) {
     const stride = Math.min(left, STRIDE);
     // Fewer commands than that mean that the drive has failed.
-    if (drive.advance(stride, MOST_IOS) < stride || performance.now() > end) return;
+    if (drive.advance(stride, MAX_IOS) < stride || performance.now() > end) return;
     left -= stride;
   }
 }

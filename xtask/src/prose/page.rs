@@ -3,7 +3,7 @@
 use super::{Finding, OPENINGS, Rule, glossary_findings};
 
 /// The most words of a sentence; a code span counts as one word.
-pub(super) const MOST_WORDS: usize = 30;
+pub(super) const MAX_WORDS: usize = 30;
 
 /// Verbs of speech and perception, whose passive hides who speaks or perceives.
 const HIDDEN_SPEAKER: [&str; 4] = ["asked", "said", "seen", "told"];
@@ -53,7 +53,7 @@ fn of_sentence(line: usize, sentence: &str) -> Vec<Finding> {
     if let Some(verb) = hidden_speaker(&words) {
         add(Rule::Passive, format!("passive of `{verb}`: say who does it"));
     }
-    if words.len() > MOST_WORDS {
+    if words.len() > MAX_WORDS {
         let start = words[..4].join(" ");
         add(Rule::Length, format!("{} words from `{start}` on: split it", words.len()));
     }
@@ -203,9 +203,9 @@ mod tests {
     #[test]
     fn a_sentence_of_more_words_than_the_limit_is_reported() {
         let sentence = |words| format!("{}.", vec!["word"; words].join(" "));
-        assert!(found(&sentence(MOST_WORDS)).is_empty());
-        assert_eq!(found(&sentence(MOST_WORDS + 1)), [(1, Rule::Length)]);
-        let code = format!("`{}` {}", "a ".repeat(40), sentence(MOST_WORDS - 1));
+        assert!(found(&sentence(MAX_WORDS)).is_empty());
+        assert_eq!(found(&sentence(MAX_WORDS + 1)), [(1, Rule::Length)]);
+        let code = format!("`{}` {}", "a ".repeat(40), sentence(MAX_WORDS - 1));
         assert!(found(&code).is_empty());
     }
 

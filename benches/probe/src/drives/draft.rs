@@ -145,7 +145,7 @@ impl<'a> Draft<'a> {
     fn flash(&mut self) {
         let raw = self.one_of(self.ranges.raw_mib) * KIB * KIB;
         let blocks = raw / (self.packages * self.page * self.pages_per_block);
-        let blocks = blocks.max(self.ranges.least_blocks).next_multiple_of(self.planes);
+        let blocks = blocks.max(self.ranges.min_blocks).next_multiple_of(self.planes);
         let Draft { packages, page, pages_per_block, .. } = *self;
         self.set("flash.packages", packages);
         self.set("flash.page_size", page);

@@ -22,7 +22,7 @@ pub struct Ranges {
     /// The flash of the drive, in MiB. A drive is larger if its packages need more blocks.
     pub(super) raw_mib: &'static [u64],
     /// The least blocks of a package.
-    pub(super) least_blocks: u64,
+    pub(super) min_blocks: u64,
     /// The packages of a page-mapped drive.
     pub(super) packages: &'static [u64],
     /// The overhead of a request to a page-mapped drive.
@@ -58,7 +58,7 @@ pub const CALIBRATION: Ranges = Ranges {
     dies: &[1],
     planes: &[1],
     raw_mib: &[64, 96, 128, 192],
-    least_blocks: 128,
+    min_blocks: 128,
     // Mostly powers of two, as in real controllers.
     packages: &[1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 3, 6],
     overhead_us: 5..50,

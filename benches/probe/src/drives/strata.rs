@@ -28,7 +28,7 @@ pub const STRATA: &[Stratum] = &[
         ranges: Ranges {
             packages: &[5, 7, 9, 10, 12, 16, 24, 32],
             raw_mib: &[128, 192, 320],
-            least_blocks: 64,
+            min_blocks: 64,
             ..PAGE_MAPPED
         },
     },
@@ -39,7 +39,7 @@ pub const STRATA: &[Stratum] = &[
             dies: &[2, 4],
             planes: &[1, 2, 4],
             raw_mib: &[192, 256],
-            least_blocks: 256,
+            min_blocks: 256,
             change: interleave,
             ..PAGE_MAPPED
         },

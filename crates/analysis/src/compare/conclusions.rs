@@ -143,7 +143,7 @@ fn range(ratios: impl Iterator<Item = Estimate>) -> String {
 }
 
 /// The most workloads of a class to name one by one.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// Returns the names of workloads. A class stands for its workloads if all or many of them are among them.
 fn names(some: &[&JudgedWorkload], all: &[JudgedWorkload]) -> String {
@@ -158,7 +158,7 @@ fn names(some: &[&JudgedWorkload], all: &[JudgedWorkload]) -> String {
     let mut names: Vec<String> = Vec::new();
     for one in some {
         let name = match class(one) {
-            Some(class) if is_whole(&class) || count_some(class) > MOST_NAMED => of_class(class),
+            Some(class) if is_whole(&class) || count_some(class) > MAX_NAMED => of_class(class),
             _ => one.workload.to_string(),
         };
         if !names.contains(&name) {

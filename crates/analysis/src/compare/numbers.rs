@@ -19,10 +19,10 @@ const BATCH_FREEDOM: f64 = 31.0;
 
 /// The fewest response times beyond a percentile for its interval. With fewer, the interval of one run misses the differences
 /// between runs: of 40 drives compared with themselves at 1024 IOs a run, all had a false verdict about a percentile.
-const LEAST_BEYOND: f64 = 32.0;
+const MIN_TAIL_VALUES: f64 = 32.0;
 
 /// The most response times to read for the intervals of percentiles.
-const MOST_READ: usize = 1 << 22;
+const MAX_VALUES: usize = 1 << 22;
 
 const CONFIDENCE: f64 = 0.95;
 
@@ -276,7 +276,7 @@ fn percentiles(
     run: &Run,
     numbers: &mut [(Quantity, Number)],
 ) -> Result<(), Error> {
-    if run.progress.ios() > MOST_READ as u64 {
+    if run.progress.ios() > MAX_VALUES as u64 {
         return Ok(());
     }
     let mut values = Vec::new();
@@ -288,8 +288,8 @@ fn percentiles(
         _ => left -= 1,
     })?;
     let period = run.length.map_or(1, |length| usize::try_from(length.period_ios).unwrap_or(1));
-    #[allow(clippy::cast_precision_loss, reason = "at most MOST_READ")]
-    let enough = |share: &f64| (1.0 - share) * values.len() as f64 >= LEAST_BEYOND;
+    #[allow(clippy::cast_precision_loss, reason = "at most MAX_VALUES")]
+    let enough = |share: &f64| (1.0 - share) * values.len() as f64 >= MIN_TAIL_VALUES;
     for (quantity, share) in PERCENTILES.into_iter().filter(|(_, share)| enough(share)) {
         let interval = quantile_interval(&values, share, period, CONFIDENCE);
         let number = numbers.iter_mut().find(|(of, _)| *of == quantity);

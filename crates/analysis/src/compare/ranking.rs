@@ -2,7 +2,7 @@ use flashscope_document::comparison::{ComparedWorkload, Rank};
 use flashscope_document::what_if::Quantity;
 use flashscope_stats::Estimate;
 
-use super::verdict::LEAST_DIFFERENCE;
+use super::verdict::MIN_DIFFERENCE;
 
 /// Ranks results by the geometric mean of their speeds over the workloads that all results share, the fastest first. Empty if
 /// they share none.
@@ -31,7 +31,7 @@ pub(super) fn ranking(results: usize, workloads: &[ComparedWorkload]) -> Vec<Ran
     let pairs = results * (results - 1) / 2;
     let speed = |fast: usize, slow: usize| mean_speed(&shared, fast, slow, pairs);
     let is_faster = |fast: usize, slow: usize| {
-        speed(fast, slow).low.is_some_and(|low| low > 1.0 + LEAST_DIFFERENCE)
+        speed(fast, slow).low.is_some_and(|low| low > 1.0 + MIN_DIFFERENCE)
     };
     let place = |result: usize| 1 + (0..results).filter(|other| is_faster(*other, result)).count();
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

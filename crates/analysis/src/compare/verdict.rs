@@ -6,7 +6,7 @@ use super::numbers::Number;
 
 /// The smallest difference, as a share, that counts. Runs of the same drive with other seeds differ by up to this much, for
 /// reasons that the interval of a single run does not cover.
-pub(super) const LEAST_DIFFERENCE: f64 = 0.02;
+pub(super) const MIN_DIFFERENCE: f64 = 0.02;
 
 /// The largest difference, as a share, of numbers that count as equivalent.
 const EQUIVALENT: f64 = 0.05;
@@ -44,8 +44,8 @@ fn verdict(ratio: Estimate, quantity: Quantity) -> Option<ComparisonVerdict> {
         return None;
     }
     let (low, high) = (ratio.low.unwrap_or(0.0), ratio.high.unwrap_or(f64::INFINITY));
-    let is_higher = low > 1.0 + LEAST_DIFFERENCE;
-    let is_lower = high < 1.0 / (1.0 + LEAST_DIFFERENCE);
+    let is_higher = low > 1.0 + MIN_DIFFERENCE;
+    let is_lower = high < 1.0 / (1.0 + MIN_DIFFERENCE);
     Some(match (is_higher, is_lower) {
         (false, false) if low >= 1.0 / (1.0 + EQUIVALENT) && high <= 1.0 + EQUIVALENT => {
             ComparisonVerdict::Equivalent

@@ -12,13 +12,13 @@ use crate::words::{duration, ratio_text, rounded, with_interval};
 const GAIN: f64 = 1.1;
 
 /// The fewest depths of a curve.
-const LEAST_DEPTHS: usize = 3;
+const MIN_DEPTHS: usize = 3;
 
 /// Returns a conclusion for the pattern that gains the most by concurrency, if any pattern ran at several depths.
 pub(super) fn conclusions(manifest: &Manifest, facts: &Facts) -> Option<Conclusion> {
     let curves = facts.depths.iter().flat_map(|table| {
         let by_size = table.cells.chunk_by(|a, b| a.io_size_bytes == b.io_size_bytes);
-        by_size.filter(|cells| cells.len() >= LEAST_DEPTHS).map(move |cells| (table, cells))
+        by_size.filter(|cells| cells.len() >= MIN_DEPTHS).map(move |cells| (table, cells))
     });
     let gain = |cells: &[DepthCell]| {
         let rates = cells.iter().map(|cell| cell.iops.value);

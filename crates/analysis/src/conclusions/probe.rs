@@ -21,7 +21,7 @@ const TELLING: [Parameter; 7] = [
 ];
 
 /// The most findings in the first sentence.
-const MOST_FINDINGS: usize = 4;
+const MAX_FINDINGS: usize = 4;
 
 pub(super) fn conclusions(report: &ProbeReport) -> Vec<Conclusion> {
     let all = [found(report), advice(report), unknown(report)];
@@ -64,7 +64,7 @@ fn found(report: &ProbeReport) -> Option<Conclusion> {
     let named: Vec<&StatedFinding> = TELLING
         .into_iter()
         .filter_map(|parameter| sure(report, parameter))
-        .take(MOST_FINDINGS)
+        .take(MAX_FINDINGS)
         .collect();
     if report.findings.is_empty() || named.is_empty() {
         return None;

@@ -8,7 +8,7 @@ use flashscope_workload::state::Fill;
 use crate::words::{duration, number, rounded, with_interval};
 
 /// The minimum number of erases for a statement about more writes.
-const LEAST_ERASES: u64 = 30;
+const MIN_ERASES: u64 = 30;
 
 /// The warm-up to suggest after `steady`, which ends after 50 times the capacity.
 const LONG_WARM_UP: &str = "200x";
@@ -100,7 +100,7 @@ fn amplification<O>(simulation: &Simulation<O>) -> Option<Conclusion> {
             "The drive erased no block, so its write amplification of {value_text} is not that of a long run: add \
              `--warmup steady`."
         )),
-        (1..LEAST_ERASES, _) => Some(format!(
+        (1..MIN_ERASES, _) => Some(format!(
             "Write amplification was {value_text} over only {erases} erased blocks, too few for a long run: simulate more IOs."
         )),
         (_, Some(false)) => Some(format!(

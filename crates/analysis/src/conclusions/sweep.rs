@@ -10,7 +10,7 @@ use crate::words::{change, duration, list, number, relative, rounded, with_inter
 const WELL_EXPLAINED: f64 = 0.8;
 
 /// The most settings of a point to name.
-const MOST_SETTINGS: usize = 4;
+const MAX_SETTINGS: usize = 4;
 
 pub(super) fn conclusions(sweep: &Sweep) -> Vec<Conclusion> {
     let Some(objective) = sweep.objectives.first() else { return vec![] };
@@ -50,10 +50,10 @@ fn best_of<'a>(sweep: &'a Sweep, objective: &Objective) -> Option<(&'a FrontPoin
 fn best(sweep: &Sweep, objective: &Objective) -> Option<Conclusion> {
     let (point, value) = best_of(sweep, objective)?;
     let field = field_words(&objective.field);
-    let settings = point.settings.iter().take(MOST_SETTINGS);
+    let settings = point.settings.iter().take(MAX_SETTINGS);
     let mut with: Vec<String> =
         settings.map(|one| format!("{} = {}", one.factor, one.level)).collect();
-    if let more @ 1.. = point.settings.len().saturating_sub(MOST_SETTINGS) {
+    if let more @ 1.. = point.settings.len().saturating_sub(MAX_SETTINGS) {
         with.push(format!("{more} more settings"));
     }
     let which = match objective.goal {

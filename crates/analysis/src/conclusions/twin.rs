@@ -7,7 +7,7 @@ use flashscope_stats::Estimate;
 use crate::words::{duration, list, number, percent, rate, with_interval};
 
 /// The most fields to name.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 pub(super) fn conclusions(twin: &Twin) -> Vec<Conclusion> {
     let all = [runs(twin), fill(twin), open(twin)];
@@ -74,8 +74,8 @@ fn open(twin: &Twin) -> Option<Conclusion> {
     if fields.is_empty() && next.is_none() {
         return None;
     }
-    let mut named: Vec<String> = fields.iter().take(MOST_NAMED).cloned().collect();
-    if let more @ 1.. = fields.len().saturating_sub(MOST_NAMED) {
+    let mut named: Vec<String> = fields.iter().take(MAX_NAMED).cloned().collect();
+    if let more @ 1.. = fields.len().saturating_sub(MAX_NAMED) {
         named.push(format!("{more} more fields"));
     }
     let open = match fields.len() {

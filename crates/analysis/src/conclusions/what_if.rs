@@ -11,7 +11,7 @@ use crate::words::{change, list, percent, quantity_words, relative};
 const QUANTITIES: [Quantity; 2] = [Quantity::MeanLatency, Quantity::WriteAmplification];
 
 /// The most variants to name in a sentence.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 pub(super) fn conclusions(what_if: &WhatIf) -> Vec<Conclusion> {
     let mut all: Vec<Conclusion> =
@@ -65,7 +65,7 @@ fn of_repeats(all: &[VariantChange], words: &str) -> String {
     for sign in [-1, 1] {
         let mut changed: Vec<&VariantChange> = all.iter().filter(|one| one.sign == sign).collect();
         changed.sort_by(|a, b| b.relative.value.abs().total_cmp(&a.relative.value.abs()));
-        let named = changed.iter().take(MOST_NAMED).enumerate().map(|(nth, one)| {
+        let named = changed.iter().take(MAX_NAMED).enumerate().map(|(nth, one)| {
             let (verb, by) = change(&one.relative);
             match nth {
                 0 => format!("{} {verb} {words} by {by}", one.name),
@@ -73,7 +73,7 @@ fn of_repeats(all: &[VariantChange], words: &str) -> String {
             }
         });
         let mut parts: Vec<String> = named.collect();
-        if let more @ 1.. = changed.len().saturating_sub(MOST_NAMED) {
+        if let more @ 1.. = changed.len().saturating_sub(MAX_NAMED) {
             parts.push(format!("{more} more by less"));
         }
         if !parts.is_empty() {
@@ -89,7 +89,7 @@ fn of_repeats(all: &[VariantChange], words: &str) -> String {
         )),
         ([one], false) => sentences.push(format!("{one} does not change it beyond the uncertainty.")),
         (several, false) => {
-            let names = match several.len() <= MOST_NAMED {
+            let names = match several.len() <= MAX_NAMED {
                 true => list(several),
                 false => format!("{} other variants", several.len()),
             };

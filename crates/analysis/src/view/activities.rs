@@ -6,7 +6,7 @@ use flashscope_result::activity::Activity;
 use flashscope_result::{Error, ResultFolder};
 
 /// The most activities to return at once.
-const MOST: usize = 1000;
+const MAX_ACTIVITIES: usize = 1000;
 
 /// Returns the internal activities of the drive at any time in `window` of run `run`, in the order of their start; if there are
 /// too many, only the longest.
@@ -16,10 +16,10 @@ pub(super) fn activities(
     window: Range<Nanos>,
 ) -> Result<Vec<Activity>, Error> {
     let mut activities = folder.activities(run, window)?.items;
-    if activities.len() > MOST {
+    if activities.len() > MAX_ACTIVITIES {
         let length = |activity: &Activity| activity.end_ns.0.saturating_sub(activity.start_ns.0);
         activities.sort_by_key(|activity| Reverse(length(activity)));
-        activities.truncate(MOST);
+        activities.truncate(MAX_ACTIVITIES);
     }
     activities.sort_by_key(|activity| activity.start_ns);
     Ok(activities)

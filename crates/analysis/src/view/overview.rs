@@ -10,10 +10,10 @@ use flashscope_result::{Error, Rows};
 pub(super) const CHUNK: u64 = 256;
 
 /// The shortest stretch that is built from whole chunks; rounding to chunks lengthens it by at most a quarter.
-const LEAST_STRETCH: u64 = 4 * CHUNK;
+const MIN_STRETCH: u64 = 4 * CHUNK;
 
 /// The shortest run with an overview; reading a shorter one takes less than 10 ms.
-const LEAST_IOS: u64 = 1 << 18;
+const MIN_IOS: u64 = 1 << 18;
 
 /// The rows in a row group. A thread's part ends with a row group, so that no row group is read twice.
 const ROW_GROUP: u64 = 1 << 16;
@@ -210,7 +210,7 @@ pub(super) fn in_threads<T: Send>(
 
 /// Returns the next length of whole chunks for stretches of `length` IOs; `None` for short stretches.
 pub(super) fn whole_chunks(length: u64) -> Option<u64> {
-    (length >= LEAST_STRETCH).then(|| length.next_multiple_of(CHUNK))
+    (length >= MIN_STRETCH).then(|| length.next_multiple_of(CHUNK))
 }
 
 /// The overviews of a result's long runs. Each is made when it is first needed, and then kept, in about half a byte per IO.
@@ -243,7 +243,7 @@ impl Overviews {
 
     /// Returns the overview of a run, after making it if necessary; `None` for a run short enough to read directly.
     pub(super) fn of(&self, run: u32, rows: &Rows) -> Result<Option<Arc<Overview>>, Error> {
-        if rows.total() < LEAST_IOS {
+        if rows.total() < MIN_IOS {
             return Ok(None);
         }
         // A thread that panicked while it held the lock has changed nothing.

@@ -27,7 +27,7 @@ const BATCH: usize = 8;
 
 /// The maximum cost in bytes of a client's requests that wait for a reply; a request costs its data
 /// and [`COST`]. It limits the memory for a client that reads no replies.
-const MOST_OWED: u64 = 64 << 20;
+const MAX_PENDING: u64 = 64 << 20;
 
 /// The cost in bytes of a request in addition to its data.
 const COST: u64 = 256;
@@ -246,7 +246,7 @@ impl Batch<'_> {
     fn make_room(&mut self) {
         if self.owed >= self.room || self.requests.len() == BATCH {
             self.hand_over();
-            self.room = self.connection.outbox.room(MOST_OWED);
+            self.room = self.connection.outbox.room(MAX_PENDING);
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flashscope_block::Bytes;
 
-use super::LONGEST;
+use super::MAX_TRANSFER;
 use super::protocol::*;
 use super::session::Violation;
 use crate::attached::{AttachedDrive, Export};
@@ -14,7 +14,7 @@ use crate::request::Answer;
 const LONGEST_OPTION: u32 = 16 * 1024;
 
 /// The maximum number of options that a client may send.
-const MOST_OPTIONS: u32 = 64;
+const MAX_OPTIONS: u32 = 64;
 
 /// The maximum length of an export name in the protocol.
 const LONGEST_NAME: usize = 4096;
@@ -38,7 +38,7 @@ impl Offer {
             export: drive.export().clone(),
             trims_to_zeros: drive.trims_to_zeros(),
             exclusive,
-            longest: LONGEST,
+            longest: MAX_TRANSFER,
         }
     }
 }
@@ -108,7 +108,7 @@ impl Handshake {
             return Ok(Next::More);
         }
         self.options += 1;
-        if self.options > MOST_OPTIONS {
+        if self.options > MAX_OPTIONS {
             return Err(Violation::TooManyOptions);
         }
         if len > LONGEST_OPTION {

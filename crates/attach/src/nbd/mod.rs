@@ -31,7 +31,7 @@ pub use crate::net::{Address, Error, Listener, ParseAddressError};
 use connection::Connection;
 
 /// The maximum number of bytes per read or write: the limit that clients assume by default.
-pub const LONGEST: Bytes = Bytes::mib(32);
+pub const MAX_TRANSFER: Bytes = Bytes::mib(32);
 
 /// Serves a drive to the clients of `listener`, one at a time if `exclusive`, until `stop` is set.
 /// Then requests in flight are answered and the connections are closed.

@@ -24,16 +24,16 @@ const PAGE_SHIFT: u8 = 12;
 const TRANSFER_SHIFT: u8 = 8;
 
 /// The maximum number of bytes that a command reads, writes, compares or copies.
-pub(super) const MOST_TRANSFER: Bytes = Bytes(1 << (PAGE_SHIFT + TRANSFER_SHIFT));
+pub(super) const MAX_TRANSFER: Bytes = Bytes(1 << (PAGE_SHIFT + TRANSFER_SHIFT));
 
 /// The maximum of Write Zeroes, as a power of two in pages.
 const ZEROES_SHIFT: u8 = 11;
 
 /// The maximum number of bytes that a command sets to zero.
-pub(super) const MOST_ZEROES: Bytes = Bytes(1 << (PAGE_SHIFT + ZEROES_SHIFT));
+pub(super) const MAX_ZEROES: Bytes = Bytes(1 << (PAGE_SHIFT + ZEROES_SHIFT));
 
 /// The maximum number of source ranges of a copy.
-pub(super) const MOST_COPY_RANGES: u32 = 128;
+pub(super) const MAX_COPY_RANGES: u32 = 128;
 
 /// The maximum number of entries of a queue.
 pub(super) const QUEUE_ENTRIES: u16 = 128;
@@ -191,7 +191,7 @@ fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
 fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
     let blocks = space.blocks();
-    let copied = u32::try_from(MOST_TRANSFER.0 / space.block().0).expect("few");
+    let copied = u32::try_from(MAX_TRANSFER.0 / space.block().0).expect("few");
     let preferred = space.drive_block().0.max(space.block().0) / space.block().0;
     let preferred = u16::try_from(preferred - 1).unwrap_or(u16::MAX);
     data.u64(0, blocks)
@@ -212,7 +212,7 @@ fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
         .u16(70, preferred)
         .u16(74, u16::try_from(copied).unwrap_or(u16::MAX))
         .u32(76, copied)
-        .u8(80, u8::try_from(MOST_COPY_RANGES - 1).expect("few"))
+        .u8(80, u8::try_from(MAX_COPY_RANGES - 1).expect("few"))
         .u8(99, u8::from(!space.is_writable()))
         .u16(102, endurance_group_of(space))
         .bytes(104, &subsystem.guid(space));
@@ -245,7 +245,7 @@ fn state_metadata(data: &mut Structure, space: &Namespace) {
 /// Returns the number of blocks, less 1, that the drive writes as a whole in operation: those of a command.
 fn atomic_blocks(space: &Namespace, shift: u32) -> u16 {
     match space.atomic_unit() {
-        Some(_) => u16::try_from((MOST_TRANSFER.0 >> shift) - 1).unwrap_or(u16::MAX),
+        Some(_) => u16::try_from((MAX_TRANSFER.0 >> shift) - 1).unwrap_or(u16::MAX),
         None => 0,
     }
 }

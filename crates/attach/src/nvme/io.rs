@@ -4,7 +4,7 @@
 use flashscope_block::{Bytes, Op};
 
 use super::command::Command;
-use super::identify::{MOST_COPY_RANGES, MOST_TRANSFER, MOST_ZEROES};
+use super::identify::{MAX_COPY_RANGES, MAX_TRANSFER, MAX_ZEROES};
 use super::namespace::{ALL_NAMESPACES, Namespace};
 use super::namespaces::Namespaces;
 use super::placement::{self, DATA_PLACEMENT, IO_MANAGEMENT_RECEIVE, IO_MANAGEMENT_SEND};
@@ -96,7 +96,7 @@ pub(super) fn transfer(space: &Namespace, command: &Command) -> Result<Transfer,
 fn transferred(space: &Namespace, command: &Command) -> Result<u32, Status> {
     let (_, len) = range(space, command)?;
     let transferred = protection::transferred(space, command, len)?;
-    match transferred <= MOST_TRANSFER {
+    match transferred <= MAX_TRANSFER {
         true => Ok(u32::try_from(transferred.0).expect("transfers are limited")),
         false => Err(Status::INVALID_FIELD),
     }
@@ -148,8 +148,8 @@ fn range(space: &Namespace, command: &Command) -> Result<(Bytes, Bytes), Status>
     let start = u64::from(command.dword(11)) << 32 | u64::from(command.dword(10));
     let blocks = u64::from(command.dword(12) & 0xFFFF) + 1;
     let most = match command.opcode() {
-        WRITE_ZEROES => MOST_ZEROES,
-        _ => MOST_TRANSFER,
+        WRITE_ZEROES => MAX_ZEROES,
+        _ => MAX_TRANSFER,
     };
     check_directive(space, command)?;
     let range = in_bytes(space, start, blocks)?;
@@ -190,7 +190,7 @@ fn check_copy(space: &Namespace, command: &Command) -> Result<(), Status> {
     if command.dword(12) >> 8 & 0xF != 0 || space.has_metadata() {
         return Err(Status::INVALID_FIELD);
     }
-    match command.dword(12) & 0xFF < MOST_COPY_RANGES {
+    match command.dword(12) & 0xFF < MAX_COPY_RANGES {
         true => Ok(()),
         false => Err(Status::COMMAND_SIZE_LIMIT_EXCEEDED),
     }
@@ -319,7 +319,7 @@ fn copy(space: &Namespace, command: &Command, data: &[u8], durable: bool) -> Res
     for entry in data.chunks_exact(SOURCE_LEN) {
         let (start, blocks) = (u64_at(entry, 8), u64::from(u16_at(entry, 16)) + 1);
         total += blocks;
-        if total * space.block().0 > MOST_TRANSFER.0 {
+        if total * space.block().0 > MAX_TRANSFER.0 {
             return Err(Status::COMMAND_SIZE_LIMIT_EXCEEDED);
         }
         let (offset, len) = in_bytes(space, start, blocks)?;

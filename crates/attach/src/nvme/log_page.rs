@@ -8,7 +8,7 @@ use super::command::Command;
 use super::controller::{Controller, Kind};
 use super::erasure::SanitizeState;
 use super::features::FEATURES;
-use super::identify::{ERROR_ENTRIES, MOST_TRANSFER, QUEUE_ENTRIES};
+use super::identify::{ERROR_ENTRIES, MAX_TRANSFER, QUEUE_ENTRIES};
 use super::io;
 use super::namespace::{CommandSet, Namespace};
 use super::namespaces::Namespaces;
@@ -53,7 +53,7 @@ pub(super) fn transfer(command: &Command) -> Result<Transfer, Status> {
     let dwords = u64::from(command.dword(10) >> 16) | u64::from(command.dword(11) & 0xFFFF) << 16;
     let len = 4 * (dwords + 1);
     match u32::try_from(len) {
-        Ok(short) if len <= MOST_TRANSFER.0 => Ok(Transfer::ToHost(short)),
+        Ok(short) if len <= MAX_TRANSFER.0 => Ok(Transfer::ToHost(short)),
         _ => Err(Status::INVALID_FIELD),
     }
 }

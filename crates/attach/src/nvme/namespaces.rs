@@ -13,7 +13,7 @@ use super::status::Status;
 use crate::attached::Export;
 
 /// The maximum number of namespaces.
-const MOST_NAMESPACES: usize = 128;
+const MAX_NAMESPACES: usize = 128;
 
 /// The largest logical block in bytes: namespaces begin at a multiple of it, so that each can be formatted with it.
 const LARGEST_BLOCK: Bytes = Bytes(1 << BLOCK_SHIFTS[BLOCK_SHIFTS.len() - 1]);
@@ -105,7 +105,7 @@ pub enum NamespaceError {
     },
     /// There are too many of them.
     #[error(
-        "a drive has at most {MOST_NAMESPACES} namespaces, not {0}: give --namespace less often"
+        "a drive has at most {MAX_NAMESPACES} namespaces, not {0}: give --namespace less often"
     )]
     Number(usize),
 }
@@ -272,7 +272,7 @@ fn divide(export: &Export, options: &[NamespaceOptions]) -> Result<Vec<Part>, Na
     if export.handles.is_some() {
         return Err(NamespaceError::Handles(export.name.clone()));
     }
-    if options.len() > MOST_NAMESPACES {
+    if options.len() > MAX_NAMESPACES {
         return Err(NamespaceError::Number(options.len()));
     }
     if !export.keeps_metadata && options.iter().any(|space| space.protection.is_some()) {

@@ -145,9 +145,9 @@ fn pdu(kind: u8, flags: u8, header: usize, data: usize, len: usize) -> Structure
 }
 
 /// Returns the reply to ICReq.
-pub(super) fn ic_resp(format: Format, most_data: u32) -> Vec<u8> {
+pub(super) fn ic_resp(format: Format, max_data: u32) -> Vec<u8> {
     let mut response = pdu(IC_RESP, 0, IC_LEN, 0, IC_LEN);
-    response.u8(11, format.header_flag() | format.data_flag()).u32(12, most_data);
+    response.u8(11, format.header_flag() | format.data_flag()).u32(12, max_data);
     response.into_bytes()
 }
 

@@ -7,7 +7,7 @@ use flashscope_block::{Bytes, Flash, PlacementLimits, StreamId};
 
 use super::command::Command;
 use super::connection::Recipient;
-use super::identify::MOST_TRANSFER;
+use super::identify::MAX_TRANSFER;
 use super::namespace::{ALL_NAMESPACES, NAMESPACE, Namespace};
 use super::plan::Plan;
 use super::session::Transfer;
@@ -53,7 +53,7 @@ const STATUS_LEN: usize = 32;
 const EVENT_LEN: usize = 64;
 
 /// The maximum number of events that are kept.
-const MOST_EVENTS: usize = 63;
+const MAX_EVENTS: usize = 63;
 
 /// The events that the drive reports, all by the host.
 const EVENTS: [u8; 2] = [EVENT_UNIT_NOT_FULL, EVENT_INVALID_IDENTIFIER];
@@ -102,7 +102,7 @@ impl Events {
         if !self.is_enabled(kind, handle) {
             return;
         }
-        if self.kept.len() == MOST_EVENTS {
+        if self.kept.len() == MAX_EVENTS {
             self.kept.pop_front();
         }
         self.kept.push_back((kind, identifier));
@@ -134,7 +134,7 @@ pub(super) fn transfer(space: &Namespace, command: &Command) -> Result<Transfer,
         (IO_MANAGEMENT_RECEIVE, RECLAIM_UNIT_HANDLES) => {
             let len = 4 * (u64::from(command.dword(11)) + 1);
             match u32::try_from(len) {
-                Ok(short) if len <= MOST_TRANSFER.0 => Ok(Transfer::ToHost(short)),
+                Ok(short) if len <= MAX_TRANSFER.0 => Ok(Transfer::ToHost(short)),
                 _ => Err(Status::INVALID_FIELD),
             }
         }

@@ -13,7 +13,7 @@ use super::status::Status;
 use super::wire::{u16_at, u32_at};
 
 /// The maximum number of data bytes in a PDU of the host.
-pub(super) const MOST_DATA: u32 = 128 * 1024;
+pub(super) const MAX_DATA: u32 = 128 * 1024;
 
 /// The maximum number of data bytes in a capsule.
 pub const IN_CAPSULE: u32 = 16 * 1024;
@@ -217,7 +217,7 @@ impl Session {
             host_alignment: 4 * (usize::from(alignment) + 1),
         };
         *input = rest;
-        output.extend(pdu::ic_resp(self.format, MOST_DATA));
+        output.extend(pdu::ic_resp(self.format, MAX_DATA));
         Ok(Some(Event::Begin(self.format)))
     }
 
@@ -474,7 +474,7 @@ impl Transfers {
         if len as usize != data || len == 0 {
             return Err(Fatal::HeaderField(16));
         }
-        if len > MOST_DATA {
+        if len > MAX_DATA {
             return Err(Fatal::DataLimit);
         }
         let received = incoming.data.len();

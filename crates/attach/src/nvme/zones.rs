@@ -5,7 +5,7 @@ use flashscope_block::{Bytes, Op, Zone, ZoneLimits, ZoneState};
 
 use super::command::Command;
 use super::connection::Recipient;
-use super::identify::MOST_TRANSFER;
+use super::identify::MAX_TRANSFER;
 use super::namespace::Namespace;
 use super::plan::{self, Finish, Plan};
 use super::session::Transfer;
@@ -205,7 +205,7 @@ fn append_len(space: &Namespace, command: &Command) -> Result<u32, Status> {
     let len = Bytes((u64::from(command.dword(12) & 0xFFFF) + 1) * space.block().0);
     // The type of a directive, and remapping of protection information.
     let options = command.dword(12) >> 20 & 0xF | command.dword(12) >> 25 & 1;
-    if options != 0 || len > MOST_TRANSFER {
+    if options != 0 || len > MAX_TRANSFER {
         return Err(Status::INVALID_FIELD);
     }
     match len <= zones(space)?.capacity {
@@ -268,7 +268,7 @@ fn receive(space: &Namespace, command: &Command) -> Result<Report, Status> {
     let options = command.dword(13);
     let filter = Filter::of(options >> 8 & 0xFF)?;
     let len = 4 * (u64::from(command.dword(12)) + 1);
-    if options & 0xFF != REPORT || len > MOST_TRANSFER.0 || len < HEADER_LEN as u64 {
+    if options & 0xFF != REPORT || len > MAX_TRANSFER.0 || len < HEADER_LEN as u64 {
         return Err(Status::INVALID_FIELD);
     }
     let first = number_of(first_byte(space, command)?, zones(space)?.size);

@@ -319,7 +319,7 @@ fn a_client_that_reads_no_replies_delays_no_other() {
         let mut idle = Client::new(&server, false);
         idle.write(0, 0, &[7; 1 << 20]);
         // The data of these requests are three times as large as the server may hold for a client
-        // (`MOST_OWED`).
+        // (`MAX_OWED`).
         let count = 192;
         let mut writes = idle.0.try_clone().unwrap();
         let asks = std::thread::spawn(move || {

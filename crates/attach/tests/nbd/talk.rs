@@ -11,12 +11,12 @@ pub(crate) const OPTION_MAGIC: u64 = u64::from_be_bytes(*b"IHAVEOPT");
 pub(crate) const REQUEST_MAGIC: u32 = 0x2560_9513;
 
 /// The maximum number of unprocessed bytes between two calls: the longest option.
-const MOST_LEFT: usize = 16 * 1024 + 16;
+const MAX_UNPROCESSED: usize = 16 * 1024 + 16;
 
 /// The size of a small drive, in which random ranges are sometimes valid and requests sometimes too
 /// long.
 const SIZE: Bytes = Bytes(256 * 1024);
-const LONGEST: Bytes = Bytes(64 * 1024);
+const MAX_TRANSFER: Bytes = Bytes(64 * 1024);
 
 /// Encodes an option of a client.
 pub(crate) fn option(number: u32, data: &[u8]) -> Vec<u8> {
@@ -115,7 +115,8 @@ fn listen(kind: u8, input_bytes: &[u8], step: usize) -> Outcome {
     let trims = kind & 1 == 0;
     let logical_block = Bytes(512);
     let export = Export { trims, ..Export::new("fixed", (SIZE, logical_block)) };
-    let offer = Offer { export, trims_to_zeros: trims, exclusive: kind & 2 == 2, longest: LONGEST };
+    let offer =
+        Offer { export, trims_to_zeros: trims, exclusive: kind & 2 == 2, longest: MAX_TRANSFER };
     let mut outcome = Outcome { events: Vec::new(), output: Vec::new(), end: None };
     let mut session = Session::new(Arc::new(offer), &mut outcome.output);
     let mut kept = Vec::new();
@@ -129,7 +130,11 @@ fn listen(kind: u8, input_bytes: &[u8], step: usize) -> Outcome {
                 Err(violation) => outcome.end = Some(violation.to_string()),
             }
         }
-        assert!(input.len() <= MOST_LEFT || outcome.end.is_some(), "{} are left", input.len());
+        assert!(
+            input.len() <= MAX_UNPROCESSED || outcome.end.is_some(),
+            "{} are left",
+            input.len()
+        );
         let left = input.len();
         kept.drain(..kept.len() - left);
     }
@@ -144,7 +149,7 @@ impl Outcome {
             let (offset, len) = (request.offset, request.len);
             assert!(offset.0.checked_add(len.0).is_some_and(|end| end <= SIZE.0), "{request:?}");
             assert_eq!(len.0 == 0, request.op == Op::Flush, "{request:?}");
-            assert!(len <= LONGEST || request.op == Op::Trim, "{request:?}");
+            assert!(len <= MAX_TRANSFER || request.op == Op::Trim, "{request:?}");
             let data = request.data.len() as u64;
             assert!(data == 0 || (request.op == Op::Write && data == len.0), "{request:?}");
         }

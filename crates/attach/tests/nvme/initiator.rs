@@ -91,7 +91,7 @@ pub(crate) struct Initiator {
     pub header_digest: bool,
     pub data_digest: bool,
     /// The maximum number of data bytes in a PDU, as the target stated it.
-    pub most_data: usize,
+    pub max_data: usize,
     next_id: u16,
 }
 
@@ -110,7 +110,7 @@ impl Initiator {
     pub(crate) fn raw(address: SocketAddr) -> Initiator {
         let socket = TcpStream::connect(address).unwrap();
         socket.set_nodelay(true).unwrap();
-        Initiator { socket, header_digest: false, data_digest: false, most_data: 0, next_id: 1 }
+        Initiator { socket, header_digest: false, data_digest: false, max_data: 0, next_id: 1 }
     }
 
     /// Connects and agrees on digests.
@@ -121,8 +121,8 @@ impl Initiator {
         assert_eq!((response.kind, response.head.len()), (1, 128));
         assert_eq!(response.u16(8), 0, "the version of the format");
         assert_eq!(response.head[11], u8::from(header) | u8::from(data) << 1);
-        host.most_data = response.u32(12) as usize;
-        assert!(host.most_data >= 4096 && host.most_data.is_multiple_of(4));
+        host.max_data = response.u32(12) as usize;
+        assert!(host.max_data >= 4096 && host.max_data.is_multiple_of(4));
         (host.header_digest, host.data_digest) = (header, data);
         host
     }
@@ -270,8 +270,8 @@ impl Initiator {
         assert_eq!((request.kind, request.u16(8)), (9, id), "{request:?}");
         let (offset, len) = (request.u32(12) as usize, request.u32(16) as usize);
         assert_eq!((offset, len), (0, data.len()));
-        for (number, piece) in data.chunks(self.most_data).enumerate() {
-            let at = number * self.most_data;
+        for (number, piece) in data.chunks(self.max_data).enumerate() {
+            let at = number * self.max_data;
             let is_last = at + piece.len() == data.len();
             let header = piece_header(id, request.u16(10), at, piece.len());
             let pdu = self.build(6, u8::from(is_last) << 2, &header, piece);

@@ -9,7 +9,7 @@ use flashscope_attach::nvme::{
 use flashscope_block::{Bytes, Op, PlacementLimits, ZoneLimits};
 
 /// The maximum number of unprocessed bytes between two calls: a header with its padding.
-const MOST_LEFT: usize = 512;
+const MAX_UNPROCESSED: usize = 512;
 
 /// The size of a small drive, in which random ranges are sometimes valid.
 const SIZE: Bytes = Bytes(256 * 1024);
@@ -18,7 +18,7 @@ const SIZE: Bytes = Bytes(256 * 1024);
 const ZONE: Bytes = Bytes(16 * 1024);
 
 /// The maximum number of bytes that a command moves, as the drive states it.
-const LONGEST: u64 = 1 << 20;
+const MAX_TRANSFER: u64 = 1 << 20;
 
 const NQN: &str = "nqn.2026-11.org.example:fuzz";
 
@@ -266,7 +266,11 @@ fn listen(kind: u8, input_bytes: &[u8], step: usize) -> Outcome {
         kept.extend_from_slice(piece);
         let mut input = &kept[..];
         outcome.run(&mut session, &mut queue, &commands, &mut input);
-        assert!(input.len() <= MOST_LEFT || outcome.end.is_some(), "{} are left", input.len());
+        assert!(
+            input.len() <= MAX_UNPROCESSED || outcome.end.is_some(),
+            "{} are left",
+            input.len()
+        );
         let left = input.len();
         kept.drain(..kept.len() - left);
     }
@@ -298,7 +302,7 @@ impl Outcome {
                     }
                 }
                 Ok(Some(Event::Command(command, data))) => {
-                    assert!(data.len() as u64 <= LONGEST, "{} bytes", data.len());
+                    assert!(data.len() as u64 <= MAX_TRANSFER, "{} bytes", data.len());
                     let action = queue.execute(&command, data);
                     check(&action);
                     // An event request stays open.
@@ -316,18 +320,18 @@ impl Outcome {
 /// Checks that the requests of an action are valid.
 fn check(action: &Action) {
     match action {
-        Action::Reply(_, data) => assert!(data.len() as u64 <= LONGEST),
-        Action::Submit(Plan::One(request, _)) => check_request(request, 8 * LONGEST),
-        Action::Submit(Plan::DurableRead(request, _)) => check_request(request, LONGEST),
+        Action::Reply(_, data) => assert!(data.len() as u64 <= MAX_TRANSFER),
+        Action::Submit(Plan::One(request, _)) => check_request(request, 8 * MAX_TRANSFER),
+        Action::Submit(Plan::DurableRead(request, _)) => check_request(request, MAX_TRANSFER),
         Action::Submit(Plan::ResetZones(request)) => check_request(request, u64::MAX),
         Action::Submit(Plan::All(requests)) => {
             assert!(requests.len() <= 256);
             requests.iter().for_each(|request| check_request(request, u64::MAX));
         }
         Action::Submit(Plan::Copy { reads, to, .. }) => {
-            reads.iter().for_each(|request| check_request(request, LONGEST));
+            reads.iter().for_each(|request| check_request(request, MAX_TRANSFER));
             let len: u64 = reads.iter().map(|request| request.len.0).sum();
-            assert!(len <= LONGEST && to.0 + len <= SIZE.0, "{action:?}");
+            assert!(len <= MAX_TRANSFER && to.0 + len <= SIZE.0, "{action:?}");
         }
         Action::Submit(Plan::Erase(_) | Plan::ShutDown | Plan::Zones(_) | Plan::Placement(_))
         | Action::Hold

@@ -121,13 +121,13 @@ fn a_wrong_data_digest_fails_only_its_command() {
     let done = queue.done();
     assert_eq!((done.id, done.status, done.do_not_retry), (9, 0x22, false));
     // Of two PDUs with data, the first is damaged.
-    let len = queue.most_data + 512;
+    let len = queue.max_data + 512;
     let blocks = u32::try_from(len / 512).unwrap();
     let id = queue.submit(Entry::new(0x01, 1).range(0, blocks).by_transport(len), &[]);
     let request = queue.pdu();
     assert_eq!(request.kind, 9);
     let data = pattern(len);
-    for (at, end, is_last) in [(0, queue.most_data, 0), (queue.most_data, len, 4)] {
+    for (at, end, is_last) in [(0, queue.max_data, 0), (queue.max_data, len, 4)] {
         let header = piece_header(id, request.u16(10), at, end - at);
         let mut pdu = queue.build(6, is_last, &header, &data[at..end]);
         if at == 0 {
@@ -146,7 +146,7 @@ fn a_wrong_data_digest_fails_only_its_command() {
 #[test]
 fn data_outside_a_request_terminate_the_connection() {
     let target = Target::new();
-    let most = Initiator::new(target.address).most_data;
+    let most = Initiator::new(target.address).max_data;
     // The changes to a correct PDU: command, tag, offset, length, flags.
     for (command, tag, at, len, last, expected) in [
         (0_u16, 1_u16, 0, 512, 0, (1, 10)),

@@ -252,9 +252,9 @@ fn precision_options_set_the_length_of_runs() {
     assert!(ios("wide", &["--precision", "20%"]) < usual);
     assert!(ios("unsure", &["--confidence", "50%"]) < usual);
     assert_ne!(ios("p90", &["--statistic", "p90"]), usual);
-    assert_eq!(ios("ios", &["--most-ios", "100"]), 800);
-    assert!(ios("time", &["--most-time", "100ms"]) < usual);
-    let bytes = found(&place, "bytes", &["--most-bytes", "1MiB"]);
+    assert_eq!(ios("ios", &["--max-ios", "100"]), 800);
+    assert!(ios("time", &["--max-time", "100ms"]) < usual);
+    let bytes = found(&place, "bytes", &["--max-bytes", "1MiB"]);
     let runs = bytes.experiment("alignment", "RW");
     assert!(runs.iter().all(|run| run.progress.ios() == 32));
 }

@@ -45,7 +45,7 @@ fn iops(records: &[Record]) -> f64 {
 }
 
 /// Returns the most IOs in flight at once.
-fn most_in_flight(records: &[Record]) -> i64 {
+fn max_in_flight(records: &[Record]) -> i64 {
     let mut changes: Vec<(Nanos, i64)> = records
         .iter()
         .flat_map(|record| [(record.submitted, 1), (record.completed(), -1)])
@@ -129,7 +129,7 @@ fn assert_preconditioned(measured: &OpenedResult) {
 #[test]
 fn iops_test_covers_every_size_and_mix() {
     let place = Scratch::in_memory();
-    let (measured, output) = test(&place, "pts-iops", &["--most-rounds", "7"]);
+    let (measured, output) = test(&place, "pts-iops", &["--max-rounds", "7"]);
     assert_preconditioned(&measured);
     let facts = rounds(&measured);
     assert_ended_when_steady(&measured, &facts);
@@ -143,7 +143,7 @@ fn iops_test_covers_every_size_and_mix() {
         for run in &runs {
             let records = measured.records(run);
             sum += iops(&records);
-            assert_eq!(most_in_flight(&records), 32.min(records.len() as i64));
+            assert_eq!(max_in_flight(&records), 32.min(records.len() as i64));
             assert!(records.iter().all(|record| record.len.0 == cell["io_size_bytes"]));
             assert!(records.iter().map(|record| record.submitted).max() < Some(Nanos::millis(4)));
         }
@@ -163,7 +163,7 @@ fn iops_test_covers_every_size_and_mix() {
 #[test]
 fn mixes_have_the_specified_share_of_reads() {
     let place = Scratch::in_memory();
-    let (measured, _) = test(&place, "pts-latency", &["--most-rounds", "25"]);
+    let (measured, _) = test(&place, "pts-latency", &["--max-rounds", "25"]);
     for (experiment, share) in [("100/0 4 KiB", 1.0), ("65/35 4 KiB", 0.65), ("0/100 4 KiB", 0.0)] {
         let runs = measured.experiment("pts-latency", experiment);
         let ops: Vec<Op> =
@@ -192,7 +192,7 @@ fn latency_test_has_one_io_in_flight() {
         let runs = measured.experiment("pts-latency", name);
         let counted = runs.iter().filter(|run| window.contains(&run.value));
         let records: Vec<Vec<Record>> = counted.map(|run| measured.records(run)).collect();
-        assert!(records.iter().all(|records| most_in_flight(records) == 1));
+        assert!(records.iter().all(|records| max_in_flight(records) == 1));
         let longest = records.iter().flatten().map(|record| record.latency.0).max();
         assert_eq!(cell["max_latency_ns"].as_u64(), longest);
     }
@@ -258,7 +258,7 @@ fn saturation_test_writes_a_purged_drive_four_times() {
 #[test]
 fn unsteady_drive_is_reported() {
     let place = Scratch::in_memory();
-    let (measured, output) = test(&place, "pts-latency", &["--most-rounds", "3"]);
+    let (measured, output) = test(&place, "pts-latency", &["--max-rounds", "3"]);
     let facts = rounds(&measured);
     assert_eq!((&facts["steady"], &facts["rounds"]), (&false.into(), &3.into()));
     assert_eq!(facts["steady_round"], Value::Null);
@@ -274,11 +274,11 @@ fn changed_state_target_and_depth_are_used_and_reported() {
     let place = Scratch::in_memory();
     let more = ["--state", "keep", "--target-size", "16MiB", "--queue-depth", "3"];
     let arguments = ["bench", DRIVE, "--output", "r", "--test", "pts-throughput-128k"];
-    let round = ["--round", "2ms", "--most-rounds", "5"];
+    let round = ["--round", "2ms", "--max-rounds", "5"];
     place.run(&[&arguments[..], &more, &round].concat()).ok();
     let measured = place.result("r");
     assert!(measured.all_records().iter().all(|r| r.offset + r.len <= Bytes::mib(16)));
-    assert!(measured.done().all(|run| most_in_flight(&measured.records(run)) == 3));
+    assert!(measured.done().all(|run| max_in_flight(&measured.records(run)) == 3));
     let deviations = rounds(&measured)["deviations"].to_string();
     for deviation in ["was not purged first", "took 2 ms instead of 60 s", "16 MiB of 107 MiB"] {
         assert!(deviations.contains(deviation), "{deviations}");
@@ -359,7 +359,7 @@ fn options_without_effect_on_a_test_are_refused() {
     assert_snapshot!(refused("null:", "--test pts-iops --read-only"), @"flashscope: pts-iops writes to the drive, and --read-only forbids it");
     assert_snapshot!(refused(DRIVE, "--test pts-iops --queue-depth 33"), @"flashscope: QueueDepth = 33: there are 32 IOs in flight at most");
     assert_snapshot!(refused(DRIVE, "--test pts-latency --queue-depth 2"), @"flashscope: QueueDepth = 2: there is one IO in flight at most");
-    for alone in ["--round 1s", "--queue-depth 4", "--most-rounds 5"] {
+    for alone in ["--round 1s", "--queue-depth 4", "--max-rounds 5"] {
         let message = refused("null:", alone);
         assert!(message.contains("--test <NAME>"), "{message}");
     }
@@ -371,7 +371,7 @@ fn options_without_effect_on_a_test_are_refused() {
         "--io-size 4KiB",
         "--repeats 2",
         "--budget-time 1h",
-        "--most-time 1s",
+        "--max-time 1s",
     ] {
         let message = refused("null:", &format!("--test pts-iops {other}"));
         assert!(message.contains("cannot be used with"), "{message}");

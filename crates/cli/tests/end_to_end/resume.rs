@@ -16,7 +16,7 @@ const ONLY: &str = "granularity,order,bursts";
 const FOUND: [&str; 12] = [
     "--preparation-io-count",
     "1024",
-    "--most-ios",
+    "--max-ios",
     "600",
     "--precision",
     "10%",

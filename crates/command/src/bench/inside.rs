@@ -11,7 +11,7 @@ use flashscope_sim::observe::{self, Glances, ObserverHandle};
 use super::ahead::Ahead;
 
 /// The most background operations that are kept per run: some 3 MB.
-const MOST: usize = 100_000;
+const MAX_OPERATIONS: usize = 100_000;
 
 /// Observes the internal activity of a simulated drive.
 pub struct Inside {
@@ -23,7 +23,7 @@ impl Inside {
     /// Attaches observers to a drive. Not available for arrays: their operations have no single unit and block.
     pub fn of(drive: &mut Drive) -> Option<Inside> {
         let drive = drive.only()?;
-        let activities = observe::Activities::with_most(drive, MOST);
+        let activities = observe::Activities::with_most(drive, MAX_OPERATIONS);
         let glances = Glances::new(drive.observer_switch());
         Some(Inside { observed: drive.observe(activities), glances })
     }

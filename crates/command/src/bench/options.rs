@@ -132,9 +132,9 @@ pub struct TestArgs {
     pub round: Nanos,
 
     /// Maximum number of rounds of --test [default: 25, or 1440 for pts-write-saturation]
-    #[arg(long, value_name = "COUNT", requires = "test",
-          value_parser = clap::value_parser!(u32).range(1..=names::MOST_ROUNDS))]
-    pub most_rounds: Option<u32>,
+    #[arg(long, alias = "most-rounds", value_name = "COUNT", requires = "test",
+          value_parser = clap::value_parser!(u32).range(1..=names::MAX_ROUNDS))]
+    pub max_rounds: Option<u32>,
 
     /// IOs in flight in --test [default: 128 (32 for each of four threads), or fewer if the drive accepts fewer]
     #[arg(long, value_name = "COUNT", requires = "test",
@@ -217,18 +217,18 @@ pub struct LengthArgs {
     pub statistic: names::Statistic,
 
     /// Maximum number of counted IOs in a run, even if the run has not reached its precision
-    #[arg(long, default_value_t = 5120, value_name = "COUNT", conflicts_with = "io_count",
+    #[arg(long, alias = "most-ios", default_value_t = 5120, value_name = "COUNT", conflicts_with = "io_count",
           value_parser = names::ios)]
-    pub most_ios: u64,
+    pub max_ios: u64,
 
     /// Longest time of a run
-    #[arg(long, default_value = "10min", value_name = "TIME", value_parser = names::duration,
+    #[arg(long, alias = "most-time", default_value = "10min", value_name = "TIME", value_parser = names::duration,
           conflicts_with = "io_count")]
-    pub most_time: Nanos,
+    pub max_time: Nanos,
 
-    /// Most bytes that a run writes [default: no limit]
-    #[arg(long, value_name = "SIZE", conflicts_with = "io_count")]
-    pub most_bytes: Option<Bytes>,
+    /// Maximum number of bytes that a run writes [default: no limit]
+    #[arg(long, alias = "most-bytes", value_name = "SIZE", conflicts_with = "io_count")]
+    pub max_bytes: Option<Bytes>,
 
     /// Number of repeats of each run, each with different random addresses
     ///

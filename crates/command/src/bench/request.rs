@@ -10,7 +10,7 @@ use flashscope_document::plan::{Costs, Estimate};
 use flashscope_measure::grid;
 use flashscope_measure::pts::{self, Test, estimate_rounds};
 use flashscope_measure::{
-    BudgetedPlan, LEAST_RUN_PAUSE, Sample, check_state, fitting, jobs_plan, measure_costs, plan,
+    BudgetedPlan, MIN_RUN_PAUSE, Sample, check_state, fitting, jobs_plan, measure_costs, plan,
     trace_plan,
 };
 use flashscope_workload::state::LARGEST_FILL_IO;
@@ -230,8 +230,8 @@ impl BenchRequest<'_> {
         let read_only = self.args.read_only.is_set;
         match (&self.mode, &options.grid) {
             (Mode::Test(test), _) => {
-                let TestArgs { round, queue_depth, most_rounds, .. } = self.args.test;
-                let choice = pts::Choice { round, queue_depth, most_rounds };
+                let TestArgs { round, queue_depth, max_rounds, .. } = self.args.test;
+                let choice = pts::Choice { round, queue_depth, max_rounds };
                 let (rule, runs) = test.plan(&options.setup, choice, info).map_err(usage)?;
                 options.rounds = Some(rule);
                 Ok(runs)
@@ -260,7 +260,7 @@ impl BenchRequest<'_> {
             io_size: runs.io_size,
             target_offset: runs.target_offset,
             target_size: target_size.map_err(usage)?,
-            io_count: runs.io_count.unwrap_or(PerBaseline::same(args.length.most_ios)),
+            io_count: runs.io_count.unwrap_or(PerBaseline::same(args.length.max_ios)),
             io_ignore: runs.io_ignore.unwrap_or(PerBaseline::same(0)),
             preparation_io_count: runs.preparation_io_count,
             burst_pause: runs.burst_pause,
@@ -270,7 +270,7 @@ impl BenchRequest<'_> {
             Mode::Grid(choice) => Some(choice.rule(device).map_err(usage)?),
             _ => None,
         };
-        let least = if self.mode.has_no_pauses() { Nanos(0) } else { LEAST_RUN_PAUSE };
+        let least = if self.mode.has_no_pauses() { Nanos(0) } else { MIN_RUN_PAUSE };
         let state = self.state()?;
         let inside = args.state.capacity_inside;
         let spare = match state {
@@ -340,8 +340,8 @@ fn methodology(args: &BenchOptions, mode: &Mode) -> Methodology {
         precision,
         finds_io_ignore: args.runs.io_ignore.is_none(),
         finds_run_pause: args.runs.run_pause.is_none(),
-        most_run_time_ns: Some(args.length.most_time),
-        most_run_bytes: args.length.most_bytes,
+        most_run_time_ns: Some(args.length.max_time),
+        most_run_bytes: args.length.max_bytes,
         ..given
     }
 }

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use flashscope_block::{Bytes, Device};
 use flashscope_measure::grid::flash_inside;
 use flashscope_sim::setup;
-use flashscope_workload::steady_fill::{LEAST_SPARE, MOST_SPARE, SpareSpace};
+use flashscope_workload::steady_fill::{MAX_SPARE, MIN_SPARE, SpareSpace};
 use flashscope_workload::uflip::Setup;
 
 /// The page that the mapping of a real drive is assumed to have.
@@ -38,7 +38,7 @@ pub(super) fn spare_space(
     let inside = flash_inside(device, inside);
     #[allow(clippy::cast_precision_loss, reason = "sizes are below 2^53")]
     let share = inside.0 as f64 / info.capacity.0 as f64 - 1.0;
-    if !(LEAST_SPARE..=MOST_SPARE).contains(&share) {
+    if !(MIN_SPARE..=MAX_SPARE).contains(&share) {
         bail!(
             "--capacity-inside {inside}: the flash of `{}` must be 1.001 to 11 times its capacity, {}",
             info.name,

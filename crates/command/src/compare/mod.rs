@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::anyhow;
 pub use args::CompareArgs;
 use flashscope_analysis::compare::{Contestant, compare as compare_results, is_compared};
-use flashscope_document::comparison::{Comparison, MOST_COMPARED, RegressionCheck};
+use flashscope_document::comparison::{Comparison, MAX_RESULTS, RegressionCheck};
 use flashscope_measure::Progress;
 use opened::OpenedInput;
 
@@ -56,9 +56,9 @@ pub fn compare_inputs(
     for input in inputs {
         opened.extend(OpenedInput::open(input, stop, progress)?);
     }
-    if !(2..=MOST_COMPARED).contains(&opened.len()) {
+    if !(2..=MAX_RESULTS).contains(&opened.len()) {
         return Err(usage(anyhow!(
-            "compare takes two to {MOST_COMPARED} results, and here are {}: a what-if counts as its baseline and each of its \
+            "compare takes two to {MAX_RESULTS} results, and here are {}: a what-if counts as its baseline and each of its \
              variants",
             opened.len()
         )));

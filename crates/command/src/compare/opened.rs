@@ -23,7 +23,7 @@ use super::ComparisonInput;
 use crate::{Failure, not_opened, usage};
 
 /// The largest file of JSON to read.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// A result, opened for a comparison.
 pub(super) struct OpenedInput {
@@ -140,7 +140,7 @@ fn of_what_if(name: &str, what_if: WhatIf, progress: &mut dyn Progress) -> Vec<O
 /// Reads a file of JSON, which `place` names in errors.
 fn text_of(path: &Path, place: &str) -> Result<String, Failure> {
     let size = fs::metadata(path).with_context(|| place.to_owned()).map_err(usage)?.len();
-    if size > MOST_BYTES {
+    if size > MAX_BYTES {
         return Err(usage(anyhow!("{place}: no result is larger than 64 MiB")));
     }
     fs::read_to_string(path).with_context(|| place.to_owned()).map_err(usage)

@@ -10,7 +10,7 @@ use super::notation::bytes;
 const DEFAULT: Bytes = Bytes(4096);
 
 /// The most sizes of a range.
-const MOST: u64 = 4096;
+const MAX_SIZES: u64 = 4096;
 
 /// The sizes of reads, writes and trims.
 pub(super) type PerOperation = [Vec<SizeShare>; 3];
@@ -60,9 +60,9 @@ pub(super) fn range(text: &str) -> Result<PerOperation> {
             bail!("`{part}` is not a range, such as 4k-16k");
         };
         let (least, most) = (positive(least)?, positive(most)?);
-        if least > most || !most.0.is_multiple_of(least.0) || most.0 / least.0 > MOST {
+        if least > most || !most.0.is_multiple_of(least.0) || most.0 / least.0 > MAX_SIZES {
             bail!(
-                "`{part}`: the end must be a multiple of the start, at most {MOST} times as large"
+                "`{part}`: the end must be a multiple of the start, at most {MAX_SIZES} times as large"
             );
         }
         Ok((1..=most.0 / least.0)

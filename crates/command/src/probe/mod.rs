@@ -19,7 +19,7 @@ use flashscope_document::probe::PROBE_VERSION;
 use flashscope_document::probe::{PARAMETERS, Parameter, ProbeReport, ProbeStatus};
 use flashscope_measure::{fresh_seed, timestamp};
 use flashscope_probe::{
-    Budget, DEEPEST, Event, Investigation, LONGEST, Lab, investigate, profile, stated,
+    Budget, DEEPEST, Event, Investigation, Lab, MAX_REQUEST, investigate, profile, stated,
 };
 use flashscope_result::{ProbeFolder, write_text};
 
@@ -70,7 +70,7 @@ pub fn probe(
         scratch: false,
         ignore_open_by_others: args.consent.ignore_open_by_others,
         queue_depth: DEEPEST,
-        max_io: LONGEST,
+        max_io: MAX_REQUEST,
         memory: args.memory.budget(),
         seed: fresh_seed(),
     };

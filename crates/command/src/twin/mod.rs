@@ -27,7 +27,7 @@ use crate::{Failure, Progress, interrupted, not_made, simulate, usage};
 pub fn fit(args: &FitArgs, stop: &AtomicBool, sink: &mut dyn Progress) -> Result<Twin, Failure> {
     check_output(&args.output)?;
     let sources = Sources::read(&args.results).map_err(failure)?;
-    let work = sources.measured.iter().map(|one| one.least_work().0);
+    let work = sources.measured.iter().map(|one| one.min_work().0);
     if let Some(note) = takes_long(Bytes(work.fold(0, u64::saturating_add))) {
         sink.note(&note);
     }

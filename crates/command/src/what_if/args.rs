@@ -2,7 +2,7 @@
 
 use flashscope_sim::budget::Budget;
 use flashscope_simulate::SimulationRequest;
-use flashscope_simulate::what_if::{MOST_REPEATS, Question, VariantRequest, changes};
+use flashscope_simulate::what_if::{MAX_REPEATS, Question, VariantRequest, changes};
 
 use crate::options::{
     JobsArgs, JsonArgs, MemoryArgs, OutputFolderArgs, SimulatedDriveArgs, WorkArgs, folder_default,
@@ -52,7 +52,7 @@ pub struct WhatIfArgs {
 
     /// Simulations of each variant, with consecutive seeds [default: 3, or 1 for a trace, in which nothing is random]
     #[arg(long, value_name = "COUNT",
-          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPEATS)))]
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_REPEATS)))]
     pub repeats: Option<u32>,
 
     /// The number of simulations at once.

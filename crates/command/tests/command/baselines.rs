@@ -5,7 +5,7 @@ use flashscope_block::{Bytes, Device, Nanos};
 use flashscope_document::facts::{BaselineCheck, Facts};
 use flashscope_document::manifest::{OnError, Options, State};
 use flashscope_document::methodology::{Methodology, Precision};
-use flashscope_measure::{LEAST_RUN_PAUSE, plan_where};
+use flashscope_measure::{MIN_RUN_PAUSE, plan_where};
 use flashscope_sim::{SimDevice, setup};
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
@@ -18,7 +18,7 @@ fn defaults(device: &SimDevice, seed: u64) -> Options {
         setup: Setup { io_count: PerBaseline::same(5120), ..setup },
         state: State::Random,
         spare: None,
-        run_pause_ns: LEAST_RUN_PAUSE,
+        run_pause_ns: MIN_RUN_PAUSE,
         on_error: OnError::Stop,
         methodology: Methodology {
             repeats: 3,
@@ -75,7 +75,7 @@ const UNSETTLED: &str = "dram-less";
 const COARSE: [&str; 2] = ["kingston-dthx", "kingston-dti"];
 
 /// The largest drive to check; larger drives take minutes each.
-const LARGEST: Bytes = Bytes::gib(8);
+const MAX_CAPACITY: Bytes = Bytes::gib(8);
 
 /// Checks the baselines of a simulated drive.
 fn check(drive: &str) {
@@ -96,6 +96,6 @@ fn identical_baselines_agree_on_the_demo_drive() {
 #[ignore = "it takes minutes"]
 fn identical_baselines_agree_on_every_simulated_drive() {
     let drives = setup::KINDS.iter().map(|kind| kind.name);
-    let is_small = |drive: &&str| setup::parse(drive).unwrap().capacity().unwrap() <= LARGEST;
+    let is_small = |drive: &&str| setup::parse(drive).unwrap().capacity().unwrap() <= MAX_CAPACITY;
     drives.filter(is_small).for_each(check);
 }

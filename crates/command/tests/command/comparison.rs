@@ -9,7 +9,7 @@ use flashscope_document::manifest::{OnError, Options, State};
 use flashscope_document::methodology::Methodology;
 use flashscope_document::what_if::Quantity;
 use flashscope_document::{Simulation, SimulationStatus};
-use flashscope_measure::{LEAST_RUN_PAUSE, WarmUp, plan};
+use flashscope_measure::{MIN_RUN_PAUSE, WarmUp, plan};
 use flashscope_sim::{SimDevice, setup};
 use flashscope_simulate::{SimulationRequest, Work, simulate};
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
@@ -53,7 +53,7 @@ fn measured(drive: &str, seed: u64, ios: u64) -> MeasuredDrive {
         setup: Setup { io_count: PerBaseline::same(ios), io_size: Bytes::kib(4), ..setup },
         state: State::Random,
         spare: None,
-        run_pause_ns: LEAST_RUN_PAUSE,
+        run_pause_ns: MIN_RUN_PAUSE,
         on_error: OnError::Stop,
         methodology: Methodology::default(),
         rounds: None,

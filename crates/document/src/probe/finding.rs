@@ -179,7 +179,7 @@ fn in_unit(value: f64, unit: Unit) -> String {
 }
 
 /// The most points of a series in a chart: more than a screen can show.
-const MOST_POINTS: usize = 4096;
+const MAX_POINTS: usize = 4096;
 
 /// A chart of a probe's measurements: series over one pair of axes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -258,12 +258,12 @@ impl Signal {
     }
 }
 
-/// Returns all points, or above [`MOST_POINTS`] the lowest and the highest of each group of successive points.
+/// Returns all points, or above [`MAX_POINTS`] the lowest and the highest of each group of successive points.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    if points.len() <= MOST_POINTS {
+    if points.len() <= MAX_POINTS {
         return points;
     }
-    let stretch = points.len().div_ceil(MOST_POINTS / 2);
+    let stretch = points.len().div_ceil(MAX_POINTS / 2);
     let extremes = |points: &[(f64, f64)]| {
         let by_height = |a: &usize, b: &usize| points[*a].1.total_cmp(&points[*b].1);
         let low = (0..points.len()).min_by(by_height).expect("a chunk is not empty");
@@ -285,7 +285,7 @@ mod tests {
         points[70_001].1 = -9.0;
         let signal = Signal::new("", "", "", Shape::Points).series("a", points);
         let kept = &signal.series[0].points;
-        assert!(kept.len() <= MOST_POINTS);
+        assert!(kept.len() <= MAX_POINTS);
         assert!(kept.contains(&(70_000.0, 9.0)) && kept.contains(&(70_001.0, -9.0)));
         assert!(kept.is_sorted_by(|a, b| a.0 <= b.0));
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Level, MeasuredPoint, Row, Sweep, by_point};
 
 /// The maximum number of points displayed; more would overlap.
-const MOST_POINTS: usize = 10_000;
+const MAX_POINTS: usize = 10_000;
 
 /// A sweep with the results of its points.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,7 +56,7 @@ impl ExploredSweep {
 
 /// Returns every n-th point and the points in `kept`, with the smallest n that meets the limit.
 fn thinned(points: Vec<ExploredPoint>, kept: &HashSet<u32>) -> Vec<ExploredPoint> {
-    let every = points.len().div_ceil(MOST_POINTS).max(1);
+    let every = points.len().div_ceil(MAX_POINTS).max(1);
     let all = points.into_iter().enumerate();
     all.filter(|(nth, point)| nth % every == 0 || kept.contains(&point.point))
         .map(|(_, point)| point)

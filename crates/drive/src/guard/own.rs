@@ -24,7 +24,7 @@ use crate::error::OpenError;
 const ATTRIBUTE: &str = "user.flashscope.drive";
 
 /// An upper bound for the length of a mark.
-const LONGEST: usize = 128;
+const MAX_LENGTH: usize = 128;
 
 /// A mark on a file that this program created as a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl FileMark {
     /// Returns the mark of `file`, or `None` if the file has no mark or has changed since it was
     /// marked.
     pub(crate) fn of(file: &File) -> Option<FileMark> {
-        let mut held = [0; LONGEST];
+        let mut held = [0; MAX_LENGTH];
         let len = fgetxattr(file, ATTRIBUTE, &mut held[..]).ok()?;
         let stored = held.get(..len)?;
         let is_valid = |own: &FileMark| own.mark(file).is_ok_and(|mark| mark.as_bytes() == stored);

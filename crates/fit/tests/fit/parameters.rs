@@ -102,8 +102,8 @@ fn samples_keep_first_repeats_and_simulate_nothing_else() {
     assert_eq!(all.sampled(enough).runs.len(), all.runs.len());
     let profile = flashscope_sim::setup::parse(HIDDEN).unwrap();
     let (least, mut last) = (all.sampled(Bytes(0)).runs.len(), all.runs.len());
-    assert_eq!(all.sampled(all.least_work()).runs.len(), least);
-    assert!(all.least_work() > all.capacity() && all.least_work() < enough);
+    assert_eq!(all.sampled(all.min_work()).runs.len(), least);
+    assert!(all.min_work() > all.capacity() && all.min_work() < enough);
     for most in [Bytes(bytes(&all) / 2), Bytes(bytes(&all) / 8), Bytes(0)] {
         let some = all.sampled(most);
         assert!(some.runs.len() <= last && experiments(&some) == experiments(&all));

@@ -2,7 +2,7 @@ use flashscope_block::Bytes;
 use flashscope_document::rounds::Metric;
 use flashscope_workload::pattern::Address;
 
-use super::{MOST_ROUNDS, Test};
+use super::{MAX_ROUNDS, Test};
 
 /// Random IOs of all sizes and mixes.
 pub(super) const IOPS: Test = Test {
@@ -27,7 +27,7 @@ pub(super) const IOPS: Test = Test {
     queue_depth: None,
     tracked: &[(0, Bytes::kib(4)), (65, Bytes::kib(64)), (100, Bytes::mib(1))],
     metric: Metric::Iops,
-    most_rounds: MOST_ROUNDS,
+    max_rounds: MAX_ROUNDS,
     until_steady: true,
-    most_capacities: None,
+    max_capacities: None,
 };

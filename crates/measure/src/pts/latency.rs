@@ -2,7 +2,7 @@ use flashscope_block::Bytes;
 use flashscope_document::rounds::Metric;
 use flashscope_workload::pattern::Address;
 
-use super::{MOST_ROUNDS, Test};
+use super::{MAX_ROUNDS, Test};
 
 /// Small random IOs, one at a time.
 pub(super) const LATENCY: Test = Test {
@@ -18,7 +18,7 @@ pub(super) const LATENCY: Test = Test {
     queue_depth: Some(1),
     tracked: &[(0, Bytes::kib(4))],
     metric: Metric::Latency,
-    most_rounds: MOST_ROUNDS,
+    max_rounds: MAX_ROUNDS,
     until_steady: true,
-    most_capacities: None,
+    max_capacities: None,
 };

@@ -45,7 +45,7 @@ pub const QUEUE_DEPTH: u32 = 128;
 
 /// The number of rounds after which a test gives up waiting for a steady drive.
 #[allow(clippy::cast_possible_truncation, reason = "a small constant")]
-const MOST_ROUNDS: u32 = PTS.most as u32;
+const MAX_ROUNDS: u32 = PTS.most as u32;
 
 /// The size of the IOs of the preconditioning.
 const PRECONDITIONING_IO: Bytes = Bytes::kib(128);
@@ -82,11 +82,11 @@ pub struct Test {
     /// The metric to track.
     metric: Metric,
     /// The most rounds.
-    pub most_rounds: u32,
+    pub max_rounds: u32,
     /// True if the test ends as soon as the drive is steady.
     until_steady: bool,
     /// The test ends when its rounds have written the target space this many times.
-    most_capacities: Option<u64>,
+    max_capacities: Option<u64>,
 }
 
 /// The operator's settings of a test.
@@ -97,7 +97,7 @@ pub struct Choice {
     /// IOs in flight; `None` for the recommended number, limited to what the drive takes.
     pub queue_depth: Option<u32>,
     /// The most rounds; `None` for the number in the specification.
-    pub most_rounds: Option<u32>,
+    pub max_rounds: Option<u32>,
 }
 
 /// The requested queue depth is larger than the test or the drive allows.
@@ -151,7 +151,7 @@ impl Test {
         // The preconditioning does not depend on the queue depth of the measurement.
         let deep = self.queue_depth.map_or(depth, |_| QUEUE_DEPTH.min(device.queue_depth));
         let first = self.preconditioning(deep, &mut planner);
-        let most = choice.most_rounds.unwrap_or(self.most_rounds);
+        let most = choice.max_rounds.unwrap_or(self.max_rounds);
         let experiments = self.experiments(depth, (most, choice.round), &mut planner);
         let possible = |name: &String| {
             let runs = experiments.iter().filter(|e| e.name == *name).flat_map(|e| &e.runs);
@@ -166,7 +166,7 @@ impl Test {
             range: PTS.range,
             slope: PTS.slope,
             until_steady: self.until_steady,
-            most_bytes: self.most_capacities.map(|times| Bytes(times * setup.target_size.0)),
+            most_bytes: self.max_capacities.map(|times| Bytes(times * setup.target_size.0)),
             round_ns: choice.round,
             specified_round_ns: ROUND,
         };

@@ -19,7 +19,7 @@ pub(super) const SATURATION: Test = Test {
     tracked: &[(0, Bytes::kib(4))],
     metric: Metric::Iops,
     // A day.
-    most_rounds: 24 * 60,
+    max_rounds: 24 * 60,
     until_steady: false,
-    most_capacities: Some(4),
+    max_capacities: Some(4),
 };

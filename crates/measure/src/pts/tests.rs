@@ -13,7 +13,7 @@ fn setup() -> Setup {
     Setup::paper(Bytes::mib(64), 1)
 }
 
-const AS_SPECIFIED: Choice = Choice { round: ROUND, queue_depth: None, most_rounds: None };
+const AS_SPECIFIED: Choice = Choice { round: ROUND, queue_depth: None, max_rounds: None };
 
 fn planned(test: &Test, device: &DeviceInfo) -> (Rounds, Vec<MicroBenchmark>) {
     test.plan(&setup(), AS_SPECIFIED, device).unwrap()

@@ -2,7 +2,7 @@ use flashscope_block::Bytes;
 use flashscope_document::rounds::Metric;
 use flashscope_workload::pattern::Address;
 
-use super::{MOST_ROUNDS, Test};
+use super::{MAX_ROUNDS, Test};
 
 /// Large sequential reads and writes. Each size is a separate test, starting with a purge.
 pub(super) const THROUGHPUT: Test = Test {
@@ -18,9 +18,9 @@ pub(super) const THROUGHPUT: Test = Test {
     queue_depth: None,
     tracked: &[(0, Bytes::mib(1))],
     metric: Metric::Throughput,
-    most_rounds: MOST_ROUNDS,
+    max_rounds: MAX_ROUNDS,
     until_steady: true,
-    most_capacities: None,
+    max_capacities: None,
 };
 
 /// The same test with the smaller IOs that the specification requires for enterprise drives.

@@ -24,7 +24,7 @@ struct Server {
     served: VecDeque<Completion>,
     submitted: u64,
     written: Bytes,
-    most_in_flight: usize,
+    max_in_flight: usize,
     slow: Option<u64>,
     broken: Option<u64>,
     /// The IOs before it erases.
@@ -44,7 +44,7 @@ impl Server {
             served: VecDeque::new(),
             submitted: 0,
             written: Bytes(0),
-            most_in_flight: 0,
+            max_in_flight: 0,
             slow: None,
             broken: None,
             spare: 0,
@@ -70,7 +70,7 @@ impl Device for Server {
         let result = if broken { Err(Errno::EIO) } else { Ok(()) };
         let completion = Completion { io: *io, submitted: self.now, completed: self.free, result };
         self.served.push_back(completion);
-        self.most_in_flight = self.most_in_flight.max(self.served.len());
+        self.max_in_flight = self.max_in_flight.max(self.served.len());
         assert!(self.served.len() <= self.info.queue_depth as usize);
     }
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
@@ -144,7 +144,7 @@ fn a_closed_loop_keeps_its_depth_and_counts_by_operation() {
     let mixed = Blocks { ops: [Op::Write, Op::Read], ..blocks(1000) };
     let outcome = run(server, Load { queue_depth: 4, ..LOAD }, vec![vec![mixed]]);
     assert_eq!(outcome.ended, RunEnd::Complete);
-    assert_eq!((server.submitted, server.most_in_flight), (1000, 4));
+    assert_eq!((server.submitted, server.max_in_flight), (1000, 4));
     let measured = outcome.measured.unwrap();
     assert_eq!(measured.took, Nanos(1000 * SERVICE.0));
     assert_eq!(measured.bytes, [500, 500, 0, 0].map(|blocks| Bytes(blocks * BLOCK.0)));
@@ -184,7 +184,7 @@ fn open_loop_counts_from_when_an_io_was_due() {
         assert!((found - mean).abs() < 1.0, "depth {depth}: {found}, not {mean}");
         // IOs that are due are submitted as far as the depth allows.
         let waiting_at_most = if depth == 64 { 50..=51 } else { depth as usize..=depth as usize };
-        assert!(waiting_at_most.contains(&server.most_in_flight), "{}", server.most_in_flight);
+        assert!(waiting_at_most.contains(&server.max_in_flight), "{}", server.max_in_flight);
     }
 }
 

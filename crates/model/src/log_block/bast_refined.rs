@@ -55,7 +55,7 @@ const NEGLIGIBLE: f64 = 1e-8;
 
 /// The lifetime of a log block, in fragments of its data block, above which reclaim no longer
 /// matters.
-const LONGEST: f64 = 700.0;
+const MAX_LIFETIME: f64 = 700.0;
 
 /// The relative precision of the lifetime.
 const PRECISION: f64 = 1e-6;
@@ -208,10 +208,10 @@ impl Parts {
             all / (1.0 - all) - odds
         };
         let (mut low, mut high) = (0.0, if lazy { odds } else { odds / (1.0 - self.middles) });
-        while high < LONGEST && off(high) < 0.0 {
+        while high < MAX_LIFETIME && off(high) < 0.0 {
             (low, high) = (high, 1.2 * high);
         }
-        if high >= LONGEST { LONGEST } else { root_to(PRECISION, low, high, off) }
+        if high >= MAX_LIFETIME { MAX_LIFETIME } else { root_to(PRECISION, low, high, off) }
     }
 
     fn merges(&self, logs: f64, lazy: bool) -> Merges {

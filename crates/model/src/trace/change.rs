@@ -10,7 +10,7 @@ use super::window::Window;
 
 /// The maximum number of pieces in a stretch: eight times as many pages as the log list (all log
 /// blocks) holds.
-const LONGEST: u32 = 32;
+const MAX_PIECES: u32 = 32;
 
 /// The part of each piece's deviation that counts as chance and is not accumulated, in standard
 /// deviations.
@@ -55,7 +55,7 @@ impl ChangeDetector {
     pub(crate) fn starts_stretch(&mut self, piece: &Window) -> bool {
         let [len, fresh] = self.samples(piece);
         let changes = [self.len.adds(len, self.pieces), self.fresh.adds(fresh, self.pieces)];
-        if self.pieces > 0 && self.pieces < LONGEST && changes == [false; 2] {
+        if self.pieces > 0 && self.pieces < MAX_PIECES && changes == [false; 2] {
             self.pieces += 1;
             return false;
         }

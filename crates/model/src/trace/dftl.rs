@@ -26,7 +26,7 @@ pub struct Map {
     pub per_page: u32,
     /// The number of closed blocks of translation pages above which GC prefers these blocks over
     /// data blocks.
-    pub most_blocks: u32,
+    pub max_blocks: u32,
 }
 
 /// Counts of map operations.
@@ -168,7 +168,7 @@ impl Dftl {
     fn collect(&mut self) {
         let most = self.space.logical_blocks + self.space.free_blocks;
         while self.data.in_use() + self.translation.in_use() > most {
-            let crowded = self.translation.closed() > self.map.most_blocks;
+            let crowded = self.translation.closed() > self.map.max_blocks;
             let collected = match crowded {
                 true => self.collect_translation() || self.collect_data(),
                 false => self.collect_data() || self.collect_translation(),
@@ -307,7 +307,7 @@ mod tests {
         #[test]
         fn a_map_in_memory_is_free((space, requests) in drives_and_requests(), fifo in any::<bool>()) {
             let policy = if fifo { GcPolicy::Fifo } else { GcPolicy::Greedy };
-            let map = Map { cached: 100, per_page: 16, most_blocks: 1 };
+            let map = Map { cached: 100, per_page: 16, max_blocks: 1 };
             let mut dftl = Dftl::new(space, map, policy).unwrap();
             let mut survivors = Survivors::new(space, policy).unwrap();
             prop_assert_eq!(run(&mut dftl, &requests), run(&mut survivors, &requests));
@@ -317,7 +317,7 @@ mod tests {
         // Do erases keep up with programs, which are host writes plus copies, for any requests?
         #[test]
         fn erases_keep_up_with_programs((space, requests) in drives_and_requests(), cached in 1_u32..20) {
-            let map = Map { cached, per_page: 16, most_blocks: 2 };
+            let map = Map { cached, per_page: 16, max_blocks: 2 };
             let mut dftl = Dftl::new(space, map, GcPolicy::Greedy).unwrap();
             let total = run(&mut dftl, &requests);
             let traffic = dftl.traffic();
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn a_drive_fills_with_a_minimal_cache() {
         let space = Space { pages_per_block: BLOCK, logical_blocks: 200, free_blocks: 20 };
-        let map = Map { cached: 1, per_page: 64, most_blocks: 8 };
+        let map = Map { cached: 1, per_page: 64, max_blocks: 8 };
         let mut dftl = Dftl::new(space, map, GcPolicy::Greedy).unwrap();
         dftl.write(0, space.pages());
         // Each entry is written back on its own.
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn a_drive_without_room_for_its_map_is_rejected() {
         let space = Space { pages_per_block: BLOCK, logical_blocks: 64, free_blocks: 6 };
-        let map = Map { cached: 8, per_page: 16, most_blocks: 4 };
+        let map = Map { cached: 8, per_page: 16, max_blocks: 4 };
         // 256 entries fill 16 translation pages, which fill 4 blocks.
         assert!(Dftl::new(space, map, GcPolicy::Greedy).is_err());
         let larger = Space { free_blocks: 7, ..space };

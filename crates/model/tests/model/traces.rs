@@ -317,7 +317,7 @@ fn mapping_of_uniform_writes_agrees_with_the_closed_form() {
     for entries in [32, 128] {
         let space = Space { pages_per_block: 32, logical_blocks: 500, free_blocks: 100_000 };
         let held = u32::try_from(space.pages() / 64).unwrap();
-        let map = Map { cached: held, per_page: entries, most_blocks: 50_000 };
+        let map = Map { cached: held, per_page: entries, max_blocks: 50_000 };
         let mut dftl = Dftl::new(space, map, GcPolicy::Greedy).unwrap();
         let total = random_pages(&mut dftl, space);
         let (traffic, form) =
@@ -338,7 +338,7 @@ fn reads_miss_too() {
     let requests: Vec<(u64, u64)> =
         (0..30_000).map(|_| (rng.u64(0..space.pages()), rng.u64(0..space.pages()))).collect();
     let cost = |cached: u32, reads: bool| {
-        let map = Map { cached, per_page: 512, most_blocks: 4 };
+        let map = Map { cached, per_page: 512, max_blocks: 4 };
         let mut dftl = Dftl::new(space, map, GcPolicy::Greedy).unwrap();
         for (written, read) in &requests {
             dftl.write(*written, 1);

@@ -165,7 +165,7 @@ fn independence(sweep: &Sweep) -> Claim {
     let size = |one: &&Interaction| one.difference.value.abs();
     let most =
         sweep.interactions.iter().filter(significant).max_by(|a, b| size(a).total_cmp(&size(b)));
-    let most_size = most.as_ref().map_or(0.0, size);
+    let max_size = most.as_ref().map_or(0.0, size);
     let measured = most.map_or("no interaction is significant".into(), |interaction| {
         let [one, other] = &interaction.steps;
         format!(
@@ -174,7 +174,7 @@ fn independence(sweep: &Sweep) -> Claim {
         )
     });
     let published = "We believe that these tradeoffs are largely independent of each other";
-    Claim::statement(published, measured, most_size < least / 2.0).not_reproduced_if(
+    Claim::statement(published, measured, max_size < least / 2.0).not_reproduced_if(
         most.is_some_and(|one| {
             one.sign < 0 && one.steps.iter().all(|step| SHARED.contains(&&*step.factor))
         }),

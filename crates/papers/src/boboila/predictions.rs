@@ -39,7 +39,7 @@ const PAPERS: &str = "flashsim-2009-30g?timed=false&persistence.map=nv-ram";
 const GOOD: f64 = 0.2;
 
 /// The least number of workloads, out of eight, that counts as "most".
-const MOST: usize = 5;
+const MAJORITY: usize = 5;
 
 /// The largest relative error of a prediction that follows each fragment.
 const FRAGMENT_ERROR: f64 = 0.01;
@@ -135,8 +135,8 @@ fn accuracy(
         list.join(", "),
         good(independent)
     );
-    Claim::statement(published, measured, good(workloads) >= MOST)
-        .not_reproduced_if(good(independent) >= MOST, INDEPENDENT)
+    Claim::statement(published, measured, good(workloads) >= MAJORITY)
+        .not_reproduced_if(good(independent) >= MAJORITY, INDEPENDENT)
 }
 
 const INDEPENDENT: &str = "the equations assume that writes to a block come at random. In some of these workloads a write continues the one before, \

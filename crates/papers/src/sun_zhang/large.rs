@@ -29,7 +29,7 @@ pub(crate) const FIGURE_18: Item = Item {
 };
 
 /// The size of the largest request, in blocks of 4 KB.
-const LARGEST: u64 = 30;
+const MAX_REQUEST: u64 = 30;
 
 /// The printed time per 4 KB block of a large read, in ms.
 const PER_BLOCK: f64 = 0.25;
@@ -37,13 +37,13 @@ const PER_BLOCK: f64 = 0.25;
 /// The number of requests per size.
 const TIMES: u32 = 20;
 
-/// Returns the mean time in ms of requests of 1 to [`LARGEST`] blocks.
+/// Returns the mean time in ms of requests of 1 to [`MAX_REQUEST`] blocks.
 fn by_size(
     mut time: impl FnMut(u64) -> Result<f64, Error>,
     run: &Run<'_>,
 ) -> Result<Vec<f64>, Error> {
     let mut means = Vec::new();
-    for blocks in 1..=LARGEST {
+    for blocks in 1..=MAX_REQUEST {
         run.check_interrupt()?;
         let times = (0..TIMES).map(|_| time(blocks)).collect::<Result<Vec<f64>, Error>>()?;
         means.push(mean(&times));
@@ -79,7 +79,7 @@ fn reads(run: &Run<'_>) -> Result<Outcome, Error> {
     bed.read(0)?;
     let times = by_size(
         |blocks| {
-            let offset = random.u64(..group / PAGE - LARGEST) * PAGE;
+            let offset = random.u64(..group / PAGE - MAX_REQUEST) * PAGE;
             bed.time(Op::Read, Data::Random, offset, blocks * PAGE)
         },
         run,
@@ -101,7 +101,7 @@ fn reads(run: &Run<'_>) -> Result<Outcome, Error> {
         level(&times),
     ];
     #[allow(clippy::cast_precision_loss, reason = "30")]
-    let printed = Series::printed(format!("{PER_BLOCK} ms"), vec![[LARGEST as f64, PER_BLOCK]]);
+    let printed = Series::printed(format!("{PER_BLOCK} ms"), vec![[MAX_REQUEST as f64, PER_BLOCK]]);
     Ok(outcome("read", &times, vec![printed], claims))
 }
 
@@ -110,7 +110,7 @@ fn reads(run: &Run<'_>) -> Result<Outcome, Error> {
 #[allow(clippy::cast_precision_loss, reason = "30")]
 fn comparison(times: &[f64]) -> (f64, f64) {
     let last = times.last().copied().unwrap_or_default();
-    (last / (LARGEST as f64 * times[0]), last / LARGEST as f64)
+    (last / (MAX_REQUEST as f64 * times[0]), last / MAX_REQUEST as f64)
 }
 
 /// Checks that the time per block levels off: it must change by less than 5 % from 25 to 30 blocks.

@@ -87,16 +87,16 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
 /// nothing (section 4.3).
 pub(super) fn list(bed: &mut TestBed, segment: u64) -> Result<u32, Error> {
     // A long round fills the log list, and shows the time of a merge.
-    let [full, _] = rounds(bed, segment, 200, u64::from(MOST))?;
+    let [full, _] = rounds(bed, segment, 200, u64::from(MAX_LENGTH))?;
     let merge = full.into_iter().fold(0.0, f64::max);
-    for m in 1..=MOST {
+    for m in 1..=MAX_LENGTH {
         let [_, second] = rounds(bed, segment, 300 + u64::from(m) * 40, u64::from(m))?;
         if second.iter().any(|time| *time > merge / 2.0) {
             return Ok(m - 1);
         }
     }
-    Ok(MOST)
+    Ok(MAX_LENGTH)
 }
 
 /// The longest log list that the search considers.
-const MOST: u32 = 32;
+const MAX_LENGTH: u32 = 32;

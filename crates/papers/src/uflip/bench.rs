@@ -136,7 +136,7 @@ pub(super) fn measure_everything(
     run: &Run<'_>,
 ) -> Result<Vec<Arc<Measurement>>, Error> {
     let method = Method::default_of(run);
-    let method = if run.full { method } else { method.with("--most-ios", "1024") };
+    let method = if run.full { method } else { method.with("--max-ios", "1024") };
     let parts: Vec<Part> = uflip::all().map(|benchmark| Part::all(benchmark.name)).collect();
     side_by_side_each(drives, |drive| {
         measure_by(&method, (drive, run.inputs.get(drive)), &parts, run)

@@ -70,7 +70,7 @@ fn all(run: &Run<'_>) -> Result<Outcome, Error> {
         costs.push((name, cost_in(&found, AREAS)));
         series.push(relative(name, &found));
     }
-    claims.push(most_devices(&costs));
+    claims.push(max_devices(&costs));
     Ok(Outcome { claims, figures: vec![figure(series)] })
 }
 
@@ -156,7 +156,7 @@ fn cost_in(found: &Measurement, [first, last]: [f64; 2]) -> [f64; 2] {
 }
 
 /// Checks hint 4 across the drives: an area of one of its sizes is cheap.
-fn most_devices(drives: &[(&str, [f64; 2])]) -> Claim {
+fn max_devices(drives: &[(&str, [f64; 2])]) -> Claim {
     let count = drives.iter().filter(|(_, [least, _])| *least <= NEARLY).count();
     let texts =
         drives.iter().map(|(name, [least, most])| format!("{name} {least:.1} to {most:.1}"));

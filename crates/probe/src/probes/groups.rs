@@ -30,13 +30,13 @@ const FALL: f64 = 0.03;
 const IN_ORDER: u64 = 1000;
 
 /// The most groups to consider.
-const MOST: u64 = 64;
+const MAX_GROUPS: u64 = 64;
 
 /// The least cost of a switch between groups that counts as certain, in standard errors.
 const SURE: f64 = 6.0;
 
 /// The least cost of a switch, as a share of the cost of a read.
-const LEAST_EFFECT: f64 = 0.03;
+const MIN_EFFECT: f64 = 0.03;
 
 pub(super) const PROBE: Probe = Probe {
     name: "groups",
@@ -156,11 +156,11 @@ fn estimate(run: &Run, capacity: u64) -> Vec<Finding> {
         .collect();
     let base = median(&costs);
     let divisions: Vec<Division> =
-        (2..=MOST).filter_map(|groups| divide(&steps, groups, capacity)).collect();
+        (2..=MAX_GROUPS).filter_map(|groups| divide(&steps, groups, capacity)).collect();
     let best = divisions.iter().min_by(|a, b| a.unexplained.total_cmp(&b.unexplained));
     let picture = picture(&steps, best, capacity);
     let seen = |finding: Finding| finding.runs([run.number]).signal(picture.clone());
-    let shown = best.filter(|best| best.significance >= SURE && best.switch >= LEAST_EFFECT * base);
+    let shown = best.filter(|best| best.significance >= SURE && best.switch >= MIN_EFFECT * base);
     let cost = seen(request_cost(&steps, shown, capacity)).signal(trials(&steps, shown, capacity));
     let Some(best) = shown else {
         return no_groups(&steps, base).into_iter().map(seen).chain([cost]).collect();

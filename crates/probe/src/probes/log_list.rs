@@ -11,7 +11,7 @@ use self::no_list::{takes_trims, without_list};
 use self::policies::{Eviction, List, Touch, posterior};
 use super::segment::with_flushes;
 use crate::investigate::Outcome;
-use crate::period::LEAST_BLOCK;
+use crate::period::MIN_BLOCK;
 use crate::{
     Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene, levels, median,
     standard_error,
@@ -29,11 +29,11 @@ const WRITES: u64 = 900;
 const TURNS: u64 = 16;
 
 /// The fewest segments that the drive must have.
-const FEWEST: u64 = 16;
+const MIN_WRITES: u64 = 16;
 
 /// The least ratio of the cost of a write with a merge to the cost of a write without. A merge copies the pages of a block, which
 /// has at least 32 pages; fetching a part of the map costs less.
-const LEAST_FACTOR: f64 = 4.0;
+const MIN_MERGE_RATIO: f64 = 4.0;
 
 /// The share of slow writes, as a divisor, that hiccups may cause in rounds without merges.
 const FEW_SLOW: usize = 20;
@@ -83,11 +83,11 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         return Ok(Outcome::default());
     }
     lab.ensure_filled()?;
-    let enough = |segment: &u64| lab.capacity() / segment >= FEWEST;
+    let enough = |segment: &u64| lab.capacity() / segment >= MIN_WRITES;
     let segment = knowledge.whole(Parameter::Segment).filter(enough);
     let unit = segment.unwrap_or(lab.capacity() / 64 / (128 << 10) * (128 << 10));
     let size = write_size(knowledge);
-    if unit < 4 * size || lab.capacity() / unit < FEWEST {
+    if unit < 4 * size || lab.capacity() / unit < MIN_WRITES {
         let why = "the drive has too few segments to write to in turns";
         return Ok(PROBE.unknown(why).into());
     }
@@ -132,7 +132,7 @@ fn step(knowledge: &Knowledge, unit: u64, size: u64) -> Option<u64> {
         return Some(size);
     }
     let pages = unit / size;
-    let by_block = (pages / LEAST_BLOCK as u64).max(1);
+    let by_block = (pages / MIN_BLOCK as u64).max(1);
     let units = knowledge.whole(Parameter::Parallelism).map(|units| units.max(1) * chunk);
     match units {
         Some(period) if by_block.is_multiple_of(period) => Some(by_block * size),
@@ -318,8 +318,8 @@ impl<'l, 'd> Trial<'l, 'd> {
         let mut sorted = self.costs.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         let cheap = sorted.get(sorted.len() / 20).copied().unwrap_or(0.0);
-        let apart = levels(&self.costs).filter(|l| l.high > LEAST_FACTOR * l.low);
-        apart.map_or(LEAST_FACTOR * cheap, |l| l.threshold).max(1.5 * cheap)
+        let apart = levels(&self.costs).filter(|l| l.high > MIN_MERGE_RATIO * l.low);
+        apart.map_or(MIN_MERGE_RATIO * cheap, |l| l.threshold).max(1.5 * cheap)
     }
 
     fn touches(&self) -> Vec<Touch> {
@@ -352,7 +352,7 @@ impl<'l, 'd> Trial<'l, 'd> {
         let (lists, better) = posterior(&self.touches());
         let cut = self.cut();
         let (slow, cheap): (Vec<f64>, Vec<f64>) = self.costs.iter().partition(|cost| **cost > cut);
-        let merges = median(&slow) > LEAST_FACTOR * median(&cheap);
+        let merges = median(&slow) > MIN_MERGE_RATIO * median(&cheap);
         (merges && better > CLEARLY).then_some(lists[0].0)
     }
 

@@ -24,7 +24,7 @@ const FEW: usize = 16;
 const SAMPLES: usize = 1500;
 
 /// The most reads that replace the entries in memory.
-const MOST_SWEPT: u64 = 16384;
+const MAX_SWEEP_READS: u64 = 16384;
 
 /// The limit of costs, as a multiple of the median; a higher cost counts as the limit.
 const OUTLIER: f64 = 4.0;
@@ -41,7 +41,7 @@ pub(super) const PROBE: Probe = Probe {
     assumes: &[Parameter::PageSize],
     writes: false,
     cost: |scene, _| {
-        let Cost { written, time } = scene.cost(MOST_SWEPT + 12 * SAMPLES as u64, 0, 0);
+        let Cost { written, time } = scene.cost(MAX_SWEEP_READS + 12 * SAMPLES as u64, 0, 0);
         Cost { written, time: time + REST }
     },
     run,
@@ -92,7 +92,7 @@ impl Reads {
     fn once_each(&mut self, lab: &mut Lab<'_>) -> Result<Vec<f64>, Halt> {
         let mut places: Vec<u64> = (0..lab.capacity() / self.align).collect();
         lab.rng.shuffle(&mut places);
-        places.truncate(usize::try_from(MOST_SWEPT).unwrap_or(usize::MAX));
+        places.truncate(usize::try_from(MAX_SWEEP_READS).unwrap_or(usize::MAX));
         let costs = self.read(lab, "reads of each place once", &places)?;
         Ok(costs[costs.len() / 2..].to_vec())
     }
@@ -119,7 +119,7 @@ impl Reads {
         // reads make its contents random.
         let mut places: Vec<u64> = (first..first + count).collect();
         lab.rng.shuffle(&mut places);
-        let warm = usize::try_from(warm.min(MOST_SWEPT)).unwrap_or(usize::MAX);
+        let warm = usize::try_from(warm.min(MAX_SWEEP_READS)).unwrap_or(usize::MAX);
         let at_random = warm + self.samples;
         places.extend((0..at_random).map(|_| lab.rng.u64(first..first + count)));
         let purpose = format!("reads within {} KiB", count * self.align / 1024);

@@ -12,7 +12,7 @@ use flashscope_document::probe::{Shape, Signal};
 const SPACE: u64 = 1 << 20;
 
 /// The largest page to find, in bytes.
-const LARGEST: u64 = 64 << 10;
+const MAX_PAGE: u64 = 64 << 10;
 
 /// The initial number of reads at each offset.
 const SAMPLES: u64 = 1;
@@ -33,7 +33,7 @@ const SURE: f64 = 5.0;
 const CLEAR: f64 = 60.0;
 
 /// The least effect, as a share of the cost of a read.
-const LEAST_EFFECT: f64 = 0.01;
+const MIN_EFFECT: f64 = 0.01;
 
 pub(super) const PROBE: Probe = Probe {
     name: "page",
@@ -50,7 +50,7 @@ pub(super) const PROBE: Probe = Probe {
 fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     let block = lab.info().logical_block.0;
-    if lab.capacity() < 2 * SPACE || block > LARGEST / 4 {
+    if lab.capacity() < 2 * SPACE || block > MAX_PAGE / 4 {
         return Ok(PROBE.unknown("the drive is too small").into());
     }
     let in_pairs = lab.info().queue_depth >= 2;
@@ -77,7 +77,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     Ok(findings.into_iter().map(|finding| finding.runs(runs.clone())).collect::<Vec<_>>().into())
 }
 
-/// The measured costs at each offset modulo [`LARGEST`], in logical blocks.
+/// The measured costs at each offset modulo [`MAX_PAGE`], in logical blocks.
 struct Measurements {
     block: u64,
     /// The costs of reads of two blocks that straddle the offset.
@@ -88,7 +88,7 @@ struct Measurements {
 
 impl Measurements {
     fn new(block: u64) -> Measurements {
-        let offsets = usize::try_from(LARGEST / block).expect("there are few offsets");
+        let offsets = usize::try_from(MAX_PAGE / block).expect("there are few offsets");
         Measurements {
             block,
             straddling: vec![Vec::new(); offsets],
@@ -97,7 +97,7 @@ impl Measurements {
     }
 
     fn index(&self, offset: u64) -> usize {
-        usize::try_from(offset % LARGEST / self.block).expect("there are few offsets")
+        usize::try_from(offset % MAX_PAGE / self.block).expect("there are few offsets")
     }
 }
 
@@ -230,11 +230,11 @@ fn contrast(
 /// instead.
 fn evidence(seen: &Summary, size: u64, start: u64) -> f64 {
     let (size, start) = (size / seen.block, start / seen.block);
-    let count = LARGEST / seen.block;
+    let count = MAX_PAGE / seen.block;
     let beyond = |i: usize| (i as u64 + count - start) % count;
     let within = |i: usize| !beyond(i).is_multiple_of(size);
     let shows = |(significance, effect): (f64, f64), sign: f64| {
-        if sign * effect > LEAST_EFFECT { sign * significance } else { 0.0 }
+        if sign * effect > MIN_EFFECT { sign * significance } else { 0.0 }
     };
     let every_other = |rest: u64| {
         let at = |i: usize| beyond(i) % (2 * size) == rest;
@@ -249,7 +249,7 @@ fn evidence(seen: &Summary, size: u64, start: u64) -> f64 {
 fn likeliest(seen: &Measurements) -> Option<Page> {
     let seen = &seen.summary();
     let sizes: Vec<u64> =
-        (1..).map(|power| seen.block << power).take_while(|size| *size <= LARGEST / 2).collect();
+        (1..).map(|power| seen.block << power).take_while(|size| *size <= MAX_PAGE / 2).collect();
     let starts = |size: u64| (0..size / seen.block).map(|i| i * seen.block);
     // The first page usually begins at the start of the drive; other starts need clearer evidence.
     let candidates = sizes.iter().flat_map(|size| starts(*size).map(move |start| (*size, start)));
@@ -281,10 +281,10 @@ fn likeliest(seen: &Measurements) -> Option<Page> {
 /// the number of the run.
 fn by_writes(lab: &mut Lab<'_>, block: u64) -> Result<(Finding, u32), Halt> {
     let lengths: Vec<u64> =
-        (0..).map(|power| block << power).take_while(|len| *len <= LARGEST).collect();
+        (0..).map(|power| block << power).take_while(|len| *len <= MAX_PAGE).collect();
     let mut order: Vec<u64> = repeated(&lengths, WRITES << lab.attempt);
     lab.rng.shuffle(&mut order);
-    let place = |i: usize| (i as u64 % 4) * LARGEST;
+    let place = |i: usize| (i as u64 % 4) * MAX_PAGE;
     let requests = order
         .iter()
         .enumerate()
@@ -415,7 +415,7 @@ fn picture(page: Option<&Page>, seen: &Measurements) -> Signal {
     .series("one read across the offset", points(&seen.straddling))
     .series("two reads at once, before and after it", points(&seen.pairs));
     match page {
-        Some(page) => (0..LARGEST / page.size).fold(signal, |signal, n| {
+        Some(page) => (0..MAX_PAGE / page.size).fold(signal, |signal, n| {
             signal.mark((page.start + n * page.size) as f64 / 1024.0, "page")
         }),
         None => signal,
@@ -430,9 +430,9 @@ mod tests {
     fn drive(page: u64, start: u64, chunk: u64, noise: f64) -> Measurements {
         let mut seen = Measurements::new(512);
         let mut rng = fastrand::Rng::with_seed(3);
-        for offset in (0..LARGEST).step_by(512) {
+        for offset in (0..MAX_PAGE).step_by(512) {
             let index = seen.index(offset);
-            let beyond = offset + LARGEST - start;
+            let beyond = offset + MAX_PAGE - start;
             let (ends, next) = (beyond.is_multiple_of(page), beyond.is_multiple_of(chunk));
             for _ in 0..64 {
                 let mut vary = |cost: f64| cost * (1.0 + noise * (rng.f64() - 0.5));

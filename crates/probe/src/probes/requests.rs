@@ -17,13 +17,13 @@ use flashscope_document::probe::{Shape, Signal};
 const BLOCK: u64 = 4096;
 
 /// The longest read to try, in blocks.
-const LONGEST: u64 = 160;
+const MAX_BLOCKS: u64 = 160;
 
 /// The longest request to find, in blocks; some reads must be longer.
 const LONGEST_FOUND: u64 = 136;
 
 /// The least difference in length between two compared reads, in blocks.
-const LEAST_STRIDE: u64 = 16;
+const MIN_STRIDE: u64 = 16;
 
 /// The initial number of reads of each length.
 const SAMPLES: u64 = 12;
@@ -42,14 +42,14 @@ const WITHIN: u64 = 16;
 const APART: u64 = 64;
 
 /// The least write budget that must be left before these writes, as a multiple of their bytes.
-const LEAST_LEFT: u64 = 20;
+const MIN_BUDGET_RATIO: u64 = 20;
 
 /// The least number of standard errors at which an effect counts as certain.
 const SURE: f64 = 5.0;
 
 /// The least probability worth stating, and the highest that reads can give.
-const LEAST: f64 = 0.6;
-const MOST_SURE: f64 = 0.99;
+const MIN_PROBABILITY: f64 = 0.6;
+const MAX_PROBABILITY: f64 = 0.99;
 
 /// The probability at which reads stop.
 const ENOUGH: f64 = 0.9;
@@ -66,10 +66,10 @@ const ANY_LENGTH: f64 = 0.004;
 const HEIGHTS: u32 = 24;
 
 /// The largest misfit of a cut, as a multiple of the misfit that noise causes.
-const MOST_MISFIT: f64 = 4.0;
+const MAX_MISFIT: f64 = 4.0;
 
 /// The least cost of a further request, as a share of a read of one block. Cheaper splits do not show.
-const LEAST_CUT: f64 = 0.06;
+const MIN_REQUEST_COST: f64 = 0.06;
 
 pub(super) const PROBE: Probe = Probe {
     name: "requests",
@@ -79,7 +79,7 @@ pub(super) const PROBE: Probe = Probe {
     finds: &[Parameter::BlockCost, Parameter::LargestRequest],
     assumes: &[Parameter::PageSize, Parameter::Parallelism, Parameter::Chunk],
     writes: false,
-    cost: |scene, _| scene.cost(LONGEST * SAMPLES * 4, 0, 0),
+    cost: |scene, _| scene.cost(MAX_BLOCKS * SAMPLES * 4, 0, 0),
     run,
 };
 
@@ -88,14 +88,14 @@ type Costs = BTreeMap<u64, Vec<f64>>;
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
-    if lab.capacity() < LONGEST * BLOCK {
+    if lab.capacity() < MAX_BLOCKS * BLOCK {
         return Ok(PROBE.unknown("the drive is too small for long reads").into());
     }
     let strides = Strides::of(knowledge);
     let (mut costs, mut runs) = (Costs::new(), Vec::new());
     let mut largest = Finding::unknown(Parameter::LargestRequest, "nothing was read");
     for round in 0..ROUNDS {
-        let lengths = repeated(1..=LONGEST, (SAMPLES << lab.attempt) << round);
+        let lengths = repeated(1..=MAX_BLOCKS, (SAMPLES << lab.attempt) << round);
         runs.push(read(lab, "reads of each length", lengths, &mut costs)?);
         largest = self::largest(&costs, &strides);
         if largest.probability >= ENOUGH {
@@ -140,7 +140,7 @@ fn read(
 fn write(lab: &mut Lab<'_>) -> Result<Option<(Costs, u32)>, Halt> {
     let places = lab.capacity() / BLOCK / APART;
     let blocks: u64 = WRITTEN.iter().map(|n| (1 + n) * WRITES).sum();
-    if places == 0 || lab.left().bytes.0 < LEAST_LEFT * blocks * BLOCK {
+    if places == 0 || lab.left().bytes.0 < MIN_BUDGET_RATIO * blocks * BLOCK {
         return Ok(None);
     }
     let mut lengths = repeated(WRITTEN.into_iter(), WRITES);
@@ -188,7 +188,7 @@ fn differences(costs: &Costs, stride: u64) -> Vec<Difference> {
         variance: error(costs, length + stride).powi(2) + error(costs, length).powi(2) + 1.0,
     };
     // Shorter reads may not keep all units busy.
-    (stride / 2..=LONGEST - stride).map(of).collect()
+    (stride / 2..=MAX_BLOCKS - stride).map(of).collect()
 }
 
 /// A cut: a length at which the drive may divide requests. The cost of a read rises with each multiple of the length that the
@@ -263,7 +263,7 @@ struct Likely {
 
 /// Returns the possible costs of one more request.
 fn heights(costs: &Costs) -> Range<f64> {
-    LEAST_CUT * cost(costs, 1)..cost(costs, 1)
+    MIN_REQUEST_COST * cost(costs, 1)..cost(costs, 1)
 }
 
 fn likeliest(costs: &Costs, strides: &Strides) -> Likely {
@@ -299,7 +299,7 @@ fn saving(costs: &Costs, cut: &Cut) -> (f64, f64) {
 /// Returns how much less one read costs than two reads that cover the same blocks, the first of `at` blocks, in nanoseconds, and
 /// the error of this saving.
 fn saved(costs: &Costs, at: u64) -> (f64, f64) {
-    let rests = (1..=LEAST_STRIDE).filter(|rest| at + rest <= LONGEST);
+    let rests = (1..=MIN_STRIDE).filter(|rest| at + rest <= MAX_BLOCKS);
     let saved: Vec<f64> =
         rests.map(|rest| cost(costs, at) + cost(costs, rest) - cost(costs, at + rest)).collect();
     (saved.iter().sum::<f64>() / saved.len() as f64, error(costs, at) * 1.5)
@@ -316,8 +316,8 @@ fn may_hide_cuts(costs: &Costs, strides: &Strides) -> bool {
 /// Returns the cost of a block in reads that are carried out as one, from reads whose lengths differ by a stride and that have
 /// the same number of parts.
 fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
-    let cut = largest.answer.whole().map_or(LONGEST + 1, |bytes| bytes / BLOCK);
-    let fits = |stride: &u64| 2 * stride < cut.min(LONGEST);
+    let cut = largest.answer.whole().map_or(MAX_BLOCKS + 1, |bytes| bytes / BLOCK);
+    let fits = |stride: &u64| 2 * stride < cut.min(MAX_BLOCKS);
     let choice = [Some(strides.long), strides.short, Some(strides.round.max(4))];
     let Some(stride) = choice.into_iter().flatten().find(fits) else {
         let why = "no read that is executed as one is long enough to keep all units busy";
@@ -337,7 +337,7 @@ fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
     };
     let tolerance = Parameter::BlockCost.spec().tolerance * value;
     let probability = 0.985 * within_errors(tolerance / error);
-    if value <= 0.0 || probability < LEAST {
+    if value <= 0.0 || probability < MIN_PROBABILITY {
         return Finding::unknown(Parameter::BlockCost, "long reads vary by more than blocks cost");
     }
     Finding::value(
@@ -377,7 +377,7 @@ fn median_slope(differences: &[Difference], stride: u64) -> (f64, f64) {
 
 fn largest(costs: &Costs, strides: &Strides) -> Finding {
     let parameter = Parameter::LargestRequest;
-    if strides.long > LONGEST / 2 {
+    if strides.long > MAX_BLOCKS / 2 {
         return Finding::unknown(
             parameter,
             "reads would have to be longer to cover the units twice",
@@ -386,29 +386,29 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
     let Likely { cut, probability, absent } = likeliest(costs, strides);
     if probability > absent {
         let (saving, error) = saving(costs, &cut);
-        if cut.misfit > MOST_MISFIT || saving > 0.5 && error < 0.2 {
+        if cut.misfit > MAX_MISFIT || saving > 0.5 && error < 0.2 {
             return Finding::unknown(
                 parameter,
                 "steps in the cost of reads come from chunks of the flash",
             );
         }
         // If strides are not whole rounds over the units, chunks can look like cuts; only the saving distinguishes the two.
-        let most = if strides.known || cut.at > LEAST_STRIDE { 0.6 } else { 0.35 };
-        if probability < LEAST || saving - error > most {
+        let most = if strides.known || cut.at > MIN_STRIDE { 0.6 } else { 0.35 };
+        if probability < MIN_PROBABILITY || saving - error > most {
             return Finding::unknown(
                 parameter,
                 "reads vary too much to show where long ones are split",
             );
         }
         let sure =
-            MOST_SURE * probability.min(1.0 - 0.04 * (SURE * cut.error / cut.height).powi(2));
+            MAX_PROBABILITY * probability.min(1.0 - 0.04 * (SURE * cut.error / cut.height).powi(2));
         return Finding::exact(parameter, (cut.at * BLOCK) as f64, sure).because(format!(
             "each multiple of that length that a read crosses takes {:.0} us ({:.0} standard errors)",
             cut.height / 1e3,
             cut.height / cut.error
         ));
     }
-    if absent < LEAST {
+    if absent < MIN_PROBABILITY {
         return Finding::unknown(
             parameter,
             "reads vary too much to show whether long ones are split",
@@ -486,7 +486,7 @@ mod tests {
                 + if blocks.is_multiple_of(cut) { 0.0 } else { part(blocks % cut) }
         };
         let mut costs = Costs::new();
-        for blocks in 1..=LONGEST {
+        for blocks in 1..=MAX_BLOCKS {
             let vary = |_| cost(blocks) * (1.0 + noise * (rng.f64() - 0.5));
             costs.insert(blocks, (0..100).map(vary).collect());
         }

@@ -3,7 +3,7 @@
 use flashscope_block::Op;
 
 use crate::investigate::Outcome;
-use crate::period::{LEAST_BLOCK, Period, period, recurrence, slow};
+use crate::period::{MIN_BLOCK, Period, period, recurrence, slow};
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
 use flashscope_document::probe::{Shape, Signal};
 
@@ -11,13 +11,13 @@ use flashscope_document::probe::{Shape, Signal};
 const WRITE: u64 = 16 << 10;
 
 /// The shortest writes in bytes, as in Sun and Zhang.
-const SHORTEST: u64 = 4 << 10;
+const MIN_WRITE: u64 = 4 << 10;
 
 /// The bytes written at first.
 const FIRST: u64 = 8 << 20;
 
 /// The most bytes written.
-const MOST: u64 = 1 << 30;
+const MAX_WRITTEN: u64 = 1 << 30;
 
 pub(super) const PROBE: Probe = Probe {
     name: "segment",
@@ -32,11 +32,11 @@ pub(super) const PROBE: Probe = Probe {
 };
 
 fn cost(scene: &Scene, knowledge: &Knowledge) -> crate::Cost {
-    scene.cost(0, scene.capacity.0.min(MOST) / write_size(knowledge), write_size(knowledge))
+    scene.cost(0, scene.capacity.0.min(MAX_WRITTEN) / write_size(knowledge), write_size(knowledge))
 }
 
 fn write_size(knowledge: &Knowledge) -> u64 {
-    knowledge.whole(Parameter::PageSize).unwrap_or(WRITE).max(SHORTEST)
+    knowledge.whole(Parameter::PageSize).unwrap_or(WRITE).max(MIN_WRITE)
 }
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
@@ -156,13 +156,13 @@ fn between_boundaries(length: usize, phases: &[usize]) -> usize {
 /// Rounds a length to a multiple of the smallest block, if such a multiple is near. A group whose log segments fill up a few
 /// pages earlier each time shows a period that is too short.
 fn in_blocks(length: usize) -> usize {
-    let whole = (length + LEAST_BLOCK / 2) / LEAST_BLOCK * LEAST_BLOCK;
+    let whole = (length + MIN_BLOCK / 2) / MIN_BLOCK * MIN_BLOCK;
     if length.abs_diff(whole) <= length / 32 { whole } else { length }
 }
 
 /// Overwrites the beginning of the drive in order, until a period shows or half of the drive is overwritten.
 fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<SegmentPeriod>, Halt> {
-    let most = (lab.capacity() / 2).min(MOST / 2);
+    let most = (lab.capacity() / 2).min(MAX_WRITTEN / 2);
     let (mut costs, mut runs, mut next, mut until) = (Vec::new(), Vec::new(), 0, FIRST.min(most));
     loop {
         let writes = (next / size..until / size)
@@ -222,7 +222,7 @@ fn write_to_trimmed(
         Err(Halt::Failed { .. }) => return Ok(None),
         Err(halt) => return Err(halt),
     };
-    let slow = capacity.min(MOST) / size;
+    let slow = capacity.min(MAX_WRITTEN) / size;
     let writes = (0..slow)
         .flat_map(|nth| [Some(Request::write(nth * size, size)), flushed.then(Request::flush)]);
     let run = lab.run("writes in order to the trimmed drive", writes.flatten())?;

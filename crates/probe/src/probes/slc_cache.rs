@@ -17,10 +17,10 @@ use flashscope_document::probe::{Shape, Signal};
 const CLIFF: f64 = 1.3;
 
 /// The least share of a drive that an SLC cache takes.
-const LEAST_SHARE: f64 = 0.002;
+const MIN_SHARE: f64 = 0.002;
 
 /// The fewest writes on either side of the cliff.
-const LEAST: usize = 4;
+const MIN_PROBABILITY: usize = 4;
 
 pub(super) const PROBE: Probe = Probe {
     name: "slc-cache",
@@ -135,7 +135,7 @@ impl<'f> FillCosts<'f> {
     fn finding(&self) -> Finding {
         let cliff = self.cliff();
         let stated =
-            cliff.as_ref().map_or(self.costs.len() as f64 * self.len * LEAST_SHARE, |cliff| {
+            cliff.as_ref().map_or(self.costs.len() as f64 * self.len * MIN_SHARE, |cliff| {
                 Parameter::SlcCache.spec().tolerance * self.written_before(cliff)
             });
         if self.before > 0.5 * stated {
@@ -248,7 +248,7 @@ fn about(costs: &[f64]) -> Option<usize> {
     let (mut below, mut best) = (0.0, (0.0, None));
     for at in 1..costs.len() {
         below += costs[at - 1];
-        if at < LEAST || at > costs.len() / 2 {
+        if at < MIN_PROBABILITY || at > costs.len() / 2 {
             continue;
         }
         let (n, m) = (at as f64, (costs.len() - at) as f64);

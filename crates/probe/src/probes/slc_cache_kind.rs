@@ -17,7 +17,7 @@ const LEN: u64 = 128 << 10;
 const REGION: u64 = 4;
 
 /// The largest region is the capacity divided by this; nearly everything else holds data.
-const LARGEST: u64 = 2;
+const MAX_SHARE_DIVISOR: u64 = 2;
 
 /// The rest before the cache is filled again: longer than erasing it takes.
 const REST: Nanos = Nanos::secs(2);
@@ -50,7 +50,7 @@ pub(super) const PROBE: Probe = Probe {
 /// Returns the bytes that are written twice, if the size of the cache is known.
 fn region(knowledge: &Knowledge, capacity: u64) -> Option<u64> {
     let cache = knowledge.whole(Parameter::SlcCache)? + buffer(knowledge);
-    Some((REGION * cache).min(capacity / LARGEST) / LEN * LEN)
+    Some((REGION * cache).min(capacity / MAX_SHARE_DIVISOR) / LEN * LEN)
 }
 
 fn buffer(knowledge: &Knowledge) -> u64 {
@@ -58,10 +58,10 @@ fn buffer(knowledge: &Knowledge) -> u64 {
 }
 
 /// The highest probability of a static cache.
-const MOST_SURE: f64 = 0.97;
+const MAX_STATIC_PROBABILITY: f64 = 0.97;
 
 /// The highest probability of a dynamic cache. A static cache that the drive has not emptied completely looks the same.
-const MOST_SURE_DYNAMIC: f64 = 0.7;
+const MAX_DYNAMIC_PROBABILITY: f64 = 0.7;
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     if lab.attempt > 0 {
@@ -115,7 +115,7 @@ fn kind(cache: &Finding, full: Option<f64>) -> Finding {
     };
     let ratio = full / empty;
     let class = if ratio > SAME { "static" } else { "dynamic" };
-    let most = if class == "static" { MOST_SURE } else { MOST_SURE_DYNAMIC };
+    let most = if class == "static" { MAX_STATIC_PROBABILITY } else { MAX_DYNAMIC_PROBABILITY };
     let errors = (ratio - SAME).abs() / SPREAD;
     let clear = f64::midpoint(1.0, within_errors(errors));
     Finding::class(KIND, class, clear * cache.probability.min(most)).because(format!(

@@ -14,20 +14,20 @@ const WRITES: u32 = 24;
 const SERIES: usize = 7;
 
 /// The number of pages to write to, over all units.
-const MOST_PAGES: u64 = 256;
+const MAX_PAGES: u64 = 256;
 
 /// The most parts to compare.
-const MOST_PARTS: u64 = 32;
+const MAX_PARTS: u64 = 32;
 
 /// The ratio of times that separates two cases: writes to units of two volumes in turns take half as long as writes to one unit,
 /// and writes to two units of one volume take as long.
 const BETWEEN: f64 = 0.72;
 
 /// The least probability worth stating.
-const LEAST: f64 = 0.75;
+const MIN_PROBABILITY: f64 = 0.75;
 
 /// The largest relative difference between series of one kind; beyond it, some series wait for cleaning.
-const MOST_APART: f64 = 0.2;
+const MAX_DIFFERENCE: f64 = 0.2;
 
 /// The number of standard deviations needed for a mixed result: volumes with only some of the units are rare.
 const SURE: f64 = 4.0;
@@ -79,9 +79,9 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let period = units * chunk;
     let start = lab.capacity() / 16 * 5 / period * period;
     // Use few pages: the drive then need not fetch map entries for them.
-    let most = u64::from(WRITES).div_ceil(chunk / page).max(MOST_PAGES * page / period);
+    let most = u64::from(WRITES).div_ceil(chunk / page).max(MAX_PAGES * page / period);
     let periods = most.min(lab.capacity() / 8 / period).max(1);
-    let place = Place { page, chunk, units: units.min(MOST_PARTS), start, periods };
+    let place = Place { page, chunk, units: units.min(MAX_PARTS), start, periods };
     let evidence = Evidence::gather(lab, &place)?;
     let contradicts = contradiction(knowledge, &evidence).into_iter().collect();
     Ok(Outcome { findings: vec![finding(knowledge, &evidence)], contradicts })
@@ -138,7 +138,7 @@ impl Evidence {
     /// Returns true if the series of each kind are alike. If some wait for cleaning, the series differ, and only their mean is
     /// comparable.
     fn is_even(&self) -> bool {
-        self.apart() <= MOST_APART
+        self.apart() <= MAX_DIFFERENCE
     }
 
     /// Returns the relative distance of the median of series from their lower quartile.
@@ -229,7 +229,7 @@ fn finding(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
     let probability = (1.0 - 0.5 * (-0.717 * z - 0.416 * z * z).exp()).min(0.985);
     let mixed = 1 < same && same < parts;
     let between = ratios.iter().any(|ratio| (BETWEEN - ratio).abs() < 0.12);
-    if probability < LEAST || mixed && (z < SURE || between) {
+    if probability < MIN_PROBABILITY || mixed && (z < SURE || between) {
         return unknown("writes vary too much to show which wait for each other");
     }
     let volumes = (parts / same) as f64;

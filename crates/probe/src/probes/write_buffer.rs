@@ -18,7 +18,7 @@ use flashscope_document::probe::{Shape, Signal};
 const LARGEST_PAGE: u64 = 16 << 10;
 
 /// The number of writes in the shortest burst.
-const SHORTEST: usize = 32;
+const MIN_BURST: usize = 32;
 
 /// The shortest rest before a burst.
 const REST: Nanos = Nanos::millis(200);
@@ -30,10 +30,10 @@ const FIRST_REST: Nanos = Nanos::secs(10);
 const CLEAR: f64 = 4.0;
 
 /// The least share of a burst that is in the buffer when it becomes full.
-const MOSTLY: f64 = 0.7;
+const MIN_BUFFERED_SHARE: f64 = 0.7;
 
 /// The least probability worth stating.
-const LEAST_SURE: f64 = 0.72;
+const MIN_PROBABILITY: f64 = 0.72;
 
 /// The least ratio of the time of a write to a full buffer to the time of the writes before.
 const CLIFF: f64 = 1.25;
@@ -68,7 +68,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     let mut bursts = Bursts::new(lab, unit(knowledge))?;
     let mut cliff = search(lab, &mut bursts)?;
-    let count = cliff.as_ref().map_or(SHORTEST, |cliff| cliff.at);
+    let count = cliff.as_ref().map_or(MIN_BURST, |cliff| cliff.at);
     let memory = memory(lab, &mut bursts, count)?;
     if cliff.is_none() && memory.is_there() {
         cliff = waits(lab, &mut bursts)?;
@@ -219,7 +219,7 @@ impl Cliff {
 /// Looks for the cliff in longer and longer bursts.
 fn search(lab: &mut Lab<'_>, bursts: &mut Bursts) -> Result<Option<Cliff>, Halt> {
     let longest = usize::try_from(lab.capacity() / 8 / bursts.unit).unwrap_or(usize::MAX);
-    let mut count = SHORTEST.min(longest);
+    let mut count = MIN_BURST.min(longest);
     loop {
         let burst = bursts.burst(lab, count, Nanos(0))?;
         if bursts.shown.len() < burst.len() {
@@ -386,8 +386,8 @@ fn at_rest(cliff: &Cliff, pace: &Pace) -> Option<f64> {
     let drains = (slow - fast) / (at_slow - at_fast).max(1e-3);
     let places = fast - drains * (at_fast - 1.0);
     // If much drains, a small error of the rate is a large error of the capacity.
-    let is_slow = cliff.low < MOSTLY * cliff.high;
-    (slow > fast && is_slow && places > MOSTLY * fast).then_some(places)
+    let is_slow = cliff.low < MIN_BUFFERED_SHARE * cliff.high;
+    (slow > fast && is_slow && places > MIN_BUFFERED_SHARE * fast).then_some(places)
 }
 
 fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding {
@@ -401,7 +401,7 @@ fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding
     let drained = (fast - places) / fast;
     let value = (places * unit / 4096.0).round() * 4096.0;
     let probability = (0.985 - 0.4 * (1.0 - cliff.agreeing) - 0.3 * drained.max(0.0)).max(0.5);
-    if probability < LEAST_SURE {
+    if probability < MIN_PROBABILITY {
         let why = "bursts slow down at too different places to show the size of the buffer";
         return Finding::unknown(Parameter::WriteBuffer, why);
     }

@@ -19,7 +19,7 @@ use flashscope_document::probe::{Shape, Signal};
 const READS: usize = 24;
 
 /// The most rewrites of one page.
-const MOST_REWRITES: usize = 8192;
+const MAX_REWRITES: usize = 8192;
 
 pub(super) const PROBE: Probe = Probe {
     name: "write-buffer-kind",
@@ -76,7 +76,7 @@ struct Again {
 
 /// Writes one page repeatedly.
 fn again(lab: &mut Lab<'_>, bursts: &mut Bursts, holds: usize) -> Result<Again, Halt> {
-    let count = (2 * holds + 32).min(MOST_REWRITES);
+    let count = (2 * holds + 32).min(MAX_REWRITES);
     let mut requests = Vec::new();
     let offset = lab.random_offset(&(0..lab.capacity()), bursts.unit, bursts.unit);
     bursts.begin(&mut requests, (0..count).map(|_| Request::write(offset, bursts.unit)));

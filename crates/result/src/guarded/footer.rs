@@ -21,7 +21,7 @@ const CHILDREN: i64 = 5;
 /// The limits on nested groups, and on columns and groups in total. Traces and results have one
 /// group of about a hundred columns.
 const DEEPEST: usize = 16;
-const MOST_ELEMENTS: u64 = 1 << 14;
+const MAX_ELEMENTS: u64 = 1 << 14;
 
 /// Refuses a footer that is incomplete or whose schema exceeds the limits. Leaves a file without a
 /// footer to the library.
@@ -57,7 +57,7 @@ fn schemas_are_sound(footer: &[u8]) -> Option<bool> {
 
 fn schema_is_sound(thrift: &mut Thrift<'_>) -> Option<bool> {
     let (count, STRUCT) = thrift.list()? else { return Some(false) };
-    if count > MOST_ELEMENTS {
+    if count > MAX_ELEMENTS {
         return Some(false);
     }
     // The number of missing children of each open group.

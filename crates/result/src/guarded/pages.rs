@@ -16,7 +16,7 @@ use super::{Damage, Limits, ReadError};
 /// The maximum decompressed size of a page, unless it is large in the file, too.
 const LARGEST_PAGE: u64 = 64 << 20;
 /// The maximum expansion ratio of a larger page.
-const MOST_EXPANSION: u64 = 64;
+const MAX_EXPANSION: u64 = 64;
 /// The maximum length of a page header; a typical one takes about 30 bytes.
 const LONGEST_HEADER: usize = 1024;
 /// The page types: data of version 1 and 2, and dictionaries (version 1 only).
@@ -78,7 +78,7 @@ fn check_column(
             let most = limits.bytes;
             return Err(format!("its pages hold {bytes} bytes or more: {most} at most are read"));
         }
-        if page.bytes > LARGEST_PAGE.max(page.length.saturating_mul(MOST_EXPANSION)) {
+        if page.bytes > LARGEST_PAGE.max(page.length.saturating_mul(MAX_EXPANSION)) {
             return Err(format!("a page claims {} bytes: write smaller pages", page.bytes));
         }
         if pages > limits.pages {
@@ -106,7 +106,7 @@ impl Page {
         Page::parse(&buffer[..count], limits.entries).ok_or_else(|| "a page has no header".into())
     }
 
-    fn parse(header: &[u8], most_entries: usize) -> Option<Page> {
+    fn parse(header: &[u8], max_entries: usize) -> Option<Page> {
         let mut thrift = Thrift::new(header);
         let mut fields = [None; 4];
         let mut entries = None;
@@ -119,7 +119,7 @@ impl Page {
             }
         }
         let [_, Some(kind), Some(bytes), Some(stored)] = fields else { return None };
-        let most = i64::try_from(most_entries).ok()?;
+        let most = i64::try_from(max_entries).ok()?;
         let known = match kind {
             DATA | DATA_2 => true,
             DICTIONARY => (0..=most).contains(&entries?),

@@ -36,7 +36,7 @@ const ROW_GROUP_ROWS: usize = 1 << 14;
 const LIMITS: Limits = limits(256, ROW_GROUP_ROWS, 64 << 20);
 
 /// The maximum number of factors of a sweep; real design spaces have fewer.
-const MOST_FACTORS: usize = 1024;
+const MAX_FACTORS: usize = 1024;
 
 /// The name prefix of factor columns.
 const FACTOR: &str = "factor.";
@@ -197,7 +197,7 @@ pub(super) fn read(
 ) -> Result<Vec<Row>, Error> {
     let damaged = |reason: &str| Error::Records { path: path.into(), reason: reason.into() };
     // Each row allocates room for all factors.
-    if factors.len() > MOST_FACTORS {
+    if factors.len() > MAX_FACTORS {
         return Err(damaged("its sweep has too many factors"));
     }
     let reader = open(path, &LIMITS)?;

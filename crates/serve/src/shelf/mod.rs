@@ -18,7 +18,7 @@ use flashscope_document::twin::Twin;
 use flashscope_document::what_if::WhatIf;
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
 pub(crate) use query::whole;
-pub use query::{LARGEST, ShelfQuery, Sort};
+pub use query::{MAX_INTEGER, ShelfQuery, Sort};
 use quick_cache::sync::Cache;
 use scan::{ResultEntry, Stamps};
 use serde_json::Value;

@@ -10,17 +10,17 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::limits;
 
 /// The largest integer that every JSON reader represents exactly, 2⁵³ − 1.
-pub const LARGEST: u64 = (1 << 53) - 1;
+pub const MAX_INTEGER: u64 = (1 << 53) - 1;
 
 /// The longest text in a filter, in characters.
-const LONGEST: usize = 200;
+const MAX_FILTER: usize = 200;
 
-/// Deserializes an integer of at most [`LARGEST`].
+/// Deserializes an integer of at most [`MAX_INTEGER`].
 pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let number = Option::<u64>::deserialize(deserializer)?;
-    match number.filter(|number| *number > LARGEST) {
+    match number.filter(|number| *number > MAX_INTEGER) {
         None => Ok(number),
-        Some(number) => Err(D::Error::custom(format!("{number} is more than {LARGEST}"))),
+        Some(number) => Err(D::Error::custom(format!("{number} is more than {MAX_INTEGER}"))),
     }
 }
 
@@ -30,28 +30,28 @@ pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 pub struct ShelfQuery {
     /// Words that must all occur, each in the name, the drive, its model or firmware, the workload, a factor
     /// or a source of a twin; case-insensitive.
-    #[schemars(length(max = LONGEST))]
+    #[schemars(length(max = MAX_FILTER))]
     pub search: Option<String>,
     /// Only results of this kind.
     pub kind: Option<ResultKind>,
     /// Only drives with this text in their model, or in their name if they have no model; case-insensitive.
-    #[schemars(length(max = LONGEST))]
+    #[schemars(length(max = MAX_FILTER))]
     pub model: Option<String>,
     /// Only drives with this text in their firmware; case-insensitive.
-    #[schemars(length(max = LONGEST))]
+    #[schemars(length(max = MAX_FILTER))]
     pub firmware: Option<String>,
     /// The minimum capacity of a drive in bytes.
-    #[schemars(range(max = LARGEST))]
+    #[schemars(range(max = MAX_INTEGER))]
     #[serde(default, deserialize_with = "whole")]
     pub capacity_min: Option<u64>,
     /// The maximum capacity of a drive in bytes.
-    #[schemars(range(max = LARGEST))]
+    #[schemars(range(max = MAX_INTEGER))]
     #[serde(default, deserialize_with = "whole")]
     pub capacity_max: Option<u64>,
     /// The sort order; by default by name.
     pub sort: Option<Sort>,
     /// The number of results to skip.
-    #[schemars(range(max = LARGEST))]
+    #[schemars(range(max = MAX_INTEGER))]
     #[serde(default, deserialize_with = "whole")]
     pub offset: Option<u64>,
     /// The maximum number of results to return; 100 by default.
@@ -103,8 +103,8 @@ impl ShelfQuery {
     pub fn page(&self) -> Result<(u64, u64), String> {
         let (offset, limit) = (self.offset.unwrap_or(0), self.limit.unwrap_or(limits::PAGE));
         for text in [&self.search, &self.model, &self.firmware].into_iter().flatten() {
-            if text.chars().count() > LONGEST {
-                return Err(format!("a filter has at most {LONGEST} characters"));
+            if text.chars().count() > MAX_FILTER {
+                return Err(format!("a filter has at most {MAX_FILTER} characters"));
             }
         }
         if limit > limits::LARGEST_PAGE {

@@ -148,9 +148,9 @@ impl AssociatedBlocks {
 pub struct Localities {
     sequential: TiedLogs,
     /// Maximum numbers of log blocks in a pool: sequential, shared, and hot among the shared.
-    most_sequential: usize,
-    most_random: usize,
-    most_hot: usize,
+    max_sequential: usize,
+    max_random: usize,
+    max_hot: usize,
     pools: Vec<Random>,
     recency: Recency,
     associated: AssociatedBlocks,
@@ -174,9 +174,9 @@ impl Localities {
         let ties = Ties { group: 1, per_group: 1, placement: Placement::InOrder };
         Localities {
             sequential: TiedLogs::new(layout, ties, log.sequential),
-            most_sequential: log.sequential as usize,
-            most_random: (log.blocks - log.sequential) as usize,
-            most_hot: log.hot as usize,
+            max_sequential: log.sequential as usize,
+            max_random: (log.blocks - log.sequential) as usize,
+            max_hot: log.hot as usize,
             pools: (0..layout.pools).map(|_| Random::default()).collect(),
             recency: Recency::new(log.hot_interval),
             associated: AssociatedBlocks::default(),
@@ -202,10 +202,10 @@ impl Localities {
             return Ok(log.room(at));
         }
         let mut at = at;
-        while role == Role::Hot && self.random(pool).hot.len() >= self.most_hot {
+        while role == Role::Hot && self.random(pool).hot.len() >= self.max_hot {
             at = self.evict_cheapest(core, nand, pool, &[Role::Hot], at)?;
         }
-        while self.random(pool).count() >= self.most_random {
+        while self.random(pool).count() >= self.max_random {
             at = self.evict_cheapest(core, nand, pool, &[Role::Hot, Role::Shared], at)?;
         }
         while core.free_in(pool) < 2 {
@@ -348,7 +348,7 @@ impl Scheme for Localities {
             let pool = core.pool_of(log.logical);
             let in_pool = sequential.iter().filter(|other| core.pool_of(other.logical) == pool);
             let known = sequential.iter().any(|other| other.logical == log.logical);
-            let fits = !known && in_pool.count() < self.most_sequential;
+            let fits = !known && in_pool.count() < self.max_sequential;
             match log.role {
                 Role::Log if fits => sequential.push(log),
                 role => self.random(pool).partition(role).push_back(log),

@@ -13,7 +13,7 @@ pub(super) struct Buckets {
     /// For each lane, a number of valid pages below which all queues are empty.
     lowest: Vec<u32>,
     slots_per_block: u32,
-    most_valid: u32,
+    max_valid: u32,
     ties: Ties,
 }
 
@@ -25,7 +25,7 @@ impl Buckets {
             lists: Lists::new(layout.geometry.blocks(), buckets),
             lowest: vec![layout.slots_per_block(); lanes],
             slots_per_block: layout.slots_per_block(),
-            most_valid: layout.most_valid(),
+            max_valid: layout.max_valid(),
             ties: layout.cleaning.ties,
         }
     }
@@ -68,9 +68,9 @@ impl Buckets {
         }
     }
 
-    /// Returns the block with the fewest valid pages, if it has at most [`Layout::most_valid`].
+    /// Returns the block with the fewest valid pages, if it has at most [`Layout::max_valid`].
     pub(super) fn likely(&self, lane: u32) -> Option<BlockId> {
-        let mut buckets = self.lowest[lane as usize]..=self.most_valid;
+        let mut buckets = self.lowest[lane as usize]..=self.max_valid;
         buckets.find_map(|valid| self.first(self.list(lane, valid)))
     }
 
@@ -83,7 +83,7 @@ impl Buckets {
         }
     }
 
-    /// Removes and returns the block with the fewest valid pages, at most [`Layout::most_valid`],
+    /// Removes and returns the block with the fewest valid pages, at most [`Layout::max_valid`],
     /// that `accept` takes.
     #[inline]
     pub(super) fn take(
@@ -92,7 +92,7 @@ impl Buckets {
         accept: &mut impl FnMut(BlockId) -> bool,
     ) -> Option<BlockId> {
         let mut all_empty = true;
-        for valid in self.lowest[lane as usize]..=self.most_valid {
+        for valid in self.lowest[lane as usize]..=self.max_valid {
             let list = self.list(lane, valid);
             let mut next = self.first(list);
             all_empty &= next.is_none();

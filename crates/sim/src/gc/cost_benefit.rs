@@ -21,13 +21,13 @@ pub(super) const KIND: Kind = Kind {
 /// The clock of a lane counts the blocks closed in it, whether the host or garbage collection
 /// filled them. It thus measures the pages written to the lane, in blocks.
 pub struct CostBenefit {
-    /// One heap for each lane and number of valid pages up to `most_valid`.
+    /// One heap for each lane and number of valid pages up to `max_valid`.
     ages: Vec<Ages>,
     /// For each lane, the number of blocks closed so far.
     clocks: Vec<u64>,
     blocks: Vec<Block>,
     slots_per_block: u32,
-    most_valid: u32,
+    max_valid: u32,
 }
 
 /// The time when a block was closed, and the block. No two blocks of a lane have the same time.
@@ -55,17 +55,17 @@ impl CostBenefit {
     fn new(layout: &Layout) -> Self {
         let lanes = layout.lanes() as usize;
         CostBenefit {
-            ages: vec![Ages::default(); lanes * (layout.most_valid() as usize + 1)],
+            ages: vec![Ages::default(); lanes * (layout.max_valid() as usize + 1)],
             clocks: vec![0; lanes],
             blocks: vec![Block { closed: NEVER, valid: 0 }; layout.geometry.blocks() as usize],
             slots_per_block: layout.slots_per_block(),
-            most_valid: layout.most_valid(),
+            max_valid: layout.max_valid(),
         }
     }
 
     fn footprint(layout: &Layout) -> Size {
         let (lanes, blocks) = (u64::from(layout.lanes()), layout.geometry.blocks());
-        let heaps = lanes * (u64::from(layout.most_valid()) + 1);
+        let heaps = lanes * (u64::from(layout.max_valid()) + 1);
         // With its ghosts, a heap holds at most twice the present blocks plus 17.
         let entries = Size(size_of::<Reverse<ClosedBlock>>() as u64)
             * heaps.saturating_mul(17).saturating_add(2 * u64::from(blocks))
@@ -78,12 +78,12 @@ impl CostBenefit {
     }
 
     fn index(&self, lane: u32, valid: u32) -> usize {
-        lane as usize * (self.most_valid as usize + 1) + valid as usize
+        lane as usize * (self.max_valid as usize + 1) + valid as usize
     }
 
     #[inline]
     fn push(&mut self, lane: u32, valid: u32, entry: ClosedBlock) {
-        if valid > self.most_valid {
+        if valid > self.max_valid {
             return;
         }
         let index = self.index(lane, valid);
@@ -99,7 +99,7 @@ impl CostBenefit {
     /// Records that a block no longer has `valid` valid pages.
     #[inline]
     fn leave(&mut self, lane: u32, valid: u32) {
-        if valid <= self.most_valid {
+        if valid <= self.max_valid {
             let index = self.index(lane, valid);
             self.ages[index].present -= 1;
         }
@@ -124,7 +124,7 @@ impl CostBenefit {
     fn pop(&mut self, lane: u32) -> Option<(u32, ClosedBlock)> {
         let clock = self.clocks[lane as usize];
         let mut best: Option<(u32, ClosedBlock, Benefit)> = None;
-        for valid in 0..=self.most_valid {
+        for valid in 0..=self.max_valid {
             if let Some(entry) = self.oldest(lane, valid) {
                 let benefit = Benefit::new(self.slots_per_block, valid, clock - entry.0);
                 if best.is_none_or(|(_, _, most)| benefit.exceeds(most)) {

@@ -18,7 +18,7 @@ pub(super) const KIND: Kind = Kind {
 pub struct DChoices {
     candidates: Sample,
     choices: usize,
-    most_valid: u32,
+    max_valid: u32,
 }
 
 impl DChoices {
@@ -26,7 +26,7 @@ impl DChoices {
         DChoices {
             candidates: Sample::new(layout),
             choices: choices as usize,
-            most_valid: layout.most_valid(),
+            max_valid: layout.max_valid(),
         }
     }
 }
@@ -53,7 +53,7 @@ impl VictimPolicy for DChoices {
             self.candidates.sort(lane, draw.clone());
             for place in draw {
                 let block = self.candidates.at(lane, place);
-                if self.candidates.valid(block) <= self.most_valid && accept(block) {
+                if self.candidates.valid(block) <= self.max_valid && accept(block) {
                     self.candidates.remove(lane, block);
                     return Some(block);
                 }

@@ -21,7 +21,7 @@ pub struct Fifo {
     queues: Lists,
     /// For each block, true if its collection would gain a page.
     gains: Vec<bool>,
-    most_valid: u32,
+    max_valid: u32,
 }
 
 impl Fifo {
@@ -30,7 +30,7 @@ impl Fifo {
         Fifo {
             queues: Lists::new(blocks, layout.lanes() as usize),
             gains: vec![false; blocks as usize],
-            most_valid: layout.most_valid(),
+            max_valid: layout.max_valid(),
         }
     }
 }
@@ -39,13 +39,13 @@ impl VictimPolicy for Fifo {
     #[inline]
     fn closed(&mut self, lane: u32, block: BlockId, valid: u32) {
         self.queues.push(lane as usize, block);
-        self.gains[block.0 as usize] = valid <= self.most_valid;
+        self.gains[block.0 as usize] = valid <= self.max_valid;
     }
 
     #[inline]
     fn superseded(&mut self, _: u32, block: BlockId, valid: u32) {
         // Pages are superseded one at a time, so no block skips this number.
-        if valid == self.most_valid {
+        if valid == self.max_valid {
             self.gains[block.0 as usize] = true;
         }
     }

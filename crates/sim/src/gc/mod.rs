@@ -36,7 +36,7 @@ pub(crate) trait VictimPolicy {
     fn superseded(&mut self, lane: u32, block: BlockId, valid: u32);
 
     /// Removes and returns the best candidate that `accept` accepts, among the candidates with at
-    /// most [`Layout::most_valid`] valid pages. Calls `accept` in the policy's order of preference.
+    /// most [`Layout::max_valid`] valid pages. Calls `accept` in the policy's order of preference.
     /// Rejected candidates stay. A random policy draws again after a rejection, and offers each
     /// candidate at most once.
     fn take(&mut self, lane: u32, accept: impl FnMut(BlockId) -> bool) -> Option<BlockId>;

@@ -136,16 +136,16 @@ impl Model {
             random.u32(..10) >= refusals
         });
         let candidates = &mut self.lanes[lane as usize].candidates;
-        let most_valid = self.layout.most_valid();
+        let max_valid = self.layout.max_valid();
         for (index, block) in offered.iter().enumerate() {
             let candidate = candidates.iter().find(|candidate| candidate.block == *block);
-            assert!(candidate.is_some_and(|c| c.valid <= most_valid), "{block:?} is not allowed");
+            assert!(candidate.is_some_and(|c| c.valid <= max_valid), "{block:?} is not allowed");
             assert!(!offered[..index].contains(block), "{block:?} is offered twice");
         }
         match taken {
             Some(_) => assert_eq!(offered.last().copied(), taken, "not the last offer"),
             None => {
-                let allowed = candidates.iter().filter(|c| c.valid <= most_valid).count();
+                let allowed = candidates.iter().filter(|c| c.valid <= max_valid).count();
                 assert_eq!(offered.len(), allowed, "not all candidates were offered");
             }
         }
@@ -170,7 +170,7 @@ pub(super) fn agrees_with(layout: &Layout, sort: impl Fn(&mut [Candidate], u64))
         let state = &model.lanes[lane as usize];
         let mut expected = state.candidates.clone();
         sort(&mut expected, state.closed);
-        expected.retain(|candidate| candidate.valid <= layout.most_valid());
+        expected.retain(|candidate| candidate.valid <= layout.max_valid());
         let (offered, victim) = model.take(lane, refusals);
         let expected = expected.iter().map(|candidate| candidate.block);
         let expected: Vec<_> = expected.take(offered.len()).collect();

@@ -34,7 +34,7 @@ pub struct WindowedGreedy {
     /// For each block, its number of valid pages, and whether it is in the window.
     blocks: Vec<Block>,
     size: u32,
-    most_valid: u32,
+    max_valid: u32,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -60,7 +60,7 @@ impl WindowedGreedy {
             lanes: vec![Lane::default(); layout.lanes() as usize],
             blocks: vec![Block::default(); blocks as usize],
             size: layout.cleaning.window,
-            most_valid: layout.most_valid(),
+            max_valid: layout.max_valid(),
         }
     }
 
@@ -97,7 +97,7 @@ impl WindowedGreedy {
     ) -> Option<BlockId> {
         let first = self.lanes[lane as usize].outside;
         std::iter::successors(first, |block| self.queues.next(*block))
-            .find(|block| self.blocks[block.0 as usize].valid <= self.most_valid && accept(*block))
+            .find(|block| self.blocks[block.0 as usize].valid <= self.max_valid && accept(*block))
     }
 }
 

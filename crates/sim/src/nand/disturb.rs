@@ -16,7 +16,7 @@ pub struct ReadDisturb {
     /// Probability that a host read makes its page need one more retry from then on.
     pub probability: f64,
     /// Maximum number of retries before the read fails.
-    pub most_retries: u32,
+    pub max_retries: u32,
     /// Number of retries from which a page must be refreshed: its data rewritten elsewhere.
     pub refresh_from: u32,
 }
@@ -67,11 +67,11 @@ impl DisturbState {
         if self.random.f64() < self.how.probability {
             self.retries.insert(place, needed + 1);
         }
-        let readable = needed <= self.how.most_retries;
+        let readable = needed <= self.how.max_retries;
         if readable && needed >= self.how.refresh_from && !self.to_refresh.contains(&page) {
             self.to_refresh.push(page);
         }
-        ReadOutcome { retries: needed.min(self.how.most_retries), readable }
+        ReadOutcome { retries: needed.min(self.how.max_retries), readable }
     }
 
     /// Forgets the retries of an erased block: its pages read like new.

@@ -37,7 +37,7 @@ pub struct BitErrors {
     /// The number of page types, at least 1.
     pub types: u32,
     /// The factor of each page type.
-    pub factors: [f64; PageTypes::MOST],
+    pub factors: [f64; PageTypes::MAX_BITS],
     /// The factor of pages in blocks used as SLC.
     pub slc_factor: f64,
     /// Growth with the erases of the block.
@@ -49,7 +49,7 @@ pub struct BitErrors {
     /// The code.
     pub code: Code,
     /// The most retries of a read.
-    pub most_retries: u32,
+    pub max_retries: u32,
     /// Number of retries from which a page must be refreshed: its data rewritten elsewhere.
     pub refresh_from: u32,
     /// The factor of the raw bit error rate for each retry, between 0 and 1.
@@ -68,13 +68,13 @@ impl BitErrors {
         BitErrors {
             rate: 0.0,
             types: 1,
-            factors: [1.0; PageTypes::MOST],
+            factors: [1.0; PageTypes::MAX_BITS],
             slc_factor: 1.0,
             wear: growth,
             retention: growth,
             reads: growth,
             code: Code { bits: 8, correctable: 0, codewords: 1, ln_ways: 0.0 },
-            most_retries: 0,
+            max_retries: 0,
             refresh_from: 1,
             gain: 0.5,
             decode: Nanos(0),
@@ -293,7 +293,7 @@ impl ErrorState {
     #[cold]
     fn retry(&mut self, page: Page, cause: Cause, mut rate: f64, limit: f64) -> ReadOutcome {
         let mut retries = 0;
-        while rate > limit && retries < self.how.most_retries {
+        while rate > limit && retries < self.how.max_retries {
             rate *= self.how.gain;
             retries += 1;
         }

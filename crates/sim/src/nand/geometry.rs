@@ -75,7 +75,7 @@ impl std::ops::Deref for Geometry {
 
 impl Geometry {
     /// Minimum number of index bits in a slot: the valid bits are stored in words of 64.
-    const LEAST_SLOT_BITS: u32 = 6;
+    const MIN_SLOT_BITS: u32 = 6;
 
     /// Derives the geometry from `dimensions`. Only `summary_pages` may be 0.
     ///
@@ -90,7 +90,7 @@ impl Geometry {
         let slots_per_block =
             u64::from(data_pages) * u64::from(slots_per_page) / u64::from(pages_per_slot);
         let slot_bits =
-            slots_per_block.next_power_of_two().trailing_zeros().max(Self::LEAST_SLOT_BITS);
+            slots_per_block.next_power_of_two().trailing_zeros().max(Self::MIN_SLOT_BITS);
         let mut geometry =
             Geometry { dimensions, slots_per_block: 0, slots_per_page, pages_per_slot, slot_bits };
         // One more than the last number must also fit.
@@ -142,7 +142,7 @@ impl Geometry {
 
     /// Returns how many 64-bit words a bitmap takes that has one bit for each slot number of a block.
     pub(crate) const fn words_per_block(&self) -> usize {
-        1 << (self.slot_bits - Self::LEAST_SLOT_BITS)
+        1 << (self.slot_bits - Self::MIN_SLOT_BITS)
     }
 
     /// Returns how many low bits of a slot hold the index in the block.

@@ -8,22 +8,25 @@ use flashscope_block::Nanos;
 pub struct PageTypes {
     /// The number of types; 0 if all pages have the same times.
     count: u32,
-    reads: [Nanos; PageTypes::MOST],
-    programs: [Nanos; PageTypes::MOST],
+    reads: [Nanos; PageTypes::MAX_BITS],
+    programs: [Nanos; PageTypes::MAX_BITS],
 }
 
 impl PageTypes {
     /// The maximum number of bits in a cell.
-    pub const MOST: usize = 5;
+    pub const MAX_BITS: usize = 5;
 
     /// A single page type: every page takes the times of [`super::Timing`].
-    pub const NONE: PageTypes =
-        PageTypes { count: 0, reads: [Nanos(0); Self::MOST], programs: [Nanos(0); Self::MOST] };
+    pub const NONE: PageTypes = PageTypes {
+        count: 0,
+        reads: [Nanos(0); Self::MAX_BITS],
+        programs: [Nanos(0); Self::MAX_BITS],
+    };
 
     /// Returns page types with the times of each type to read and to program a page. Both lists have
-    /// the same length, at most [`PageTypes::MOST`].
+    /// the same length, at most [`PageTypes::MAX_BITS`].
     pub fn new(reads: &[Nanos], programs: &[Nanos]) -> PageTypes {
-        assert!(reads.len() == programs.len() && reads.len() <= Self::MOST);
+        assert!(reads.len() == programs.len() && reads.len() <= Self::MAX_BITS);
         let mut types = PageTypes::NONE;
         types.count = u32::try_from(reads.len()).expect("at most 5");
         types.reads[..reads.len()].copy_from_slice(reads);

@@ -20,7 +20,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// The maximum number of activities in a report.
-const MOST: usize = 2000;
+const MAX_ACTIVITIES: usize = 2000;
 
 /// The maximum number of buckets in which activities are counted.
 const BUCKETS: usize = 256;
@@ -221,12 +221,14 @@ impl Activities {
     /// blocks at once.
     pub(super) fn footprint(lanes: u32) -> Size {
         let sums = Sums::footprint(ActivityKind::ALL.len() as u64, BUCKETS) * 2;
-        grown::<Activity>(4 * MOST as u64) * 2 + grown::<(BlockId, Activity)>(lanes) * 4 + sums
+        grown::<Activity>(4 * MAX_ACTIVITIES as u64) * 2
+            + grown::<(BlockId, Activity)>(lanes) * 4
+            + sums
     }
 
     /// Creates an observer that starts now.
     pub fn new(drive: &SimDevice) -> Self {
-        Activities::with_most(drive, MOST)
+        Activities::with_most(drive, MAX_ACTIVITIES)
     }
 
     /// Does the same as [`Activities::new`], with at most `most` activities in the report; at

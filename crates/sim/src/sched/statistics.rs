@@ -18,7 +18,7 @@ pub struct ClassCounts {
     /// Commands that wait.
     pub waiting: u64,
     /// The maximum number of commands that waited at once.
-    pub most_waiting: u64,
+    pub max_waiting: u64,
     /// The integral of the number of waiting commands over time, in nanoseconds, up to the last
     /// change of this number.
     pub waiting_ns: u128,
@@ -36,7 +36,7 @@ impl ClassCounts {
         self.pass(now);
         self.arrived += 1;
         self.waiting += 1;
-        self.most_waiting = self.most_waiting.max(self.waiting);
+        self.max_waiting = self.max_waiting.max(self.waiting);
     }
 
     pub(super) fn start(&mut self, now: Nanos, arrived: Nanos) {

@@ -223,7 +223,7 @@ impl Layout {
     }
 
     /// Returns the number of reclaim groups that a stream can name beside `handles` handles.
-    pub(crate) const fn most_groups(handles: u32) -> u32 {
+    pub(crate) const fn max_groups(handles: u32) -> u32 {
         1 << (StreamId::BITS - handles.next_power_of_two().trailing_zeros())
     }
 
@@ -303,7 +303,7 @@ impl Layout {
 
     /// Returns the maximum number of valid logical pages of a block whose garbage collection still
     /// frees a flash page.
-    pub(crate) const fn most_valid(&self) -> u32 {
+    pub(crate) const fn max_valid(&self) -> u32 {
         self.geometry.slots_per_block - self.geometry.slots_per_page
     }
 

@@ -150,7 +150,7 @@ impl Profile {
                 erase_failures: self.reliability.erase_failures,
                 read_disturb: nand::ReadDisturb {
                     probability: self.reliability.read_disturb,
-                    most_retries: self.reliability.read_retries,
+                    max_retries: self.reliability.read_retries,
                     refresh_from: self.reliability.refresh_retries,
                 },
                 bit_errors: self.bit_errors()?,

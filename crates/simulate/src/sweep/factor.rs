@@ -33,7 +33,7 @@ pub enum Values {
 }
 
 /// The most levels of a factor, listed or generated from a range.
-const MOST_LEVELS: u32 = 10_000;
+const MAX_LEVELS: u32 = 10_000;
 
 impl Factor {
     /// Reads a factor from a value in `[factors]`: a list of levels, or a range.
@@ -41,7 +41,7 @@ impl Factor {
         let wrong = |rule| SpaceError::Factor { factor: name.into(), rule };
         let values = match value {
             // The comparison of all levels with each other, below, would take long.
-            Value::Array(list) if list.len() > MOST_LEVELS as usize => {
+            Value::Array(list) if list.len() > MAX_LEVELS as usize => {
                 return Err(wrong("give at most 10000 levels"));
             }
             Value::Array(list) => {
@@ -171,7 +171,7 @@ fn range(name: &str, range: &toml::Table) -> Result<Values, SpaceError> {
         }
         (None, Some(None)) => Err(wrong("`count` must be a whole number, at least 2")),
         (Some((step, _)), None)
-            if step > 0.0 && !log && (to - from) / step <= f64::from(MOST_LEVELS) =>
+            if step > 0.0 && !log && (to - from) / step <= f64::from(MAX_LEVELS) =>
         {
             Ok(stepped(from, to, step))
         }
@@ -199,7 +199,7 @@ fn number(value: &Value) -> Option<(f64, bool)> {
 
 #[allow(clippy::cast_precision_loss, reason = "levels are few")]
 fn levels(from: f64, to: f64, log: bool, whole: bool, count: i64) -> Option<Values> {
-    if count > i64::from(MOST_LEVELS) {
+    if count > i64::from(MAX_LEVELS) {
         return None;
     }
     let mut levels: Vec<f64> = (0..count)

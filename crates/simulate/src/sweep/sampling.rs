@@ -19,10 +19,10 @@ pub enum Sampling {
 }
 
 /// The maximum number of points of any sample, which is the longest Sobol sequence.
-pub(crate) const MOST_SAMPLES: u32 = 1 << 16;
+pub(crate) const MAX_SAMPLES: u32 = 1 << 16;
 
 /// The maximum number of factors, which is the maximum number of dimensions of a Sobol sequence.
-pub(super) const MOST_FACTORS: usize = 256;
+pub(super) const MAX_FACTORS: usize = 256;
 
 /// Returns `samples` points of a Latin hypercube.
 #[allow(clippy::cast_precision_loss, reason = "points are few")]

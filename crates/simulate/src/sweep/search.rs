@@ -24,7 +24,7 @@ const CROSSOVER: f64 = 20.0;
 const MUTATION: f64 = 20.0;
 
 /// The maximum number of attempts to turn a child that is a known point into a new point.
-const MOST_TRIES: usize = 16;
+const MAX_TRIES: usize = 16;
 
 /// A point as shares of its factors.
 type Shares = Vec<f64>;
@@ -124,7 +124,7 @@ impl<V: Variation<Shares>> Variation<Shares> for RecordingVariation<'_, '_, '_, 
     fn vary(&mut self, parents: &[Shares], rng: &mut Rng) -> Vec<Shares> {
         let mut children = self.inner.vary(parents, rng);
         for child in &mut children {
-            for _ in 0..MOST_TRIES {
+            for _ in 0..MAX_TRIES {
                 if self.state.lock().draw(child) {
                     break;
                 }

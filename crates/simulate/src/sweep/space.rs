@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::conditions::{Condition, Settings, apply, flat};
-use super::sampling::{MOST_FACTORS, MOST_SAMPLES, latin_hypercube, sobol};
+use super::sampling::{MAX_FACTORS, MAX_SAMPLES, latin_hypercube, sobol};
 use super::trial::number_names;
 use super::{Factor, Sampling, SpaceError, Trial, Values, fields};
 use crate::{SimulationRequest, Work};
@@ -16,10 +16,10 @@ use crate::{SimulationRequest, Work};
 const FACTORS: &str = "[factors]";
 
 /// The most points of a full grid.
-const MOST_POINTS: u64 = 1_000_000;
+const MAX_POINTS: u64 = 1_000_000;
 
 /// The most simulations, counting all repeats. All trials are created before the first one runs.
-const MOST_TRIALS: u64 = 10_000_000;
+const MAX_TRIALS: u64 = 10_000_000;
 
 /// A design space and the way to explore it.
 #[derive(Debug, Clone)]
@@ -150,12 +150,12 @@ impl Space {
             }
             set.try_for_each(|name| fields::known(FACTORS, name))?;
         }
-        if self.factors.is_empty() || self.factors.len() > MOST_FACTORS {
-            let rule = format!("give at least one factor, at most {MOST_FACTORS}");
+        if self.factors.is_empty() || self.factors.len() > MAX_FACTORS {
+            let rule = format!("give at least one factor, at most {MAX_FACTORS}");
             return Err(SpaceError::invalid(FACTORS, rule));
         }
         for (what, value, most) in
-            [("repeats", self.repeats, 10_000), ("samples", self.samples, MOST_SAMPLES)]
+            [("repeats", self.repeats, 10_000), ("samples", self.samples, MAX_SAMPLES)]
         {
             if !(1..=most).contains(&value) {
                 let rule = format!("give a whole number from 1 to {most}");
@@ -175,7 +175,7 @@ impl Space {
         self.check_trials(points)
     }
 
-    /// Returns the number of points of the full grid. Fails above [`MOST_POINTS`].
+    /// Returns the number of points of the full grid. Fails above [`MAX_POINTS`].
     fn check_grid(&self) -> Result<u64, SpaceError> {
         let counts = self.factors.iter().map(|factor| {
             let rule = "a full grid needs `step` or `count` for each range, or another `sampling`";
@@ -184,11 +184,11 @@ impl Space {
         });
         let points =
             counts.collect::<Result<Vec<_>, _>>()?.into_iter().fold(1, u64::saturating_mul);
-        match points > MOST_POINTS {
+        match points > MAX_POINTS {
             true => Err(SpaceError::invalid(
                 "[factors]",
                 format!(
-                    "the full grid has {points} points, and at most {MOST_POINTS} are allowed: leave out \
+                    "the full grid has {points} points, and at most {MAX_POINTS} are allowed: leave out \
                      levels, or choose a sample with sampling = \"sobol\""
                 ),
             )),
@@ -196,15 +196,15 @@ impl Space {
         }
     }
 
-    /// Fails if `points` points have more than [`MOST_TRIALS`] trials.
+    /// Fails if `points` points have more than [`MAX_TRIALS`] trials.
     fn check_trials(&self, points: u64) -> Result<(), SpaceError> {
         let trials = points.saturating_mul(self.repeats.into());
-        match trials > MOST_TRIALS {
+        match trials > MAX_TRIALS {
             true => Err(SpaceError::invalid(
                 "repeats",
                 format!(
                     "{points} points with {} repeats each are {trials} simulations, and at most \
-                     {MOST_TRIALS} are allowed: take fewer points or repeats",
+                     {MAX_TRIALS} are allowed: take fewer points or repeats",
                     self.repeats
                 ),
             )),

@@ -9,7 +9,7 @@ mod compare;
 mod question;
 
 pub use answer::Answer;
-pub use question::{BASE, MOST_REPEATS, Question, VariantRequest, WhatIfError, changes};
+pub use question::{BASE, MAX_REPEATS, Question, VariantRequest, WhatIfError, changes};
 
 #[cfg(test)]
 mod tests;

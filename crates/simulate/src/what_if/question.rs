@@ -13,10 +13,10 @@ use crate::sweep::{SpaceError, Trial, fields};
 pub const BASE: &str = "baseline";
 
 /// The most variants of a question.
-pub(crate) const MOST_VARIANTS: usize = 1000;
+pub(crate) const MAX_VARIANTS: usize = 1000;
 
 /// The most simulations of a variant.
-pub const MOST_REPEATS: u32 = 10_000;
+pub const MAX_REPEATS: u32 = 10_000;
 
 /// An error in a question.
 #[derive(Debug, thiserror::Error)]
@@ -40,10 +40,10 @@ pub enum WhatIfError {
         name: String,
     },
     /// No variants, or too many.
-    #[error("a what-if has at least one variant, at most {MOST_VARIANTS}")]
+    #[error("a what-if has at least one variant, at most {MAX_VARIANTS}")]
     Variants,
     /// The number of repeats is out of range.
-    #[error("repeats: give a whole number from 1 to {MOST_REPEATS}")]
+    #[error("repeats: give a whole number from 1 to {MAX_REPEATS}")]
     Repeats,
     /// The baseline cannot be simulated.
     #[error(transparent)]
@@ -102,10 +102,10 @@ impl Question {
         repeats: u32,
         memory: &Budget,
     ) -> Result<Question, WhatIfError> {
-        if !(1..=MOST_VARIANTS).contains(&variants.len()) {
+        if !(1..=MAX_VARIANTS).contains(&variants.len()) {
             return Err(WhatIfError::Variants);
         }
-        if !(1..=MOST_REPEATS).contains(&repeats) {
+        if !(1..=MAX_REPEATS).contains(&repeats) {
             return Err(WhatIfError::Repeats);
         }
         check_base(&base, memory)?;

@@ -245,7 +245,7 @@ proptest! {
             prop_assert!(forecast.left_s.is_finite() && forecast.left_s >= 0.0);
             prop_assert!(forecast.low_s.is_finite() && forecast.high_s.is_finite());
             prop_assert!(forecast.low_s <= forecast.left_s && forecast.left_s <= forecast.high_s);
-            prop_assert!(forecast.steps >= FEWEST_STEPS);
+            prop_assert!(forecast.steps >= MIN_STEPS);
         }
     }
 

@@ -14,7 +14,7 @@ pub struct PartLimits {
     /// The most pages of a volume that the sample holds.
     pub sample_pages: usize,
     /// The number of pages and volumes in memory at which a segment ends. The statistics do not depend on it.
-    pub most_held: usize,
+    pub max_held: usize,
     /// True if the names of volumes begin with the name of their file.
     pub separate_files: bool,
 }
@@ -65,7 +65,7 @@ impl Segment {
     }
 
     fn is_full(&self) -> bool {
-        self.held >= self.limits.most_held
+        self.held >= self.limits.max_held
     }
 
     /// Passes the volumes to `keep`, sorted by name, and begins the next segment.

@@ -10,7 +10,7 @@ use crate::statistics::partial::{Total, VolumePart};
 use crate::{Error, Spec};
 
 const LIMITS: PartLimits =
-    PartLimits { sample_pages: 64, most_held: usize::MAX, separate_files: false };
+    PartLimits { sample_pages: 64, max_held: usize::MAX, separate_files: false };
 
 /// Writes a trace of 7 volumes in Alibaba's format, and returns its path.
 fn trace(folder: &tempfile::TempDir, lines: u64) -> String {
@@ -70,7 +70,7 @@ fn parts_and_segments_do_not_change_the_statistics() {
         assert!(parts.len() > 2);
         let divided = read(&parts, &spec, LIMITS).unwrap();
         assert_eq!(divided.0, whole.0, "{part_size}");
-        let small = read(&parts, &spec, PartLimits { most_held: 600, ..LIMITS }).unwrap();
+        let small = read(&parts, &spec, PartLimits { max_held: 600, ..LIMITS }).unwrap();
         assert_eq!(small.0, whole.0, "{part_size}");
     }
     // Parts shorter than a line.
@@ -88,8 +88,7 @@ fn segments_hold_no_more_than_the_limit_and_a_batch() {
     let parts = planned(&path, &spec, u64::MAX);
     let limits = PartLimits { sample_pages: 4096, ..LIMITS };
     let (_, _, unlimited) = read(&parts, &spec, limits).unwrap();
-    let (_, segments, held) =
-        read(&parts, &spec, PartLimits { most_held: 4000, ..limits }).unwrap();
+    let (_, segments, held) = read(&parts, &spec, PartLimits { max_held: 4000, ..limits }).unwrap();
     assert!(segments > 4, "{segments}");
     // A batch has 2,048 requests of at most 5 pages.
     assert!(held < 4000 + 5 * crate::BATCH && held < unlimited / 2, "{held} {unlimited}");

@@ -31,7 +31,7 @@ pub(super) const FORMAT: Format = Format::text::<Wpa>(
 const IO_TYPE: &[u8] = b"IO Type";
 
 /// The maximum number of fields examined per line.
-const MOST_FIELDS: usize = 32;
+const MAX_FIELDS: usize = 32;
 
 /// The maximum length of a number.
 const LONGEST_NUMBER: usize = 40;
@@ -179,16 +179,16 @@ fn offset(text: &[u8]) -> Result<u64, Reason> {
 
 /// The fields of a line, without quotes.
 struct Row<'a> {
-    fields: [&'a [u8]; MOST_FIELDS],
+    fields: [&'a [u8]; MAX_FIELDS],
     count: usize,
 }
 
 impl<'a> Row<'a> {
     #[inline]
     fn of(line: &'a [u8], separator: u8) -> Row<'a> {
-        let mut row = Row { fields: [&[]; MOST_FIELDS], count: 0 };
+        let mut row = Row { fields: [&[]; MAX_FIELDS], count: 0 };
         let mut rest = line;
-        while row.count < MOST_FIELDS {
+        while row.count < MAX_FIELDS {
             let (field, after) = match rest {
                 [b'"', quoted @ ..] => {
                     let end = memchr::memchr(b'"', quoted).unwrap_or(quoted.len());

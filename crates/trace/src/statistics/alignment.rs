@@ -11,7 +11,7 @@ const PAGE: u64 = 4096;
 const DOMINATING: f64 = 0.5;
 
 /// The least number of accesses for a conclusion.
-const LEAST: u64 = 20;
+const MIN_ACCESSES: u64 = 20;
 
 /// Counts of accesses by their alignment to a page.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,7 +46,7 @@ impl AlignmentCounts {
         let total: u64 = self.mod_8.iter().sum();
         let (lba_mod_8, count) = (0u8..).zip(self.mod_8).max_by_key(|(_, count)| *count)?;
         let share = count as f64 / total as f64;
-        (total >= LEAST && lba_mod_8 > 0 && share > DOMINATING).then(|| Misalignment {
+        (total >= MIN_ACCESSES && lba_mod_8 > 0 && share > DOMINATING).then(|| Misalignment {
             lba_mod_8,
             share,
             shift_bytes: Bytes((8 - u64::from(lba_mod_8)) * SECTOR),
@@ -94,7 +94,7 @@ mod tests {
         };
         assert_eq!(found(100, 8, 0), None);
         assert_eq!(found(100, 3, 0), None);
-        assert_eq!(found(LEAST - 1, 8, 7), None);
-        assert!(found(LEAST, 8, 7).is_some());
+        assert_eq!(found(MIN_ACCESSES - 1, 8, 7), None);
+        assert!(found(MIN_ACCESSES, 8, 7).is_some());
     }
 }

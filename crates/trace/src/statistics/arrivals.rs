@@ -74,13 +74,13 @@ impl Gaps {
 }
 
 /// The shortest window, in nanoseconds; each further window is ten times as long as the previous one.
-const SHORTEST: u64 = 1_000_000;
+const SHORTEST_WINDOW: u64 = 1_000_000;
 
 /// The number of window lengths.
 const LENGTHS: usize = 8;
 
 /// The least number of windows for statistics.
-const LEAST_WINDOWS: u64 = 10;
+const MIN_WINDOWS: u64 = 10;
 
 /// The requests in windows of time: 1 ms, 10 ms, and so on.
 #[derive(Debug, Clone, Default)]
@@ -113,7 +113,7 @@ impl Windows {
     /// Adds requests at these times, in rising order.
     pub(super) fn push(&mut self, times: &[u64]) {
         for time in times {
-            let window = time / SHORTEST;
+            let window = time / SHORTEST_WINDOW;
             if window != self.levels[0].window {
                 self.advance(window);
             }
@@ -138,13 +138,13 @@ impl Windows {
     }
 
     pub(super) fn facts(&self) -> Vec<Burstiness> {
-        let mut length = SHORTEST;
+        let mut length = SHORTEST_WINDOW;
         let mut found = Vec::new();
         for level in &self.levels {
             // The open window at the end of the trace is incomplete and does not count.
             let windows = level.window;
             let mean = level.sum as f64 / windows as f64;
-            if windows >= LEAST_WINDOWS && mean > 0.0 {
+            if windows >= MIN_WINDOWS && mean > 0.0 {
                 let variance = level.squares as f64 / windows as f64 - mean * mean;
                 found.push(Burstiness {
                     window_ns: Nanos(length),
@@ -202,9 +202,9 @@ mod tests {
             windows.push(&times[..cut]);
             windows.push(&times[cut..]);
             let found = windows.facts();
-            let mut length = SHORTEST;
+            let mut length = SHORTEST_WINDOW;
             let mut wanted = 0;
-            while time / length >= LEAST_WINDOWS {
+            while time / length >= MIN_WINDOWS {
                 let whole = usize::try_from(time / length).unwrap();
                 let mut counts = vec![0u64; whole];
                 for at in &times {

@@ -8,20 +8,20 @@ use super::time::Clock;
 use flashscope_document::trace::{Doubt, DoubtKind, TimeFacts};
 
 /// The most requests per second that any drive takes: 10 million.
-const MOST_PER_SECOND: f64 = 1e7;
+const MAX_RATE: f64 = 1e7;
 
 /// The mean rate above which a trace is hardly one of a disk or a SATA drive: native command queuing
 /// with 32 commands of 160 us serves 200,000 requests per second.
-const MOST_OF_SATA: f64 = 2e5;
+const MAX_SATA_RATE: f64 = 2e5;
 
 /// The longest plausible trace: three years.
-const LONGEST: Nanos = Nanos(3 * 365 * 86_400_000_000_000);
+const MAX_DURATION: Nanos = Nanos(3 * 365 * 86_400_000_000_000);
 
 /// The largest plausible request: 1 GiB. Operating systems split larger ones.
-const LARGEST: u64 = 1 << 30;
+const MAX_REQUEST: u64 = 1 << 30;
 
 /// The largest plausible volume: 1 PiB.
-const HIGHEST: u64 = 1 << 50;
+const MAX_VOLUME: u64 = 1 << 50;
 
 /// The least number of requests for a meaningful rate.
 const ENOUGH: u64 = 100;
@@ -92,8 +92,8 @@ fn whole_seconds(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
 fn rate(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let rate = per_second(seen.requests, seen.time.span_ns)?;
     let than = match rate {
-        rate if rate > MOST_PER_SECOND => "more than any drive serves",
-        rate if rate > MOST_OF_SATA => "more than any disk or SATA drive serves",
+        rate if rate > MAX_RATE => "more than any drive serves",
+        rate if rate > MAX_SATA_RATE => "more than any disk or SATA drive serves",
         _ => return None,
     };
     let text = format!(
@@ -109,12 +109,12 @@ fn span(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
         "it spans {years:.1} years: times may be in a shorter unit than the format says (`--speed` \
          scales them: 1000 if they are a thousand times too long), or some are wrong"
     );
-    (seen.time.span_ns > LONGEST).then_some((DoubtKind::Span, text))
+    (seen.time.span_ns > MAX_DURATION).then_some((DoubtKind::Span, text))
 }
 
 fn sizes(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
     let (_, largest) = seen.sizes?;
-    if largest > LARGEST {
+    if largest > MAX_REQUEST {
         let text = format!(
             "{} accesses are larger than 1 GiB, up to {}, although operating systems split such \
              accesses: sizes may be in a smaller unit than the format says (`--sector` sets the \
@@ -150,7 +150,7 @@ fn addresses(seen: &DoubtInput) -> Option<(DoubtKind, String)> {
          addresses of a volume",
         Bytes(seen.highest_end)
     );
-    (seen.highest_end > HIGHEST).then_some((DoubtKind::Addresses, text))
+    (seen.highest_end > MAX_VOLUME).then_some((DoubtKind::Addresses, text))
 }
 
 fn misaligned(seen: &DoubtInput) -> Option<(DoubtKind, String)> {

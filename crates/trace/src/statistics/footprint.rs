@@ -73,22 +73,22 @@ fn in_chunk(page: u64) -> u8 {
 const TOGETHER: usize = 1 << 12;
 
 /// The most ranges of trimmed pages to keep, after joining adjacent ones.
-const MOST_RANGES: usize = 1 << 20;
+const MAX_RANGES: usize = 1 << 20;
 
 /// The touched pages, as a bitmap for each chunk that contains touched pages.
 #[derive(Debug, Clone)]
 pub(super) struct TouchedPages {
-    most_chunks: usize,
+    max_chunks: usize,
     slots: HashMap<u64, u32, std::hash::BuildHasherDefault<HashedKeyHasher>>,
     chunks: Vec<Box<[Chunk]>>,
     by_volume: Vec<Pages>,
 }
 
 impl TouchedPages {
-    /// Creates an empty set with a limit of about `most_chunks` chunks of 1 MiB, 64 bytes each.
-    pub(super) fn new(most_chunks: usize) -> TouchedPages {
+    /// Creates an empty set with a limit of about `max_chunks` chunks of 1 MiB, 64 bytes each.
+    pub(super) fn new(max_chunks: usize) -> TouchedPages {
         let (slots, chunks, by_volume) = (HashMap::default(), Vec::new(), Vec::new());
-        TouchedPages { most_chunks, slots, chunks, by_volume }
+        TouchedPages { max_chunks, slots, chunks, by_volume }
     }
 
     /// Adds pages that are read or written. `note` receives the time and the number of new pages.
@@ -148,7 +148,7 @@ impl TouchedPages {
 
     /// Returns true if there are more chunks than the limit.
     pub(crate) fn is_too_large(&self) -> bool {
-        self.slots.len() > self.most_chunks
+        self.slots.len() > self.max_chunks
     }
 
     /// Returns the number of pages touched in each volume.
@@ -193,7 +193,7 @@ impl TrimmedPages {
         }
         self.ranges.insert((volume, from), to);
         self.pages += to - from;
-        self.lost = self.ranges.len() > MOST_RANGES;
+        self.lost = self.ranges.len() > MAX_RANGES;
     }
 
     /// Returns the number of pages; `None` if there were too many ranges to count.
@@ -247,7 +247,7 @@ mod tests {
         let mut trimmed = TrimmedPages::default();
         (0..1000).for_each(|i| trimmed.push(7, i * 10..=i * 10 + 9));
         assert_eq!((trimmed.ranges.len(), trimmed.pages()), (1, Some(10_000)));
-        (0..=MOST_RANGES as u64).for_each(|i| trimmed.push(8, i * 2..=i * 2));
+        (0..=MAX_RANGES as u64).for_each(|i| trimmed.push(8, i * 2..=i * 2));
         assert_eq!(trimmed.pages(), None);
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Bounds {
 }
 
 /// The most bytes of a request that count for pages, so that a corrupt trace does not take forever.
-pub(super) const MOST_ACCESS: u64 = 1 << 30;
+pub(super) const MAX_ACCESS: u64 = 1 << 30;
 
 /// The number of groups looked up together, so that their cache misses overlap.
 const TOGETHER: usize = 512;
@@ -165,8 +165,8 @@ impl PageTable {
 
     #[inline]
     fn access(&mut self, request: &Request, time: u64, write: bool, timeline: &mut Timeline) {
-        let Some((first, last)) = range(request, MOST_ACCESS) else { return };
-        self.cut += u64::from(request.len.0 > MOST_ACCESS);
+        let Some((first, last)) = range(request, MAX_ACCESS) else { return };
+        self.cut += u64::from(request.len.0 > MAX_ACCESS);
         let volume = request.volume;
         self.accesses[usize::from(write)] += last - first + 1;
         if self.shift > 0 && self.touched.is_some() {

@@ -8,14 +8,14 @@ use super::{PAGE, index};
 use flashscope_document::trace::{ByteCounts, HeatMap, Requests, Series, Step};
 
 /// The shortest step, as a power of two of nanoseconds.
-const SHORTEST: u32 = 10;
+const SHORTEST_STEP: u32 = 10;
 
 /// The smallest height of a row, as a power of two of bytes.
-const LOWEST: u32 = 12;
+const LOWEST_ROW: u32 = 12;
 
-const MOST_STEPS: usize = 400;
-const MOST_COLUMNS: usize = 200;
-const MOST_ROWS: usize = 100;
+const MAX_STEPS: usize = 400;
+const MAX_COLUMNS: usize = 200;
+const MAX_ROWS: usize = 100;
 
 /// The sums over a step.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,7 +45,7 @@ pub(super) struct Timeline {
 
 impl Default for Timeline {
     fn default() -> Self {
-        Timeline { shift: SHORTEST, steps: Vec::with_capacity(MOST_STEPS) }
+        Timeline { shift: SHORTEST_STEP, steps: Vec::with_capacity(MAX_STEPS) }
     }
 }
 
@@ -68,7 +68,7 @@ impl Timeline {
     }
 
     fn make_room(&mut self, time: u64) {
-        while time >> self.shift >= MOST_STEPS as u64 {
+        while time >> self.shift >= MAX_STEPS as u64 {
             self.shift += 1;
             let merge = |pair: &[Sums]| {
                 let mut sum = pair[0];
@@ -106,14 +106,14 @@ impl Timeline {
 pub(super) struct Map {
     column: u32,
     row: u32,
-    columns: Vec<[[u64; 2]; MOST_ROWS]>,
+    columns: Vec<[[u64; 2]; MAX_ROWS]>,
     /// The highest end of an access, in bytes.
     highest: u64,
 }
 
 impl Default for Map {
     fn default() -> Self {
-        Map { column: SHORTEST, row: LOWEST, columns: Vec::new(), highest: 0 }
+        Map { column: SHORTEST_STEP, row: LOWEST_ROW, columns: Vec::new(), highest: 0 }
     }
 }
 
@@ -149,9 +149,9 @@ impl Map {
     }
 
     fn make_room(&mut self, time: u64) {
-        while time >> self.column >= MOST_COLUMNS as u64 {
+        while time >> self.column >= MAX_COLUMNS as u64 {
             self.column += 1;
-            let merge = |pair: &[[[u64; 2]; MOST_ROWS]]| {
+            let merge = |pair: &[[[u64; 2]; MAX_ROWS]]| {
                 let mut sum = pair[0];
                 for (cell, more) in sum.iter_mut().zip(pair[1..].iter().flatten()) {
                     *cell = sum_of(*cell, *more);
@@ -162,17 +162,17 @@ impl Map {
         }
         let needed = index(time >> self.column) + 1;
         if needed > self.columns.len() {
-            self.columns.resize(needed, [[0; 2]; MOST_ROWS]);
+            self.columns.resize(needed, [[0; 2]; MAX_ROWS]);
         }
     }
 
     #[cold]
     fn make_higher(&mut self, end: u64) {
         self.highest = end;
-        while (end - 1) >> self.row >= MOST_ROWS as u64 {
+        while (end - 1) >> self.row >= MAX_ROWS as u64 {
             self.row += 1;
             for column in &mut self.columns {
-                for row in 0..MOST_ROWS {
+                for row in 0..MAX_ROWS {
                     let pair = [2 * row, 2 * row + 1].map(|row| column.get(row).unwrap_or(&[0; 2]));
                     column[row] = sum_of(*pair[0], *pair[1]);
                 }

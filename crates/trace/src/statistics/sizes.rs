@@ -11,13 +11,13 @@ use flashscope_document::trace::{SizeBucket, SizeFacts, SizeSummary};
 const TABLE: usize = 1 << 11;
 
 /// The most other sizes to count separately; further sizes are rounded down to [`DIGITS`] binary digits.
-const MOST_OTHERS: usize = 1 << 16;
+const MAX_OTHER_SIZES: usize = 1 << 16;
 
 /// The binary digits of rounded sizes; the error is less than 1 %.
 const DIGITS: u32 = 8;
 
 /// The number of most frequent sizes to report.
-const MOST_FREQUENT: usize = 10;
+const MAX_FREQUENT_SIZES: usize = 10;
 
 /// The number of reads and of writes.
 type Counts = [u64; 2];
@@ -59,7 +59,7 @@ impl Sizes {
             return;
         }
         let mut len = len;
-        if self.others.len() >= MOST_OTHERS {
+        if self.others.len() >= MAX_OTHER_SIZES {
             let cut = (u64::BITS - len.leading_zeros()).saturating_sub(DIGITS);
             len = len >> cut << cut;
             self.rounded += 1;
@@ -100,7 +100,7 @@ impl Sizes {
         let mut most_frequent: Vec<_> = counts.iter().map(|(s, c)| bucket((*s, *c))).collect();
         most_frequent
             .sort_by_key(|bucket| (u64::MAX - bucket.reads - bucket.writes, bucket.size_bytes));
-        most_frequent.truncate(MOST_FREQUENT);
+        most_frequent.truncate(MAX_FREQUENT_SIZES);
         Some(SizeFacts {
             all: summary(|[reads, writes]| reads + writes)?,
             reads: summary(|counts| counts[0]),
@@ -174,13 +174,13 @@ mod tests {
     #[test]
     fn too_many_sizes_are_rounded_by_less_than_a_percent() {
         let mut sizes = Sizes::default();
-        let count = 4 * MOST_OTHERS as u64;
+        let count = 4 * MAX_OTHER_SIZES as u64;
         for i in 0..count {
             sizes.push(&[request(0, Op::Read, 0, (1 << 30) + 1 + i * 2047)]);
         }
-        assert!(sizes.others.len() < MOST_OTHERS + 1000);
+        assert!(sizes.others.len() < MAX_OTHER_SIZES + 1000);
         let facts = sizes.facts().unwrap();
-        assert_eq!(facts.rounded, count - MOST_OTHERS as u64);
+        assert_eq!(facts.rounded, count - MAX_OTHER_SIZES as u64);
         let exact = ((1u64 << 30) + 1 + (count / 2 - 1) * 2047) as f64;
         assert!((facts.all.p50.0 as f64 / exact - 1.0).abs() < 0.01);
     }

@@ -11,7 +11,7 @@ use super::share;
 use flashscope_document::trace::{ByteCounts, Requests, VolumeFacts};
 
 /// The most volumes to list, those with the most bytes accessed.
-pub(crate) const MOST_VOLUMES: usize = 1_000;
+pub(crate) const MAX_VOLUMES: usize = 1_000;
 
 /// The counts of each volume.
 #[derive(Debug, Clone)]
@@ -128,7 +128,7 @@ impl ByVolume {
         let mut order: Vec<_> = (0u32..).zip(&self.volumes).collect();
         order.retain(|(_, volume)| volume.requests != [0; 4]);
         order.sort_by_key(|(id, volume)| (u64::MAX - accessed(volume), *id));
-        order.truncate(MOST_VOLUMES);
+        order.truncate(MAX_VOLUMES);
         let facts = |(id, volume): (u32, &Volume)| {
             let counted = pages.map(|pages| pages.get(id as usize).copied().unwrap_or_default());
             let accesses = volume.requests[0] + volume.requests[1];

@@ -7,7 +7,7 @@ use super::replicates::{self, REPLICATES};
 use flashscope_document::trace::WorkingSet;
 
 /// The shortest window, as a power of two of nanoseconds: about a microsecond.
-const SHORTEST: u32 = 10;
+const SHORTEST_WINDOW: u32 = 10;
 
 /// The times for which pages were not accessed, in buckets from one power of two to the next.
 ///
@@ -52,7 +52,7 @@ impl Gaps {
 
 /// Returns the working set of a trace of duration `end`, from the gaps of each part of a sample with share `rate`.
 pub(super) fn facts(parts: &[Gaps; REPLICATES], end: u64, rate: f64) -> Vec<WorkingSet> {
-    let powers = SHORTEST..=end.checked_ilog2().unwrap_or(0);
+    let powers = SHORTEST_WINDOW..=end.checked_ilog2().unwrap_or(0);
     let at = |power| {
         let bytes = parts.each_ref().map(|gaps| gaps.sum_up_to(power) * PAGE as f64 / end as f64);
         WorkingSet { window_ns: Nanos(1 << power), bytes: replicates::total(&bytes, rate) }

@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
         }
         let (value, digits) = digits(rest);
         let ends = rest.get(digits).is_none_or(|byte| self.separates(*byte));
-        if !ends || digits == 0 || digits > MOST_DIGITS {
+        if !ends || digits == 0 || digits > MAX_DIGITS {
             let text = self.text(name)?;
             return slow_number(text, name);
         }
@@ -63,7 +63,7 @@ impl<'a> Fields<'a> {
     pub(in super::super) fn digits(&mut self, name: &'static str) -> Result<&'a [u8], Reason> {
         let text = self.text(name)?;
         match digits(text).1 {
-            count @ 1..=MOST_DIGITS if count == text.len() => Ok(text),
+            count @ 1..=MAX_DIGITS if count == text.len() => Ok(text),
             _ => slow_number(text, name).map(|_| text),
         }
     }
@@ -179,7 +179,7 @@ pub(in super::super) fn checked(request: Request) -> Result<Request, Reason> {
 }
 
 /// The number of decimal digits that always fit in 64 bits.
-const MOST_DIGITS: usize = 19;
+const MAX_DIGITS: usize = 19;
 
 /// Parses the digits at the start of a text. Returns the number and the count of its digits.
 #[inline]
@@ -213,7 +213,7 @@ fn slow_number(text: &[u8], name: &'static str) -> Result<u64, Reason> {
 #[inline]
 pub(in super::super) fn decimal(text: &[u8], point: u8, unit: u64) -> Option<u64> {
     let (whole, count) = digits(text);
-    if count > MOST_DIGITS || (count == 0 && text.first() != Some(&point)) {
+    if count > MAX_DIGITS || (count == 0 && text.first() != Some(&point)) {
         return None;
     }
     let whole = whole.checked_mul(unit)?;

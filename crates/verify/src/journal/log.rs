@@ -30,7 +30,7 @@ pub trait Storage: Send {
 }
 
 /// The most records that wait for the medium. Beyond this, the writer waits.
-const MOST_WAITING: usize = 1024;
+const MAX_WAITING: usize = 1024;
 
 /// A log whose records a thread stores, so that the medium of the journal does not slow the drive. Records that wait are
 /// stored together.
@@ -45,7 +45,7 @@ impl Background {
     /// # Errors
     /// If the system refuses a thread.
     pub fn start(storage: impl Storage + 'static) -> io::Result<Background> {
-        let (records, inbox) = sync_channel(MOST_WAITING);
+        let (records, inbox) = sync_channel(MAX_WAITING);
         let thread = std::thread::Builder::new()
             .name("journal".into())
             .spawn(move || store_all(storage, &inbox))?;

@@ -22,7 +22,7 @@ use crate::pattern::{PatternError, check_aligned, check_room};
 use crate::{Stream, seed_for};
 
 /// The most places of a job whose IOs of several sizes reach each place once: their map takes 128 MiB.
-const MOST_MAPPED: u64 = 1 << 30;
+const MAX_MAPPED_PLACES: u64 = 1 << 30;
 
 /// The work of one or more equal processes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -127,7 +127,7 @@ impl Job {
     }
 
     /// Returns the maximum number of IOs of all processes, with flushes.
-    pub fn most_ios_of_all(&self) -> u64 {
+    pub fn max_total_ios(&self) -> u64 {
         let least = self.sizes().map(smallest).min().unwrap_or_default().0.max(1);
         let by_bytes = self.end.map_or(u64::MAX, |end| end.0.div_ceil(least));
         let ios = by_bytes.min(self.most_ios.unwrap_or(u64::MAX));
@@ -196,7 +196,7 @@ impl Job {
         if self.end.is_none() && self.most_ios.is_none() && self.time.is_none() {
             return error("runtime", "0".into(), "nothing else ends the job");
         }
-        if self.most_ios_of_all() == 0 || self.time == Some(Nanos(0)) {
+        if self.max_total_ios() == 0 || self.time == Some(Nanos(0)) {
             return error("size", self.target_size.to_string(), "there is no IO in it");
         }
         if self.flush_every == Some(0) || self.think.is_some_and(|think| think.ios == 0) {
@@ -214,7 +214,7 @@ impl Job {
         let (parameter, value, rule) = if smallest.iter().any(|size| *size != smallest[0]) {
             let sizes = smallest.iter().map(ToString::to_string).collect::<Vec<_>>();
             ("bs", sizes.join(", "), "reads and writes must have the same smallest size")
-        } else if self.target_size.0 / smallest[0].0 > MOST_MAPPED {
+        } else if self.target_size.0 / smallest[0].0 > MAX_MAPPED_PLACES {
             ("size", self.target_size.to_string(), "IOs of several sizes have too many places")
         } else {
             return Ok(());

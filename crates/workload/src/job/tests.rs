@@ -170,7 +170,7 @@ fn counts_and_times_end_a_job() {
     let ios = only(&timed);
     assert_eq!((ios.len(), ios[0].at), (50, Nanos::secs(5) + Nanos::millis(10)));
     assert_eq!(timed.ends_after(), Some(Nanos::millis(60)));
-    assert_eq!(timed.most_ios_of_all(), u64::MAX);
+    assert_eq!(timed.max_total_ios(), u64::MAX);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_reference_counts_the_streams_of_its_jobs() {
     assert_eq!((jobs.streams_count(), jobs.in_flight(), jobs.parts_count()), (4, 10, 3));
     assert_eq!(jobs.queue_depths(), [1, 4, 4, 1]);
     assert_eq!([0, 1, 2, 3].map(|stream| jobs.part_of(9, stream)), [0, 1, 1, 2]);
-    assert_eq!((jobs.io_count(), jobs.least_io_count(), jobs.writes()), (4 * 256, 0, true));
+    assert_eq!((jobs.io_count(), jobs.min_io_count(), jobs.writes()), (4 * 256, 0, true));
     assert!(jobs.queues_in_host(8) && !jobs.queues_in_host(10));
     let mut streams = jobs.streams(|_| Err("a trace")).unwrap();
     let numbers: Vec<_> =

@@ -7,7 +7,7 @@ use super::Address;
 impl Address {
     /// Returns the minimum number of slots with which the address function behaves as its name
     /// says.
-    pub(super) fn least_slots(self) -> u64 {
+    pub(super) fn min_slots(self) -> u64 {
         match self {
             Address::Sequential | Address::Random | Address::Ordered { incr: 0 } => 1,
             // With fewer than two rows, a step of `incr` would never occur, and the addresses would
@@ -46,7 +46,7 @@ pub(super) enum Cursor {
 }
 
 impl Cursor {
-    /// Creates a cursor over `slots` slots, at least [`Address::least_slots`].
+    /// Creates a cursor over `slots` slots, at least [`Address::min_slots`].
     pub(super) fn new(address: Address, slots: u64, seed: u64) -> Cursor {
         match address {
             Address::Sequential => Cursor::Sequential { slots, next: 0 },

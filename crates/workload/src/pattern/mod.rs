@@ -154,7 +154,7 @@ impl Pattern {
             return error("IOCount", &self.io_count, rule);
         }
         check_room(self.target_offset, self.target_size, capacity)?;
-        let needed = self.address.least_slots();
+        let needed = self.address.min_slots();
         if self.slots() < needed {
             let least =
                 Bytes(needed.saturating_mul(self.io_size.0).saturating_add(self.io_shift.0));

@@ -135,7 +135,7 @@ impl Reference {
             }
             Reference::Uniform { writes } => writes.io_count,
             Reference::Jobs { jobs, .. } => {
-                jobs.iter().map(Job::most_ios_of_all).fold(0, u64::saturating_add)
+                jobs.iter().map(Job::max_total_ios).fold(0, u64::saturating_add)
             }
             Reference::Trace { ios, .. } => *ios,
         }
@@ -238,7 +238,7 @@ impl Reference {
     }
 
     /// Returns the minimum number of IOs of a run that nothing cuts short; 0 for jobs, which end by bytes or time.
-    pub fn least_io_count(&self) -> u64 {
+    pub fn min_io_count(&self) -> u64 {
         if matches!(self, Reference::Jobs { .. }) { 0 } else { self.io_count() }
     }
 

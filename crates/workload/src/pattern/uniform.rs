@@ -8,7 +8,7 @@ use crate::synthetic::Generator;
 
 /// The maximum length of a write as a multiple of the mean; one write in nine million would be
 /// longer.
-const LONGEST: u64 = 16;
+const MAX_RATIO: u64 = 16;
 
 /// Writes of a geometrically distributed number of pages. Each write starts at any page of the target space with the
 /// same probability. Boboila and Desnoyers measure drives with this workload ("Performance Models of Flash-Based
@@ -47,7 +47,7 @@ impl UniformWrites {
     /// Returns the size of the longest write in bytes: 16 times the mean, or the target space if that is smaller.
     pub fn longest(&self) -> Bytes {
         let whole = Bytes(self.target_size.0 - self.target_size.0 % self.page.0.max(1));
-        Bytes(self.mean_bytes().0.saturating_mul(LONGEST)).min(whole)
+        Bytes(self.mean_bytes().0.saturating_mul(MAX_RATIO)).min(whole)
     }
 
     /// Checks that the writes are possible on a drive of `capacity` bytes with that logical block.

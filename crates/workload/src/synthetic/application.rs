@@ -25,7 +25,7 @@ pub(super) const HOT_STREAM: StreamId = 1;
 pub(super) const COLD_STREAM: StreamId = 2;
 
 /// The largest valid value of [`REQUEST`].
-pub(super) const MOST_REQUEST: Bytes = Bytes::mib(16);
+pub(super) const MAX_REQUEST: Bytes = Bytes::mib(16);
 
 /// A request of an application, by its offset in the target range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,11 +100,11 @@ pub(super) struct Space {
 
 /// The maximum number of places (pages or blocks) that a workload tracks. At up to 32 bytes each,
 /// this bounds memory to 2 GiB for any drive size.
-pub(super) const MOST_PLACES: u64 = 1 << 26;
+pub(super) const MAX_PLACES: u64 = 1 << 26;
 
 /// Returns `count` if a workload may track that many places.
 pub(super) fn places(count: u64) -> Option<u32> {
-    u32::try_from(count).ok().filter(|_| count <= MOST_PLACES)
+    u32::try_from(count).ok().filter(|_| count <= MAX_PLACES)
 }
 
 impl Space {

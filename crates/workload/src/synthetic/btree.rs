@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, Op};
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{Access, BLOCK, MOST_PLACES, MOST_REQUEST, Space, places};
+use super::application::{Access, BLOCK, MAX_PLACES, MAX_REQUEST, Space, places};
 use super::clock::{Clock, Touch};
 use super::generator::threshold;
 use super::values::Values;
@@ -55,7 +55,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// The largest share for the page cache: a cache nearly as large as the tree would leave no reads.
-const MOST_CACHE: f64 = 0.9;
+const MAX_CACHE: f64 = 0.9;
 
 fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let page = values.bytes("page", space.logical_block, 512..=Bytes::mib(1).0)?.unwrap_or(1);
@@ -65,12 +65,12 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let levels = Levels::new((space.length - log_bytes) / page, fanout);
     let Some(levels) = levels else {
         space.holds(values, log_bytes + (fanout + 1) * page)?;
-        let rule = format!("there are more than {MOST_PLACES} pages of {}", Bytes(page));
+        let rule = format!("there are more than {MAX_PLACES} pages of {}", Bytes(page));
         return Err(values.invalid("page", rule));
     };
-    let rule = format!("it must be a number above 0 and up to {MOST_CACHE}");
-    let cache = values.number("cache", &rule, |c: &f64| *c > 0.0 && *c <= MOST_CACHE)?;
-    let cached = share_of(levels.pages, cache.unwrap_or(MOST_CACHE));
+    let rule = format!("it must be a number above 0 and up to {MAX_CACHE}");
+    let cache = values.number("cache", &rule, |c: &f64| *c > 0.0 && *c <= MAX_CACHE)?;
+    let cached = share_of(levels.pages, cache.unwrap_or(MAX_CACHE));
     // The pages that an operation pins at once: its path, and a new leaf.
     if cached <= levels.path.len() {
         let rule = format!("{cached} of {} pages are fewer than an operation needs", levels.pages);
@@ -255,8 +255,8 @@ impl Log {
             }
             return Ok(None);
         }
-        if least > MOST_REQUEST.0 {
-            let rule = format!("with entries of {} B, this is more than {MOST_REQUEST}", entry);
+        if least > MAX_REQUEST.0 {
+            let rule = format!("with entries of {} B, this is more than {MAX_REQUEST}", entry);
             return Err(values.invalid("commit", rule));
         }
         let most = (space.length / 2).max(least) / block.0 * block.0;

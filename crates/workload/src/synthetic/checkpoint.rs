@@ -2,7 +2,7 @@ use flashscope_block::{Bytes, Op};
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{Access, BLOCK, Due, MOST_REQUEST, REQUEST, Space};
+use super::application::{Access, BLOCK, Due, MAX_REQUEST, REQUEST, Space};
 use super::generator::threshold;
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
@@ -59,7 +59,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         reason = "sizes are below 2^53"
     )]
     let samples = (samples.unwrap_or(0.0) * state as f64 / sample as f64).round() as u64;
-    let request = values.bytes(REQUEST.name, unit, unit.0..=MOST_REQUEST.0)?.unwrap_or_default();
+    let request = values.bytes(REQUEST.name, unit, unit.0..=MAX_REQUEST.0)?.unwrap_or_default();
     Ok(Models::Checkpoint(Checkpoint {
         state,
         // The last writers may have less to write, or nothing.

@@ -3,7 +3,7 @@ use rand::Rng;
 use rand::rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{MOST_PLACES, places};
+use super::application::{MAX_PLACES, places};
 use super::arrivals::Arrivals;
 use super::law::{Law, Shares};
 use super::live::Live;
@@ -189,7 +189,7 @@ impl Ops {
         }
         let Some(units) = places(length.0 / alignment) else {
             let rule = format!(
-                "the target range has more than {MOST_PLACES} places of {}: make it shorter with \
+                "the target range has more than {MAX_PLACES} places of {}: make it shorter with \
                  `length`, or the alignment larger",
                 Bytes(alignment)
             );

@@ -1,7 +1,7 @@
 use flashscope_block::{Bytes, Op};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{Access, MOST_REQUEST, REQUEST, Space};
+use super::application::{Access, MAX_REQUEST, REQUEST, Space};
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 use crate::permutation::Permutation;
@@ -87,7 +87,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     space.holds(values, smallest_file)?;
     let file = values.bytes("file", block, smallest_file..=space.length)?;
     let record = values.bytes("record", block, smallest_record..=Bytes::gib(1).0)?;
-    let request = values.bytes(REQUEST.name, block, block.0..=MOST_REQUEST.0)?;
+    let request = values.bytes(REQUEST.name, block, block.0..=MAX_REQUEST.0)?;
     let mut model = IoZone {
         largest_file: file.unwrap_or(LARGEST_FILE.0.min(space.length)),
         largest_record: record.unwrap_or_default(),

@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, Op};
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{Access, Due, MOST_REQUEST, REQUEST, Space, geometric, places};
+use super::application::{Access, Due, MAX_REQUEST, REQUEST, Space, geometric, places};
 use super::generator::threshold;
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
@@ -41,12 +41,12 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// The minimum number of blocks in the target range.
-const LEAST_BLOCKS: u64 = 16;
+const MIN_BLOCKS: u64 = 16;
 
 fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let unit = space.logical_block;
     let block = values.bytes("block", unit, unit.0..=Bytes::gib(1).0)?.unwrap_or_default();
-    space.holds(values, LEAST_BLOCKS * block)?;
+    space.holds(values, MIN_BLOCKS * block)?;
     let Some(blocks) = places(space.length / block) else {
         return Err(values.invalid("block", "the target range holds too many blocks"));
     };
@@ -57,7 +57,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         answer: mean("answer")?,
         resumed: threshold(values.share("resumed")?),
         trims: values.flag("trims")?,
-        request: values.bytes(REQUEST.name, unit, unit.0..=MOST_REQUEST.0)?.unwrap_or_default(),
+        request: values.bytes(REQUEST.name, unit, unit.0..=MAX_REQUEST.0)?.unwrap_or_default(),
         longest: u64::from(blocks / 4),
         free: (0..blocks).collect(),
         stored: VecDeque::new(),
@@ -204,7 +204,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_block_is_free_or_of_one_conversation(
-            blocks in LEAST_BLOCKS..300, prompt in 1.0..100.0f64, resumed in 0.0..1.0f64, seed in any::<u64>(),
+            blocks in MIN_BLOCKS..300, prompt in 1.0..100.0f64, resumed in 0.0..1.0f64, seed in any::<u64>(),
         ) {
             let target = Target { capacity: Bytes::kib(64 * blocks), seed, ..LARGE };
             let spec = format!("kv-cache?block=64KiB&prompt={prompt}&resumed={resumed}");

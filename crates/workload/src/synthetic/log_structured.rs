@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, MOVED_STREAM, Op, StreamId};
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{Access, Due, MOST_REQUEST, REQUEST, Space, places};
+use super::application::{Access, Due, MAX_REQUEST, REQUEST, Space, places};
 use super::generator::threshold;
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
@@ -95,7 +95,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         hot_updates: threshold(values.share("updates")?),
         lookups: threshold(lookups.unwrap_or_default()),
         trims: values.flag("trims")?,
-        request: values.bytes(REQUEST.name, unit, unit.0..=MOST_REQUEST.0)?.unwrap_or_default(),
+        request: values.bytes(REQUEST.name, unit, unit.0..=MAX_REQUEST.0)?.unwrap_or_default(),
         loaded: 0,
         slot_of: vec![NONE; records as usize],
         record_at: vec![NONE; slots as usize],

@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, Op, StreamId};
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{Access, Due, MOST_REQUEST, REQUEST, Space};
+use super::application::{Access, Due, MAX_REQUEST, REQUEST, Space};
 use super::generator::threshold;
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
@@ -60,7 +60,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// The maximum number of tables, which limits the memory for their places.
-const MOST_TABLES: u32 = 1 << 24;
+const MAX_TABLES: u32 = 1 << 24;
 
 fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let block = space.logical_block;
@@ -73,10 +73,10 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let lookups = values.number("lookups", rule, |share: &f64| (0.0..1.0).contains(share))?;
     let log = if values.flag("log")? { memtable } else { 0 };
     let parts = memtable / table;
-    space.holds(values, log + least_tables(parts) * table)?;
-    let Some(room) = u32::try_from((space.length - log) / table).ok().filter(|r| *r <= MOST_TABLES)
+    space.holds(values, log + min_tables(parts) * table)?;
+    let Some(room) = u32::try_from((space.length - log) / table).ok().filter(|r| *r <= MAX_TABLES)
     else {
-        let rule = format!("the target range holds more than {MOST_TABLES} tables");
+        let rule = format!("the target range holds more than {MAX_TABLES} tables");
         return Err(values.invalid("table", rule));
     };
     let ratios = ratios(room.into(), parts, ratio.unwrap_or_default());
@@ -86,7 +86,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         parts,
         log,
         block: block.0,
-        request: values.bytes(REQUEST.name, block, block.0..=MOST_REQUEST.0)?.unwrap_or_default(),
+        request: values.bytes(REQUEST.name, block, block.0..=MAX_REQUEST.0)?.unwrap_or_default(),
         levels: Level::all(&ratios, parts, &mut free),
         free,
         lookup: values.bytes("lookup", block, block.0..=table)?.unwrap_or_default(),
@@ -101,7 +101,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
 
 /// Returns the minimum number of tables for which there must be space: a table of the memtable, a level of twice as
 /// many tables as the memtable has, and a second copy of the two tables that a table is merged into.
-fn least_tables(parts: u64) -> u64 {
+fn min_tables(parts: u64) -> u64 {
     1 + 2 * parts + 2
 }
 
@@ -431,7 +431,7 @@ mod tests {
         fn places_belong_to_one_table(
             parts in 1u64..5, ratio in 2u64..13, room in 0u64..3000, seed in any::<u64>(),
         ) {
-            let room = room + least_tables(parts);
+            let room = room + min_tables(parts);
             let capacity = Bytes::kib(64 * (room + parts));
             let spec = format!("lsm?table=64KiB&memtable={}KiB&ratio={ratio}", 64 * parts);
             let target = Target { capacity, seed, ..LARGE };

@@ -3,7 +3,7 @@ use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::application::{
-    Access, COLD_STREAM, Due, HOT_STREAM, MOST_REQUEST, REQUEST, Space, geometric,
+    Access, COLD_STREAM, Due, HOT_STREAM, MAX_REQUEST, REQUEST, Space, geometric,
 };
 use super::generator::threshold;
 use super::values::Values;
@@ -48,20 +48,20 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// The minimum number of buckets, and of regions.
-const LEAST: u64 = 2;
+const MIN_COUNT: u64 = 2;
 
 fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let unit = space.logical_block;
     let bucket = values.bytes("bucket", unit, unit.0..=Bytes::mib(1).0)?.unwrap_or_default();
     let region = values.bytes("region", unit, unit.0..=Bytes::gib(1).0)?.unwrap_or_default();
-    space.holds(values, LEAST * (bucket + region))?;
+    space.holds(values, MIN_COUNT * (bucket + region))?;
     let share = values.share("small_space")?;
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let buckets = (share * space.length as f64) as u64 / bucket;
     let regions = (space.length - (buckets * bucket).min(space.length)) / region;
-    if buckets < LEAST || regions < LEAST {
+    if buckets < MIN_COUNT || regions < MIN_COUNT {
         let rule = format!(
-            "it leaves room for {buckets} buckets and {regions} regions, and each must be at least {LEAST}"
+            "it leaves room for {buckets} buckets and {regions} regions, and each must be at least {MIN_COUNT}"
         );
         return Err(values.invalid("small_space", rule));
     }
@@ -79,7 +79,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         lookups: threshold(lookups.unwrap_or_default()),
         trims: values.flag("trims")?,
         streams: if streams { [HOT_STREAM, COLD_STREAM] } else { [0, 0] },
-        request: values.bytes(REQUEST.name, unit, unit.0..=MOST_REQUEST.0)?.unwrap_or_default(),
+        request: values.bytes(REQUEST.name, unit, unit.0..=MAX_REQUEST.0)?.unwrap_or_default(),
         written: 0,
         gathered: 0,
         due: Due::default(),

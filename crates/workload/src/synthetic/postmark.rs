@@ -2,7 +2,7 @@ use flashscope_block::{Bytes, Op};
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{Access, BLOCK, MOST_PLACES, MOST_REQUEST, REQUEST, Space, places};
+use super::application::{Access, BLOCK, MAX_PLACES, MAX_REQUEST, REQUEST, Space, places};
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
@@ -47,11 +47,11 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let block = BLOCK.max(space.logical_block).0;
     let largest = values.bytes("largest", Bytes(1), 1..=Bytes::gib(1).0)?.unwrap_or_default();
     let smallest = values.bytes("smallest", Bytes(1), 1..=largest)?.unwrap_or_default();
-    let request = values.bytes(REQUEST.name, Bytes(block), block..=MOST_REQUEST.0)?;
+    let request = values.bytes(REQUEST.name, Bytes(block), block..=MAX_REQUEST.0)?;
     let largest_blocks = largest.div_ceil(block);
     space.holds(values, largest_blocks * block)?;
     let Some(blocks) = places(space.length / block) else {
-        let rule = format!("it must be at most {MOST_PLACES} blocks of {}", Bytes(block));
+        let rule = format!("it must be at most {MAX_PLACES} blocks of {}", Bytes(block));
         return Err(values.invalid("length", rule));
     };
     let most = u64::from(blocks) / largest_blocks;
@@ -68,7 +68,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         reads: values.flag("reads")?,
         trims: values.flag("trims")?,
         files: Vec::new(),
-        most_files: to_usize(2 * files),
+        max_files: to_usize(2 * files),
         missing: files,
         blocks: Blocks::new(blocks),
         second_half: false,
@@ -111,7 +111,7 @@ pub(super) struct PostMark {
     reads: bool,
     trims: bool,
     files: Vec<File>,
-    most_files: usize,
+    max_files: usize,
     /// The number of files of the pool still to create.
     missing: u64,
     blocks: Blocks,
@@ -167,7 +167,7 @@ impl PostMark {
     }
 
     fn has_room(&self) -> bool {
-        self.files.len() < self.most_files && self.blocks.free >= self.largest_blocks
+        self.files.len() < self.max_files && self.blocks.free >= self.largest_blocks
     }
 
     fn create(&mut self, rng: &mut impl Rng) {

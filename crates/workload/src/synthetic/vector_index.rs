@@ -2,7 +2,7 @@ use flashscope_block::{Bytes, Op};
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{Access, Due, MOST_REQUEST, REQUEST, Space, geometric, places};
+use super::application::{Access, Due, MAX_REQUEST, REQUEST, Space, geometric, places};
 use super::generator::threshold;
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
@@ -36,12 +36,12 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// The minimum number of nodes in the target range.
-const LEAST_NODES: u64 = 1024;
+const MIN_NODES: u64 = 1024;
 
 fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let unit = space.logical_block;
     let node = values.bytes("node", unit, unit.0..=Bytes::mib(1).0)?.unwrap_or_default();
-    space.holds(values, LEAST_NODES * node)?;
+    space.holds(values, MIN_NODES * node)?;
     let Some(nodes) = places(space.length / node) else {
         return Err(values.invalid("node", "the target range holds too many nodes"));
     };
@@ -57,7 +57,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
         cached: threshold(cached),
         inserts: threshold(inserts),
         links: values.whole("links", 0..=256)?.unwrap_or(0),
-        request: values.bytes(REQUEST.name, unit, unit.0..=MOST_REQUEST.0)?.unwrap_or_default(),
+        request: values.bytes(REQUEST.name, unit, unit.0..=MAX_REQUEST.0)?.unwrap_or_default(),
         oldest: 0,
         due: Due::default(),
     }))

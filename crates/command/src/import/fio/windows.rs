@@ -9,7 +9,7 @@ use super::files::LogFiles;
 use super::log::{Entry, entries};
 
 /// The most IOs that windows become.
-const MOST_IOS: u64 = 20_000_000;
+const MAX_IOS: u64 = 20_000_000;
 
 /// The IOs of one operation of a job, as fio counts them.
 #[derive(Debug, Clone, Copy)]
@@ -81,8 +81,8 @@ pub(super) fn records(
     if ios == 0 {
         return Ok(vec![]);
     }
-    if ios > MOST_IOS {
-        bail!("the averaged logs stand for {ios} IOs, and at most {MOST_IOS} can be imported");
+    if ios > MAX_IOS {
+        bail!("the averaged logs stand for {ios} IOs, and at most {MAX_IOS} can be imported");
     }
     let mut windows = Vec::new();
     for (stream, files) in (0..).zip(logs) {
@@ -120,7 +120,7 @@ pub(super) fn records(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "at most MOST_IOS"
+    reason = "at most MAX_IOS"
 )]
 fn counts(windows: &[Window], ios: u64, all: f64) -> Vec<u64> {
     let (mut sum, mut given) = (0.0, 0);

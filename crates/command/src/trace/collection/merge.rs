@@ -13,7 +13,7 @@ use super::super::failure;
 use crate::{Failure, Progress, Step, Unit, interrupted};
 
 /// The most segments to merge at once, far below the usual limit of open files.
-const MOST_SEGMENTS: usize = 128;
+const MAX_SEGMENTS: usize = 128;
 
 /// The merging of segments.
 pub(super) struct Merging<'a> {
@@ -58,9 +58,9 @@ impl Merging<'_> {
         sink: &mut dyn Progress,
     ) -> Result<Vec<PathBuf>, Failure> {
         let mut number = 0;
-        while segments.len() > MOST_SEGMENTS {
+        while segments.len() > MAX_SEGMENTS {
             let mut next = Vec::new();
-            for group in segments.chunks(MOST_SEGMENTS) {
+            for group in segments.chunks(MAX_SEGMENTS) {
                 let path = self.folder.merged_segment(number);
                 self.merge_into(&path, group)?;
                 next.push(path);

@@ -134,7 +134,7 @@ impl PreparedCollection {
         let jobs = args.jobs.count().min(parts.len()).max(1);
         let limits = PartLimits {
             sample_pages: collection.plan.sample_pages as usize,
-            most_held: most_held(args, jobs),
+            max_held: max_held(args, jobs),
             separate_files: collection.plan.separate_files,
         };
         let reading = read::Reading { folder: &folder, spec: &spec, limits, parts: &parts, stop };
@@ -165,7 +165,7 @@ fn note_omissions(collection: &Collection, sink: &mut dyn Progress) {
 }
 
 /// Returns the pages that each job may hold in memory.
-fn most_held(args: &CollectionArgs, jobs: usize) -> usize {
+fn max_held(args: &CollectionArgs, jobs: usize) -> usize {
     let pages = args.memory.0 / PAGE_MEMORY / jobs as u64;
     usize::try_from(pages).unwrap_or(usize::MAX).max(1)
 }

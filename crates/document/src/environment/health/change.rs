@@ -8,7 +8,7 @@ use super::{CriticalWarning, DATA_UNIT, Health, OcpHealth};
 
 /// The minimum number of data units for a write amplification. The host's counter may be off by
 /// less than one unit; this bounds the uncertainty to 1 %.
-const FEWEST_UNITS: u64 = 101;
+const MIN_UNITS: u64 = 101;
 
 /// The change of a drive's health between two readings.
 ///
@@ -132,7 +132,7 @@ impl WriteAmplification {
     #[allow(clippy::cast_precision_loss, reason = "a ratio of byte counts")]
     pub fn of(host: Bytes, media: Bytes) -> Option<WriteAmplification> {
         let units = host.0 / DATA_UNIT.0;
-        if units < FEWEST_UNITS {
+        if units < MIN_UNITS {
             return None;
         }
         // Both counter readings are rounded up, hence the true number of bytes is within one unit of

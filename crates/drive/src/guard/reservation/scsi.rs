@@ -28,7 +28,7 @@ const TIMEOUT_MS: c_uint = 10_000;
 
 /// The maximum number of attempts. A drive first reports pending unit attentions instead of
 /// executing a command.
-const MOST_TRIES: u32 = 6;
+const MAX_TRIES: u32 = 6;
 
 /// `sg_io_hdr` of `scsi/sg.h`.
 #[repr(C)]
@@ -36,7 +36,7 @@ struct Header {
     interface: c_int,
     direction: c_int,
     command_len: u8,
-    most_sense: u8,
+    max_sense: u8,
     pieces: c_ushort,
     data_len: c_uint,
     data: *mut c_void,
@@ -90,7 +90,7 @@ pub(super) fn persistent_reserve_in(
     action: ServiceAction,
     data: &mut [u8],
 ) -> Answer {
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         match send(drive, action, data) {
             Outcome::Ended(answer) => return answer,
             Outcome::Again => {}
@@ -113,7 +113,7 @@ fn send(drive: &File, action: ServiceAction, data: &mut [u8]) -> Outcome {
         interface: c_int::from(b'S'),
         direction: FROM_DEVICE,
         command_len: 10,
-        most_sense: 64,
+        max_sense: 64,
         pieces: 0,
         data_len: data_len.into(),
         data: data.as_mut_ptr().cast(),

@@ -4,7 +4,7 @@
 use super::image::Image;
 
 /// The maximum number of partitions to inspect. A GPT has 128 entries and an MBR four.
-const MOST_PARTITIONS: u32 = 128;
+const MAX_PARTITIONS: u32 = 128;
 
 /// The maximum length of a volume group's metadata in bytes.
 const LONGEST_METADATA: u64 = 1 << 20;
@@ -51,7 +51,7 @@ fn gpt(image: &Image, header: u64, sector: u64) -> Option<Vec<(u64, u64)>> {
         return None;
     }
     let entries = image.u64(header + 72)?.checked_mul(sector)?;
-    let count = image.u32(header + 80)?.min(MOST_PARTITIONS);
+    let count = image.u32(header + 80)?.min(MAX_PARTITIONS);
     let len = u64::from(image.u32(header + 84)?).clamp(128, 4096);
     let partition = |i: u32| {
         let lbas = entries.checked_add(u64::from(i) * len + 32)?;

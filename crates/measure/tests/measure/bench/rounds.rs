@@ -14,7 +14,7 @@ use flashscope_workload::uflip::{Setup, Unit};
 
 use crate::bench::drive::{ScriptedDrive, bench, go_on, place, planned, short};
 
-const MOST: i64 = 25;
+const MAX_ROUNDS: i64 = 25;
 
 /// Answers one IO after the other. The latency in µs depends on the mebibyte of the IO; the last entry holds for all later
 /// mebibytes.
@@ -70,7 +70,7 @@ fn in_rounds(device: &ScriptedDrive) -> Manifest {
         Run::new(id, round, Reference::Blend { pattern, reads_percent, queue_depth: 4, time })
     };
     let runs = |op, first: u32| {
-        (1..=MOST).zip((first..).step_by(2)).map(|(round, id)| run(op, round, id)).collect()
+        (1..=MAX_ROUNDS).zip((first..).step_by(2)).map(|(round, id)| run(op, round, id)).collect()
     };
     let test = MicroBenchmark {
         name: "aging".into(),
@@ -148,7 +148,7 @@ fn a_drive_that_is_never_steady_runs_all_rounds() {
         let mut manifest = in_rounds(&device);
         let (status, ..) = bench(&mut device, &mut manifest, &AtomicBool::new(false));
         assert_eq!(status, Status::Complete);
-        assert_eq!(rounds(&manifest), (MOST, vec![]));
+        assert_eq!(rounds(&manifest), (MAX_ROUNDS, vec![]));
     }
 }
 
@@ -213,7 +213,7 @@ fn a_failed_round_is_not_steady() {
 }
 
 fn of_snia(device: &ScriptedDrive, name: &str, state: State) -> Manifest {
-    let choice = pts::Choice { round: Nanos::millis(100), queue_depth: None, most_rounds: None };
+    let choice = pts::Choice { round: Nanos::millis(100), queue_depth: None, max_rounds: None };
     let setup = Setup::paper(Bytes::mib(64), 1);
     let (rule, plan) = pts::find(name).unwrap().plan(&setup, choice, &device.info).unwrap();
     manifest(device, state, plan, rule)

@@ -21,17 +21,17 @@ const AMPLIFIES: f64 = 2.5;
 const FITTED: f64 = 0.87;
 
 /// The misfit above which the best fit tells nothing about the physical space, as a multiple of the misfit that noise causes.
-const MOST_MISFIT: f64 = 4.0;
+const MAX_MISFIT: f64 = 4.0;
 
 /// The largest relative difference between the over-provisioning that waits show and the over-provisioning of the best fit.
-const MOST_OFF: f64 = 0.4;
+const MAX_DISAGREEMENT: f64 = 0.4;
 
 /// The factor on the probability of conclusions from the best fit, if the drive cleans between requests, which no model does. The
 /// best fit has the right policy for seven in ten such simulated drives.
 const HIDDEN: f64 = 0.72;
 
 /// The least probability worth stating.
-const LEAST: f64 = 0.6;
+const MIN_PROBABILITY: f64 = 0.6;
 
 /// Returns the index of the write at which cleaning began: from this write on, writes wait far more often than before. Returns
 /// `None` if there is no such write.
@@ -186,7 +186,7 @@ fn room(
     if seen < 0.02 {
         return unknown("the first possible writes already wait for cleaning");
     }
-    if off > MOST_OFF {
+    if off > MAX_DISAGREEMENT {
         return unknown("waits begin earlier or later than in any modelled drive");
     }
     let probability = (0.99 - 0.25 * off) * (1.0 - 0.004 / seen);
@@ -206,7 +206,7 @@ fn begins(story: &Story, onset: Option<usize>, choice: &Choice, cleans_idle: boo
     let fitted = choice.places + story.cache;
     let random = choice.policy() == Policy::Random;
     let Some(onset) = onset.filter(|_| !random) else {
-        if choice.misfit > MOST_MISFIT {
+        if choice.misfit > MAX_MISFIT {
             return unknown("waiting for cleaning sets in gradually");
         }
         let bytes = fitted as f64 * story.unit as f64;
@@ -234,7 +234,7 @@ fn policy(choice: &Choice, cleans_idle: bool) -> Finding {
     let class = choice.policy().class();
     let seen = if cleans_idle { HIDDEN } else { 1.0 };
     let probability = seen * (1.0 - 0.2 / (ratio * ratio) - 0.25 * (-8.0 * (ratio - 1.0)).exp());
-    if probability < LEAST {
+    if probability < MIN_PROBABILITY {
         let why = "drives with different policies would show nearly the same costs";
         return Finding::unknown(Parameter::CleaningPolicy, why);
     }

@@ -7,7 +7,7 @@ use super::model::{Model, Policy, Size, Work};
 const DRAWS: u64 = 3;
 
 /// The least cost of moving a unit, relative to the cost of a host write of a unit.
-const LEAST_MOVE: f64 = 0.4;
+const MIN_MOVE_COST: f64 = 0.4;
 
 /// A range of writes that is analysed together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub(super) fn fit(story: &Story, size: Size, policy: Policy, windows: &[Window],
     let usual: Vec<f64> =
         excess.iter().map(|excess| 0.1 * excess.abs() + 0.1 * middle.abs() + 0.02 * base).collect();
     // A move costs at least this much, because it writes to the flash as a host write does.
-    let least = LEAST_MOVE * base;
+    let least = MIN_MOVE_COST * base;
     let rest: Vec<f64> =
         excess.iter().zip(&rows).map(|(excess, row)| excess - row[0] * least).collect();
     let mut costs = least_squares(&rows, &rest, &usual);

@@ -17,14 +17,14 @@ use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run,
 const USUAL_UNIT: u64 = 16 << 10;
 
 /// The most units of a drive.
-const MOST_UNITS: u64 = 1 << 18;
+const MAX_UNITS: u64 = 1 << 18;
 
 /// The length of the writes that fill the drive, in bytes.
 const FILL_SIZE: u64 = 128 << 10;
 
 /// The least and the most physical space that the experiment looks for, in percent of the space that the host can address.
-const LEAST_PLACES: usize = 115;
-const MOST_PLACES: usize = 150;
+const MIN_SPACE: usize = 115;
+const MAX_SPACE: usize = 150;
 
 /// The number of writes between flushes, which empty a write buffer.
 const FLUSH_EVERY: usize = 16;
@@ -37,7 +37,7 @@ const RESTS: [f64; 2] = [40.0, 120.0];
 
 /// The least number of rests if a write buffer must be filled again after each rest. All refills together write no more than the
 /// capacity of the drive.
-const FEWEST_RESTS: usize = 12;
+const MIN_RESTS: usize = 12;
 
 /// The number of writes after which to check whether a buffer is full.
 const REFILL: usize = 64;
@@ -177,7 +177,7 @@ fn experiment(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Vec<Finding>, 
 
 fn unit(capacity: u64, knowledge: &Knowledge) -> u64 {
     let page = knowledge.whole(Parameter::PageSize).unwrap_or(USUAL_UNIT).max(512);
-    page.max((capacity / MOST_UNITS).next_power_of_two())
+    page.max((capacity / MAX_UNITS).next_power_of_two())
 }
 
 /// A drive under the experiment.
@@ -273,7 +273,7 @@ impl Bench<'_, '_> {
         let units = regions.units as usize;
         let mut onset = None;
         let (begun, chunk) = (self.story.writes.len(), (units / 64).max(4 * FLUSH_EVERY));
-        while self.story.writes.len() < units * MOST_PLACES / 100 {
+        while self.story.writes.len() < units * MAX_SPACE / 100 {
             let next: Vec<u32> = thin.by_ref().take(chunk).collect();
             self.write("overwrite the other regions thinly", &next)?;
             if self.story.writes.len() < begun + chunk * 3
@@ -285,8 +285,7 @@ impl Bench<'_, '_> {
                 ));
             }
             onset = estimate::onset(&self.story, regions);
-            let enough =
-                |onset| units * LEAST_PLACES / 100 + units / 5 * usize::from(onset > units);
+            let enough = |onset| units * MIN_SPACE / 100 + units / 5 * usize::from(onset > units);
             if onset
                 .is_some_and(|onset| self.story.writes.len() > enough(onset).max(onset + units / 5))
             {
@@ -340,13 +339,13 @@ impl Bench<'_, '_> {
         let usual = self.random("random writes without rests", regions, usual)?;
         let mut rests = Rests { usual, after: Vec::new() };
         // A buffer that ignores flushes empties during a rest, and then takes the following writes.
-        let most = regions.units as usize / FEWEST_RESTS;
+        let most = regions.units as usize / MIN_RESTS;
         let (_, refilled) = self.after_rest(regions, most)?;
         if refilled >= most {
             return Ok(rests);
         }
         if refilled > REFILL {
-            count = count.min(FEWEST_RESTS * most / refilled).max(FEWEST_RESTS);
+            count = count.min(MIN_RESTS * most / refilled).max(MIN_RESTS);
         }
         for _ in 0..count {
             rests.after.extend(self.after_rest(regions, most)?.0);

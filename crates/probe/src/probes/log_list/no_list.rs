@@ -1,7 +1,7 @@
 //! Drives whose merges no list of log segments explains: they map pages, share log segments between all segments, or have as
 //! many log segments as groups.
 
-use super::{LEAST_FACTOR, PROBE, TRIMS_ALONE, TURNS, Trial, spread_out, stated_cost, unknown};
+use super::{MIN_MERGE_RATIO, PROBE, TRIMS_ALONE, TURNS, Trial, spread_out, stated_cost, unknown};
 use crate::probes::segment::with_flushes;
 use crate::{Finding, Halt, Parameter, Request, median};
 use flashscope_document::probe::{Shape, Signal};
@@ -14,7 +14,7 @@ pub(super) fn without_list(
     buffered: bool,
 ) -> Result<Vec<Finding>, Halt> {
     let starts = first_pages(trial, buffered)?;
-    let cut = LEAST_FACTOR * median(&starts.inside);
+    let cut = MIN_MERGE_RATIO * median(&starts.inside);
     let fast = starts.likelihood_of_fast(cut);
     let signal = starts.signal();
     let state = |finding: Finding, because: &str, runs: &[u32]| {
@@ -196,7 +196,7 @@ fn shared_merge_cost(trial: &mut Trial<'_, '_>) -> Result<Finding, Halt> {
     last.sort_unstable_by(|a, b| b.total_cmp(a));
     let cheap = median(&last);
     // A merge without valid data is only an erasure, which costs far less.
-    let least = (0.6 * median(&last[..LAST.min(last.len())])).max(LEAST_FACTOR * cheap);
+    let least = (0.6 * median(&last[..LAST.min(last.len())])).max(MIN_MERGE_RATIO * cheap);
     let slow: Vec<f64> = last.into_iter().filter(|cost| *cost > least).collect();
     if slow.len() < 2 {
         return Ok(Finding::unknown(Parameter::MergeCost, "no write waited for a merge"));

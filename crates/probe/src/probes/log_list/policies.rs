@@ -52,7 +52,7 @@ const ODD: f64 = 0.02;
 const TEMPER: f64 = 0.5;
 
 /// The longest list to consider.
-pub(super) const LONGEST: usize = 40;
+pub(super) const MAX_LENGTH: usize = 40;
 
 /// The group sizes to consider.
 const GROUPS: [u64; 5] = [1, 2, 4, 8, 16];
@@ -61,7 +61,7 @@ const GROUPS: [u64; 5] = [1, 2, 4, 8, 16];
 /// the hypothesis that writes are slow at random.
 pub(crate) fn posterior(touches: &[Touch]) -> (Vec<(List, f64)>, f64) {
     let lists = GROUPS.iter().flat_map(|group| {
-        (1..=LONGEST).flat_map(move |len| {
+        (1..=MAX_LENGTH).flat_map(move |len| {
             Eviction::ALL.map(|eviction| List { group: *group, len, eviction })
         })
     });

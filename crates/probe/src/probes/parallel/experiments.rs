@@ -3,7 +3,7 @@
 use flashscope_block::Nanos;
 
 use super::stripes::{
-    ALL_PERIODS, Crossing, FEWEST_UNEXPLAINED, LONGEST_DEEP_PERIOD, LONGEST_PERIOD, Series, Span,
+    ALL_PERIODS, Crossing, LONGEST_DEEP_PERIOD, LONGEST_PERIOD, MIN_UNEXPLAINED, Series, Span,
     Stripes, WeighedHypothesis, contrast, explain_crossings, explain_reads, explain_spans,
     hypotheses, series, tempered, unexplained,
 };
@@ -13,7 +13,7 @@ use crate::{Halt, Lab, Request, Run, median, spread, standard_error};
 const DEPTH: u32 = 16;
 
 /// The most pages to examine.
-const MOST_PAGES: u64 = 512;
+const MAX_PAGES: u64 = 512;
 
 /// The number of reads at each stride, in addition to the first reads, which only fill the queue.
 const READS: u32 = 64;
@@ -61,7 +61,7 @@ impl Evidence {
     /// Runs the experiments. Returns `None` if the drive is too small.
     pub(super) fn gather(lab: &mut Lab<'_>, page: u64) -> Result<Option<Evidence>, Halt> {
         let period = u64::from(LONGEST_PERIOD) * page;
-        let pages = (lab.capacity() / 8 / period * period / page).min(MOST_PAGES);
+        let pages = (lab.capacity() / 8 / period * period / page).min(MAX_PAGES);
         if pages < 2 * u64::from(LONGEST_PERIOD) {
             return Ok(None);
         }
@@ -252,7 +252,7 @@ impl Evidence {
     /// Returns why the measurements contradict the hypothesis, or `None` if they agree with it.
     pub(super) fn refutes(&self, stripes: Stripes) -> Option<String> {
         let strides = unexplained(stripes, [&self.short, &self.long], self.depth as usize);
-        if strides.len() < FEWEST_UNEXPLAINED {
+        if strides.len() < MIN_UNEXPLAINED {
             return None;
         }
         let listed: Vec<String> = strides.iter().take(5).map(u32::to_string).collect();

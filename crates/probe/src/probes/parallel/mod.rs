@@ -33,7 +33,7 @@ pub(super) const PROBE: Probe = Probe {
 };
 
 /// The least probability worth stating.
-const LEAST: f64 = 0.6;
+const MIN_PROBABILITY: f64 = 0.6;
 
 /// The probability that the drive follows none of the hypotheses, which no measurement excludes.
 const SURPRISE: f64 = 0.01;
@@ -61,7 +61,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let mut findings = match evidence.refutes(best) {
         Some(why) => PROBE.unknown(&why),
         None => {
-            let follows = match best.units > 1 && chunks[0].1 > LEAST {
+            let follows = match best.units > 1 && chunks[0].1 > MIN_PROBABILITY {
                 true => order::look(lab, &mut evidence, best)?,
                 false => None,
             };
@@ -81,7 +81,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
 }
 
 fn parallelism((units, share): (u32, f64), evidence: &Evidence) -> Finding {
-    if share < LEAST {
+    if share < MIN_PROBABILITY {
         return Finding::unknown(Parameter::Parallelism, evidence.why_unknown());
     }
     Finding::exact(Parameter::Parallelism, units.into(), share * (1.0 - SURPRISE))
@@ -89,11 +89,11 @@ fn parallelism((units, share): (u32, f64), evidence: &Evidence) -> Finding {
 }
 
 fn chunk((pages, share): (u32, f64), page: u64, evidence: &Evidence) -> Finding {
-    if pages == 0 && share >= LEAST {
+    if pages == 0 && share >= MIN_PROBABILITY {
         return Finding::absent(Parameter::Chunk, share * (1.0 - SURPRISE))
             .because("the drive has only one unit");
     }
-    if share < LEAST {
+    if share < MIN_PROBABILITY {
         return Finding::unknown(Parameter::Chunk, evidence.why_unknown());
     }
     let bytes = (u64::from(pages) * page) as f64;
@@ -104,7 +104,7 @@ fn chunk((pages, share): (u32, f64), page: u64, evidence: &Evidence) -> Finding 
 fn mapping(follows: Option<&Follows>, (chunk, share): (u32, f64), evidence: &Evidence) -> Finding {
     let parameter = Parameter::Mapping;
     let Some(follows) = follows else {
-        return match chunk == 0 && share >= LEAST {
+        return match chunk == 0 && share >= MIN_PROBABILITY {
             true => Finding::absent(parameter, share * (1.0 - SURPRISE))
                 .because("the drive has only one unit, which leaves nothing to map"),
             false => Finding::unknown(parameter, evidence.why_unknown()),
@@ -112,7 +112,7 @@ fn mapping(follows: Option<&Follows>, (chunk, share): (u32, f64), evidence: &Evi
     };
     let (class, probability) = follows.class();
     let probability = probability * share * (1.0 - SURPRISE);
-    if probability < LEAST {
+    if probability < MIN_PROBABILITY {
         return Finding::unknown(parameter, follows.why_unknown());
     }
     Finding::class(parameter, class, probability).because(follows.because())

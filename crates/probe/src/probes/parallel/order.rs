@@ -19,7 +19,7 @@ const ROUNDS: u32 = 4;
 const REST: Nanos = Nanos::millis(200);
 
 /// The least time of a read of the flash in nanoseconds, for all NAND but the fastest.
-const LEAST_READ: f64 = 20e3;
+const MIN_READ_TIME: f64 = 20e3;
 
 /// The read times after pages were written in another order.
 pub(super) enum Follows {
@@ -122,7 +122,7 @@ impl Alone {
             sum / f64::max(count, 1.0)
         };
         let error = noise * (1.0 / before.len() as f64 + 1.0 / after.len() as f64).sqrt();
-        let by_chance = LEAST_READ / f64::from(units);
+        let by_chance = MIN_READ_TIME / f64::from(units);
         Alone { longer: mean(after) - mean(before), error: error.max(1.0), by_chance }
     }
 

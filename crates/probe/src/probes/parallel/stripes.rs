@@ -93,13 +93,13 @@ pub(super) struct Series {
 const MODEL_ERROR: f64 = 0.03;
 
 /// The least relative error of a median of a few dozen response times.
-const LEAST_ERROR: f64 = 0.003;
+const MIN_ERROR: f64 = 0.003;
 
 /// The limit of deviations, in standard deviations; a larger deviation counts as a disturbance.
 const OUTLIER: f64 = 5.0;
 
 /// The fewest unexplained strides that refute a hypothesis.
-pub(super) const FEWEST_UNEXPLAINED: usize = 3;
+pub(super) const MIN_UNEXPLAINED: usize = 3;
 
 /// The values to try for the controller's time for a request. The unit is the time of a flash read, times the ratio of the least
 /// to the greatest response time over all strides. With many units, the controller's time bounds the least response time.
@@ -210,7 +210,7 @@ pub(super) struct Crossing {
 
 /// The least ratio of the time of a short read that waits for another flash read to the time of a short read that does not. It
 /// limits the share of the response time that host and controller may take.
-const LEAST_WAIT: f64 = 1.04;
+const MIN_WAIT_RATIO: f64 = 1.04;
 
 /// Returns the log-likelihood of single short reads, some across the edge between two pages. If both pages are on the same unit,
 /// the read takes one flash read longer.
@@ -223,7 +223,7 @@ pub(crate) fn explain_crossings(stripes: Stripes, reads: &[Crossing], sigma: f64
     };
     let (short, long) = (of(false), of(true));
     let low = median(&short);
-    let high = median(&long).max(low * LEAST_WAIT);
+    let high = median(&long).max(low * MIN_WAIT_RATIO);
     let off = |values: &[f64], level: f64| {
         let off = |value: &f64| ((value - level) / sigma).powi(2).min(OUTLIER * OUTLIER);
         values.iter().map(off).sum::<f64>()
@@ -271,7 +271,7 @@ fn programs(stripes: Stripes, pages: u32, send: f64, at_once: bool) -> f64 {
 
 /// Returns the log-likelihood of a straight line through the times of spans, by weighted least squares.
 fn explain_line(x: &[f64], spans: &[Span]) -> f64 {
-    let weight = |span: &Span| span.error.max(LEAST_ERROR * span.took).powi(-2);
+    let weight = |span: &Span| span.error.max(MIN_ERROR * span.took).powi(-2);
     let sum = |value: &dyn Fn(f64, f64) -> f64| -> f64 {
         x.iter().zip(spans).map(|(x, span)| weight(span) * value(*x, span.took)).sum()
     };
@@ -408,7 +408,7 @@ mod tests {
         let chunks = hypotheses(LONGEST_PERIOD).into_iter().map(|weighed| weighed.stripes);
         for stripes in chunks.filter(|stripes| stripes.chunk == 4) {
             let unexplained = least(stripes.units, stripes.chunk);
-            assert!(unexplained >= FEWEST_UNEXPLAINED, "{stripes:?}: {unexplained}");
+            assert!(unexplained >= MIN_UNEXPLAINED, "{stripes:?}: {unexplained}");
         }
         let truth = Stripes { units: 8, chunk: 1 };
         let reads: Vec<(u32, Series)> = (1u32..).zip(strides(truth, 0.2)).collect();

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{BLOCK, LEAST_STRIDE, LONGEST_FOUND};
+use super::{BLOCK, LONGEST_FOUND, MIN_STRIDE};
 use crate::{Knowledge, Parameter};
 
 /// The difference in length between two compared reads, in blocks: one or several rounds over the parallel units of the flash, so
@@ -25,22 +25,17 @@ impl Strides {
         let chunk = knowledge.whole(Parameter::Chunk).or(page);
         match (units, chunk) {
             (Some(units), Some(chunk)) => Strides::around(units * chunk, page.unwrap_or(chunk)),
-            _ => Strides {
-                round: 8,
-                long: LEAST_STRIDE,
-                short: Some(LEAST_STRIDE / 2),
-                known: false,
-            },
+            _ => Strides { round: 8, long: MIN_STRIDE, short: Some(MIN_STRIDE / 2), known: false },
         }
     }
 
     /// Returns the strides for a drive whose round over the units has `bytes` bytes.
     pub(super) fn around(bytes: u64, page: u64) -> Strides {
         let round = common_multiple(common_multiple(bytes, page), BLOCK) / BLOCK;
-        let short = LEAST_STRIDE / 2 / round * round;
+        let short = MIN_STRIDE / 2 / round * round;
         Strides {
             round,
-            long: LEAST_STRIDE.div_ceil(round) * round,
+            long: MIN_STRIDE.div_ceil(round) * round,
             short: (short > 0).then_some(short),
             known: true,
         }

@@ -84,7 +84,7 @@ impl TiedLogs {
             merge: logs.options.merge,
             eviction: logs.options.eviction,
             per_pool,
-            unordered: logs.options.most_unordered(),
+            unordered: logs.options.max_unordered(),
             random: fastrand::Rng::with_seed(logs.seed),
             grouping: Grouping::new(layout, ties.group),
             newest: Vec::new(),

@@ -14,10 +14,10 @@ use crate::nand::{Array, Lpn, Slot};
 
 /// Maximum number of deferred writes. A cache miss takes about as long as the simulation of this
 /// many writes.
-const MOST: usize = 8;
+const MAX_DEFERRED: usize = 8;
 /// Number of writes after which a prefetched map entry has arrived, so that the state of its slot
 /// can be prefetched next.
-const AHEAD: usize = MOST / 2;
+const AHEAD: usize = MAX_DEFERRED / 2;
 
 #[derive(Debug, Clone, Copy)]
 struct Write {
@@ -28,7 +28,7 @@ struct Write {
 
 /// The deferred writes, in a ring buffer whose oldest write is at `first`.
 pub(super) struct DeferredWrites {
-    ring: [Write; MOST],
+    ring: [Write; MAX_DEFERRED],
     first: usize,
     count: usize,
     /// Number of writes, counted from the oldest, for which the state of the superseded slot has
@@ -39,21 +39,21 @@ pub(super) struct DeferredWrites {
 impl DeferredWrites {
     pub(super) fn new() -> Self {
         let none = Write { lpn: Lpn(0), slot: Slot(0), done: Nanos(0) };
-        DeferredWrites { ring: [none; MOST], first: 0, count: 0, fetched: 0 }
+        DeferredWrites { ring: [none; MAX_DEFERRED], first: 0, count: 0, fetched: 0 }
     }
 
     fn nth(&self, nth: usize) -> Write {
-        self.ring[(self.first + nth) % MOST]
+        self.ring[(self.first + nth) % MAX_DEFERRED]
     }
 
     fn push(&mut self, write: Write) {
-        self.ring[(self.first + self.count) % MOST] = write;
+        self.ring[(self.first + self.count) % MAX_DEFERRED] = write;
         self.count += 1;
     }
 
     fn pop(&mut self) -> Option<Write> {
         let oldest = (self.count > 0).then(|| self.nth(0))?;
-        self.first = (self.first + 1) % MOST;
+        self.first = (self.first + 1) % MAX_DEFERRED;
         self.count -= 1;
         self.fetched = self.fetched.saturating_sub(1);
         Some(oldest)
@@ -73,7 +73,7 @@ impl<M: MapStorage> PageMap<M> {
     /// slot.
     #[inline]
     pub(super) fn map_later(&mut self, nand: &mut Array, lpn: Lpn, slot: Slot, done: Nanos) {
-        if self.deferred.count == MOST
+        if self.deferred.count == MAX_DEFERRED
             && let Some(oldest) = self.deferred.pop()
         {
             self.apply(nand, oldest);

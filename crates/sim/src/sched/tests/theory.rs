@@ -164,7 +164,7 @@ fn littles_law_holds_for_every_queue_and_busy_times_add_up() {
             let counts = totals.classes[class as usize];
             assert_eq!((counts.waiting, counts.arrived), (0, counts.started));
             assert_eq!(counts.waiting_ns, counts.waited_ns, "{class:?} of {setup:?}");
-            assert!(counts.most_waiting > 0 && counts.most_waiting <= 32);
+            assert!(counts.max_waiting > 0 && counts.max_waiting <= 32);
             busy.cells.0 += counts.started * cells;
             busy.buses.0 += counts.started * BUS;
         }

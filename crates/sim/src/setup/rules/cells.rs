@@ -77,9 +77,9 @@ impl Profile {
     /// Checks the section `cells`, and returns the page types.
     pub(super) fn page_types(&self) -> Result<PageTypes, ProfileError> {
         let Cells { bits_per_cell: bits, programming, .. } = self.cells;
-        let rule = format!("it must be from 1 to {}", PageTypes::MOST);
+        let rule = format!("it must be from 1 to {}", PageTypes::MAX_BITS);
         let (field, fits) =
-            ("cells.bits_per_cell", (1..=PageTypes::MOST).contains(&(bits as usize)));
+            ("cells.bits_per_cell", (1..=PageTypes::MAX_BITS).contains(&(bits as usize)));
         require(fits, field, bits, rule)?;
         if !self.cells.has_types() {
             return Ok(PageTypes::NONE);

@@ -95,10 +95,10 @@ impl Profile {
         if errors.rate > 0.0 {
             self.check_errors()?;
         }
-        let mut factors = [1.0; PageTypes::MOST];
+        let mut factors = [1.0; PageTypes::MAX_BITS];
         let given = &errors.page_type.0;
-        factors[..given.len().min(PageTypes::MOST)]
-            .copy_from_slice(&given[..given.len().min(PageTypes::MOST)]);
+        factors[..given.len().min(PageTypes::MAX_BITS)]
+            .copy_from_slice(&given[..given.len().min(PageTypes::MAX_BITS)]);
         let bits = u32::try_from(errors.codeword.0.saturating_mul(8)).unwrap_or(u32::MAX);
         let codewords = self.flash.page_size.0.div_ceil(errors.codeword.0.max(1));
         #[allow(clippy::cast_precision_loss)] // a time
@@ -112,7 +112,7 @@ impl Profile {
             retention: Growth { scale: retention, exponent: errors.retention_exponent },
             reads: Growth { scale: errors.reads.into(), exponent: 1.0 },
             code: Code::new(bits, errors.correctable, u32::try_from(codewords).unwrap_or(u32::MAX)),
-            most_retries: self.reliability.read_retries,
+            max_retries: self.reliability.read_retries,
             refresh_from: self.reliability.refresh_retries,
             gain: errors.retry_gain,
             decode: self.within_drive(errors.decode_time),

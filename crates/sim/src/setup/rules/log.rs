@@ -91,7 +91,7 @@ impl Default for Log {
 
 impl Log {
     /// Returns the number of pages that a log block takes out of order.
-    pub(crate) fn most_unordered(self) -> u32 {
+    pub(crate) fn max_unordered(self) -> u32 {
         if self.unordered == 0 { u32::MAX } else { self.unordered }
     }
 }

@@ -9,7 +9,7 @@ use crate::setup::Frontiers;
 use crate::wear;
 
 /// The largest number of handles. Drives of this decade have 8 or so.
-const MOST_HANDLES: u32 = 128;
+const MAX_HANDLES: u32 = 128;
 
 /// Placement of data by the host. A *reclaim unit* is what the drive erases on its own: here a block.
 /// A *reclaim unit handle* stands for a reclaim unit that is being filled, in each lane of each reclaim
@@ -100,8 +100,8 @@ impl Profile {
         lanes: Lanes,
     ) -> Result<(), ProfileError> {
         let Placement { handles, groups, isolation, .. } = self.placement;
-        let rule = format!("it must be from 1 to {MOST_HANDLES}");
-        require((1..=MOST_HANDLES).contains(&handles), "placement.handles", handles, rule)?;
+        let rule = format!("it must be from 1 to {MAX_HANDLES}");
+        require((1..=MAX_HANDLES).contains(&handles), "placement.handles", handles, rule)?;
         let per_pool = lanes.per_pool;
         let rule = format!(
             "it must be at least 1 and divide the {per_pool} lane(s) of a pool, which active_blocks sets"

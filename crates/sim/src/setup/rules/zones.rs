@@ -9,7 +9,7 @@ use crate::nand::Geometry;
 use crate::setup::{Frontiers, Identifiers, Isolation, Layout, MapMemory, Placement, quantity};
 
 /// The largest number of active zones. Each has a handle of its own: see [`Placement::handles`].
-const MOST_ACTIVE: u32 = 127;
+const MAX_ACTIVE: u32 = 127;
 
 /// The zones of the drive. A zone is written from start to end, and reset as a whole. It takes whole blocks, so the drive
 /// never moves data. A trim of whole zones resets them: their blocks are erased before the answer. Other trims, and writes that do not
@@ -165,8 +165,8 @@ impl Profile {
 
     fn check_zones(&self, geometry: &Geometry, lanes: Lanes) -> Result<(), ProfileError> {
         let Zones { lanes: spanned, open, active, .. } = self.zones;
-        let rule = format!("it must be from 1 to {MOST_ACTIVE}");
-        require((1..=MOST_ACTIVE).contains(&active), "zones.active", active, rule)?;
+        let rule = format!("it must be from 1 to {MAX_ACTIVE}");
+        require((1..=MAX_ACTIVE).contains(&active), "zones.active", active, rule)?;
         let rule = format!("it must be from 1 to zones.active, which is {active}");
         require((1..=active).contains(&open), "zones.open", open, rule)?;
         let per_pool = lanes.per_pool;
@@ -177,9 +177,9 @@ impl Profile {
         require(divides, "zones.lanes", spanned, rule)?;
         let rule = format!(
             "it must leave at most {} lanes in a pool, not {per_pool}, with {active} active zones",
-            Layout::most_groups(active + 1)
+            Layout::max_groups(active + 1)
         );
-        let named = per_pool <= Layout::most_groups(active + 1);
+        let named = per_pool <= Layout::max_groups(active + 1);
         require(named, "active_blocks", self.active_blocks, rule)?;
         let whole = geometry.slots_per_page == 1;
         let rule = "it must be at least a page of the flash where zones.blocks is above 0";

@@ -17,7 +17,7 @@ use super::{draw, flip, pick};
 pub(crate) const LOGICAL_BLOCK: u64 = 512;
 
 /// The maximum number of flash pages of a drive, which keeps checks of all pages fast.
-const MOST_PAGES: u32 = 4096;
+const MAX_PAGES: u32 = 4096;
 
 /// Returns a random profile without failures of the flash. Most of these profiles are valid.
 pub(crate) fn profile(ftl: &ftl::Kind, bytes: &mut Unstructured<'_>) -> Profile {
@@ -145,7 +145,7 @@ fn flash(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     flash.pages_per_block = draw(bytes, 1, 70);
     flash.page_size.0 = u64::from(draw(bytes, 1, 4)) * LOGICAL_BLOCK;
     let planes = flash.packages * flash.dies_per_package * flash.planes_per_die;
-    let most = MOST_PAGES / (planes * flash.pages_per_block);
+    let most = MAX_PAGES / (planes * flash.pages_per_block);
     flash.blocks_per_plane = draw(bytes, 3, 24).min(most).max(3);
 }
 

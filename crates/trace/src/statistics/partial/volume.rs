@@ -5,7 +5,7 @@ use flashscope_document::collection::VolumeStatistics;
 use flashscope_document::trace::{ByteCounts, Requests};
 use serde::{Deserialize, Serialize};
 
-use super::super::pages::{MOST_ACCESS, range};
+use super::super::pages::{MAX_ACCESS, range};
 use super::super::{PAGE, ratio, share};
 use super::histogram::Histogram;
 use super::sample::{PageSample, SavedSample};
@@ -183,7 +183,7 @@ impl VolumePart {
         let (first, last_end) = stretch.access.unwrap_or((offset, offset));
         sums.sequential += u64::from(stretch.access.is_some() && last_end == offset);
         stretch.access = Some((first, end));
-        if let Some((first, last)) = range(request, MOST_ACCESS) {
+        if let Some((first, last)) = range(request, MAX_ACCESS) {
             self.sample.push(first, last, request.op == Op::Write, request.at.0);
         }
     }

@@ -8,7 +8,7 @@ use flashscope_trace::format::{open, open_as};
 use flashscope_trace::{BATCH, OnBad, Options, Reader, Source};
 
 /// The maximum number of requests that a reader holds back for their completions.
-const MOST_HELD: usize = 1 << 12;
+const MAX_HELD: usize = 1 << 12;
 
 /// Reads content in every format and in the detected one; returns the number of requests.
 pub(super) fn read_every_way(content: &[u8]) -> usize {
@@ -33,7 +33,7 @@ pub(super) fn read_every_way(content: &[u8]) -> usize {
 pub(super) fn exhaust(mut reader: Box<dyn Reader>) -> usize {
     let (mut found, mut batch) = (0, Vec::new());
     while reader.read(&mut batch).is_ok() && !batch.is_empty() {
-        assert!(batch.len() <= BATCH + MOST_HELD + 1);
+        assert!(batch.len() <= BATCH + MAX_HELD + 1);
         for request in &batch {
             assert!((request.len.0 == 0) == (request.op == Op::Flush), "{request:?}");
             assert!(request.offset.0.checked_add(request.len.0).is_some(), "{request:?}");

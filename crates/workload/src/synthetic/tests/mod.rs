@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, Io, Nanos, Op};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::application::MOST_PLACES;
+use super::application::MAX_PLACES;
 use super::*;
 use crate::Stream;
 
@@ -581,11 +581,11 @@ fn works(mut stream: impl Stream, target: &Target) {
 // the memory.
 #[test]
 fn workloads_that_remember_places_refuse_drives_with_too_many() {
-    let target = Target { capacity: Bytes((MOST_PLACES + 1) * 4096), ..TARGET };
+    let target = Target { capacity: Bytes((MAX_PLACES + 1) * 4096), ..TARGET };
     let specs = ["uniform?size=4KiB&reads=0.3&trims=0.1", "btree?page=4KiB&log=0", "postmark"];
     for spec in specs {
         let refusal = refused_on(&target, spec);
-        assert!(refusal.contains(&MOST_PLACES.to_string()), "{spec}: {refusal}");
+        assert!(refusal.contains(&MAX_PLACES.to_string()), "{spec}: {refusal}");
     }
     // A larger place, or a shorter range, makes the same drive small enough.
     open("uniform?size=1MiB&alignment=1MiB&reads=0.3&trims=0.1", &target).unwrap();
