@@ -61,10 +61,7 @@ function periodLines(u: uPlot, start: number, view: RunView, colors: Palette): v
   const { ctx, bbox } = u;
   const period = periodOf(view);
   const [low, high] = [u.scales.x?.min ?? 0, u.scales.x?.max ?? 0];
-  if (
-    period === undefined ||
-    (period / (high - low)) * bbox.width < MIN_PERIOD * devicePixelRatio
-  )
+  if (period === undefined || (period / (high - low)) * bbox.width < MIN_PERIOD * devicePixelRatio)
     return;
   ctx.strokeStyle = fade(colors.text, 0.45);
   ctx.lineWidth = devicePixelRatio;
