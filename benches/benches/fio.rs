@@ -65,7 +65,7 @@ fn main() {
             }
         }
         for place in ["tmpfs", "ext4"] {
-            // The file exists only if a case of that place ran.
+            // The file exists only if a case for that file system ran.
             let _ = fs::remove_file(path_in(place));
         }
         println!();
@@ -81,7 +81,7 @@ fn compare(case: &Case) {
         ours.push(run_case(Some(CORE), &[case.place, case.engine, &depth, &ios, path]));
         fio.push(run_fio(case, Path::new(path)));
     }
-    // The machine drifts: compare within each round.
+    // The speed of the machine drifts. Ratios within a round are unaffected.
     let ratio = |of: fn(&Cost) -> f64| median(ours.iter().zip(&fio).map(|(a, b)| of(a) / of(b)));
     let (iops, cpu) = (ratio(|cost| cost.iops), ratio(|cost| cost.cpu));
     let (ours, fio) = (Cost::median(&ours), Cost::median(&fio));
@@ -138,8 +138,8 @@ fn one_case(arguments: &[String]) -> Cost {
 }
 
 /// Runs fio, and returns its cost per IO. fio reports only the processor time of the submitting
-/// thread. This function measures the whole process instead, and subtracts a run with few IOs, which
-/// stands for start and end.
+/// thread. This function measures the whole process instead, and subtracts a run with few IOs,
+/// which measures the cost of starting and ending fio.
 fn run_fio(case: &Case, path: &Path) -> Cost {
     let few = 1000;
     let (_, start) = fio(case, path, few);

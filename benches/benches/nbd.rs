@@ -83,7 +83,7 @@ fn compare(operation: &str) {
     let rounds: Vec<[f64; 2]> = (0..ROUNDS).map(|_| [speed(&ours_at), speed(&nbdkit_at)]).collect();
     drop((ours, nbdkit));
     let [our, their] = [0, 1].map(|which| median(rounds.iter().map(|round| round[which])));
-    // The machine drifts: compare within each round.
+    // The speed of the machine drifts. Ratios within a round are unaffected.
     let ratio = median(rounds.iter().map(|[ours, theirs]| ours / theirs));
     let [our, their] = [our, their].map(|iops| iops / 1e3);
     println!("{operation:<12} {our:>8.1} {their:>10.1} {ratio:>7.2}   {}", verdict(ratio >= SPEED));

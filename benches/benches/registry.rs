@@ -33,7 +33,7 @@ const TIME: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(100);
 /// The largest 99th percentile of the response time of any page, in ms.
 const LIMIT: f64 = 200.0;
-/// The size of a result.
+/// The number of runs of a result, and of IOs per run.
 const RUNS: u32 = 2;
 const IOS: u64 = 500;
 /// The number of senders that fill the registry; the rate limit of one token would be too low.
@@ -121,8 +121,8 @@ impl Sample {
         Sample { files: files.collect(), submission: *submission }
     }
 
-    /// Returns the submission of a result with its own firmware, from one of 8 makers and with 50
-    /// results per model.
+    /// Returns the submission of a result with its own firmware version. The model consists of one
+    /// of 8 makers and one of 200 numbers.
     fn numbered(&self, number: usize) -> MeasurementSubmission {
         let mut submission = self.submission.clone();
         submission.name = format!("result {number:05}");

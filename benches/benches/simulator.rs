@@ -44,15 +44,15 @@ const CASES: [Case; 6] = [
     Case { name: "reads", fields: "persistence.map=nv-ram", op: Op::Read, limit: Some(20.0) },
 ];
 
-/// The number of IOs drawn ahead, as in a closed loop of `simulate`.
+/// The number of IOs generated ahead, as in a closed loop of `simulate`.
 const AHEAD: usize = 16;
 
 /// The arguments of child processes, which give each case its own memory.
 const CASE: &str = "case";
 const SIZE: &str = "size";
 const OBSERVERS: &str = "observers";
-/// The largest time per IO with one observer and with all of them, as a multiple of the time
-/// without.
+/// The maximum time per IO with one observer and with all observers, as a multiple of the time
+/// without observers.
 const OBSERVER_LIMITS: [f64; 2] = [1.15, 1.5];
 /// The sizes of drives, in GiB of flash.
 const SIZES: [u64; 6] = [1, 4, 16, 64, 256, 1024];
@@ -271,8 +271,8 @@ fn case(Case { name, fields, op, limit }: &Case) {
 /// The name that stands for all observers.
 const ALL: &str = "all";
 
-/// Prints the time of an IO with an observer as a multiple of the time without. Both are the best of
-/// alternating intervals on one drive.
+/// Prints the time of an IO with an observer as a multiple of the time without observers. Both
+/// times are the best of alternating intervals on one drive.
 fn observed(name: &str) {
     let mut run = Run::new(16, "persistence.map=nv-ram");
     let mut watch = Watch::default();

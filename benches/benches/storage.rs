@@ -21,7 +21,7 @@ const MEMORY_LIMIT: f64 = 200.0;
 const LONG_RUN: u64 = 50_000_000;
 const SIZE: Bytes = Bytes::GIB;
 
-/// The place of the file, fio's `--direct` for it, and the number of IOs.
+/// The file system of the file, fio's `--direct` for it, and the number of IOs.
 const PLACES: [(&str, &str, u64); 2] = [("tmpfs", "0", 2_000_000), ("ext4", "1", 200_000)];
 
 fn main() {

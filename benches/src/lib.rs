@@ -30,7 +30,7 @@ use flashscope_workload::pattern::{Address, Pattern, Timing};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The argument that tells a child process to run one case.
+/// The argument with which a child process runs one case.
 const CHILD: &str = "--one-case";
 
 /// The cost of a case.
@@ -114,7 +114,7 @@ pub fn written_file(path: &Path, direct: bool) {
     }
 }
 
-/// Runs `case` in a child process, and `all` otherwise.
+/// Runs `case` if this process is the child process of a case, and `all` if it is not.
 ///
 /// Words on the command line select cases by a part of their name. `all` receives a function that
 /// returns true if a case is selected.
@@ -166,7 +166,7 @@ pub fn cpu_time(who: libc::c_int) -> (f64, f64) {
     (micros(usage.ru_utime), micros(usage.ru_stime))
 }
 
-/// Returns the memory of this process in MiB: `VmRSS` is the present value, `VmHWM` the peak.
+/// Returns the memory of this process in MiB: `VmRSS` is the current value, `VmHWM` the peak.
 pub fn memory(line: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));

@@ -19,7 +19,7 @@ pub fn run(id: u32, ios: u64) -> Run {
 }
 
 /// Records run `id` with `ios` random reads. The response times vary like those of a drive: most
-/// are about 80 µs, one in 500 takes some ms.
+/// are about 80 µs, and one in 500 is a few ms.
 pub fn record(recorder: &mut Recorder, id: u32, ios: u64, random: &mut fastrand::Rng) {
     recorder.begin(id).expect("the folder is writable");
     let mut now = 0;

@@ -1,4 +1,4 @@
-//! Compares the statements about a drive with both truths.
+//! Compares the statements of `flashscope bench` about a drive with its profile and with long runs.
 
 use std::error::Error;
 use std::path::Path;
@@ -33,10 +33,10 @@ pub struct Line {
 
 impl Comparison {
     /// Measures the drive, and compares what the benchmark states. `place` is the folder of the
-    /// result; a result that is already there is not measured again.
+    /// result; a result that already exists is not measured again.
     ///
     /// # Errors
-    /// If the profile is invalid, or the drive cannot be measured.
+    /// Returns an error if the profile is invalid, or if the drive cannot be measured.
     pub fn of(drive: &str, seed: u64, place: &Path) -> Result<Comparison, Box<dyn Error>> {
         let profile = setup::parse(drive)?;
         let facts = measure(drive, seed, place)?;
@@ -57,18 +57,20 @@ impl Comparison {
 }
 
 impl Line {
-    /// True if the statement agrees with the profile; `None` if there is nothing to compare.
+    /// Returns true if the statement agrees with the profile; `None` if there is nothing to
+    /// compare.
     pub fn agrees_with_truth(&self) -> Option<bool> {
         Some(self.agrees(self.stated?, self.truth.ok()?))
     }
 
-    /// True if the statement agrees with the long run; `None` if there is nothing to compare.
+    /// Returns true if the statement agrees with the long run; `None` if there is nothing to
+    /// compare.
     pub fn agrees_with_long_run(&self) -> Option<bool> {
         Some(self.agrees(self.stated?, self.long_run?))
     }
 
-    /// True if the stated interval contains a value. The interval of a mean is at least as wide as
-    /// the precision of the benchmark.
+    /// Returns true if the stated interval contains a value. The interval of a mean is at least as
+    /// wide as the precision of the benchmark.
     fn agrees(&self, stated: Statement, value: f64) -> bool {
         let slack = if self.quantity.is_limit() { 0.0 } else { PRECISION * stated.value };
         let low = stated.low.min(stated.value - slack);

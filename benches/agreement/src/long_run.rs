@@ -1,5 +1,4 @@
-//! Runs that are so long that their own error does not count. They use neither the plan nor the
-//! analysis of the benchmark.
+//! Runs long enough that their own error is negligible. They use neither the plan nor the analysis of the benchmark.
 
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
@@ -21,10 +20,10 @@ const READS: u64 = 100_000;
 /// The number of states from which sequential writes begin.
 const STATES: u64 = 3;
 
-/// The rest after the state, so that the drive has no deferred work.
+/// The idle pause after the state, in which the drive finishes its deferred work.
 const REST: Nanos = Nanos::secs(600);
 
-/// The times that random writes write the whole drive. The second half counts.
+/// The number of times that random writes write the capacity of the drive. Only the second half counts.
 const TURNS: u64 = 4;
 
 /// The results of long runs, by quantity.
@@ -38,10 +37,11 @@ pub struct LongRun {
 }
 
 impl LongRun {
-    /// Runs a drive. Reads come first, then writes that leave the state random, then others.
+    /// Measures all quantities. Reads, random writes and writes to areas share a drive, in this order, because reads
+    /// and random writes keep the state random. Each run of sequential or partitioned writes has a new drive.
     ///
     /// # Errors
-    /// If the profile is invalid.
+    /// Returns an error if the profile is invalid.
     pub fn of(profile: &Profile, seed: u64) -> Result<LongRun, ProfileError> {
         let mut runs = Runs { profile, seed };
         let sequential_write = runs.sequential_writes()?;
@@ -120,8 +120,8 @@ impl Runs<'_> {
         self.mean(device, (Op::Read, address, size), (READS, READS / 10))
     }
 
-    /// Returns the mean over several states. From each state half of the space is written. The first
-    /// half of that shows the start-up, while the drive uses up its spare blocks, and does not count.
+    /// Returns the mean over several states. Each run writes half of the space. The first half of its writes does not
+    /// count: it is the start-up phase, in which the drive uses up its spare blocks.
     fn sequential_writes(&mut self) -> Result<f64, ProfileError> {
         let mut sum = 0.0;
         for _ in 0..STATES {
@@ -167,7 +167,7 @@ impl Runs<'_> {
     }
 }
 
-/// Returns the space of whole IOs.
+/// Returns the capacity, rounded down to complete IOs.
 fn usable(device: &SimDevice) -> Bytes {
     device.info().capacity.round_down(Bytes(IO))
 }
@@ -188,7 +188,7 @@ fn limit(costs: &[(u64, f64)], sequential: f64) -> f64 {
     knee.map_or(f64::INFINITY, |knee| costs[knee.at].0 as f64)
 }
 
-/// The ratio up to which costs are about the same.
+/// The ratio up to which costs count as equal.
 const ALIKE: f64 = 1.5;
 
 /// Runs a stream, and returns the mean response time in ns without the first `ignored` IOs.

@@ -1,5 +1,5 @@
-//! Compares what the benchmark states about simulated drives with the truth of their profiles, and
-//! with long runs.
+//! Compares the statements of the benchmark about simulated drives with their profiles and with
+//! long runs.
 
 #![allow(clippy::disallowed_methods, reason = "prints its own figures, not untrusted text")]
 
@@ -10,8 +10,7 @@ use clap::Parser;
 use flashscope_agreement_bench::agreement::Comparison;
 use flashscope_agreement_bench::page;
 
-/// Compares what the benchmark states about simulated drives with the truth of their profiles, and
-/// with long runs
+/// Compares the statements of the benchmark about simulated drives with their profiles and with long runs
 #[derive(Parser)]
 struct Args {
     /// Profiles; by default those of at most 2 GiB

@@ -31,7 +31,8 @@ pub fn table(comparison: &Comparison) -> String {
     text
 }
 
-/// Returns what the benchmark states, the truth, and the long run. Disagreements are bold.
+/// Returns the statement of the benchmark, the value from the profile, and the result of the long
+/// run. Values that disagree with the statement are bold.
 fn cells(line: &Line) -> [String; 3] {
     let text = |value| line.quantity.text(value);
     let stated = line.stated.map_or_else(
@@ -70,12 +71,12 @@ const INTRODUCTION: &str = "# The benchmark against the truth
 
 <!-- Written by `make bench-agreement`. -->
 
-`make bench-agreement` compares what `flashscope bench` states about simulated drives with two truths. It wrote this page,
-with seed 1. A value in bold disagrees with the statement: it is outside the stated interval, and by more than the precision
-of a mean (2 %).
+`make bench-agreement` compares the statements of `flashscope bench` about simulated drives with two references. It
+wrote this page, with seed 1. A value in bold disagrees with the statement: it is outside the stated interval, and by
+more than the precision of a mean (2 %).
 
 - *From the profile*: arithmetic on the fields of the profile, without a simulation (`benches/agreement/src/truth.rs`).
-  The reasons where it says nothing are below.
+  The quantities that do not follow from a profile are listed below, with the reasons.
 - *Long run*: a simulation that uses neither the plan nor the analysis of the benchmark. Each read pattern runs
   for 100,000 IOs. Random writes write the drive four times, and the second half counts. Sequential writes count from a
   quarter to half of the drive, in three states. To find the largest cheap area, the simulation writes the capacity of
@@ -88,11 +89,11 @@ The tests `statements_about_the_demo_drive_agree` and `statements_about_a_drive_
 
 ## Known disagreements
 
-- `demo`, area of cheap random writes. In the random state every block is full of valid data, and a run in an area of up to
-  32 MiB moves nothing. After random writes over the whole drive, each block is a mix, and small areas cost as much as large
-  ones. The statement holds for the state that the benchmark enforces.
-- `flashsim-2009`, area of cheap random writes. The random state leaves all 572 log blocks to other data, and a run has at
-  most 5,120 counted IOs. The long run shows the cheap areas, the benchmark does not.
+- `demo`, area of cheap random writes. In the random state every block is full of valid data, and a run in an area of up
+  to 32 MiB moves no page. After random writes over the whole drive, each block also holds invalid pages, and small
+  areas cost as much as large areas. The statement holds for the state that the benchmark enforces.
+- `flashsim-2009`, area of cheap random writes. In the random state all 572 log blocks hold other data, and a run has at
+  most 5,120 counted IOs. The long run shows the cheap areas, but the benchmark does not.
 - `transcend-module`, sequential writes: the cause of 3.6 % is unknown.
 ";
 

@@ -59,8 +59,8 @@ impl Quantity {
         }
     }
 
-    /// True for a limit on a parameter. A limit is one of the measured values, infinite if every
-    /// measured value is cheap, and 0 if none is.
+    /// Returns true for a limit on a parameter. A limit is one of the measured values, infinite if
+    /// every measured value is cheap, and 0 if none is.
     pub const fn is_limit(self) -> bool {
         matches!(self, Locality | Partitions)
     }

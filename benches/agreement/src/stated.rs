@@ -24,11 +24,11 @@ const NEEDED: [Part; 8] = [
     Part::of("parallelism", "RR"),
 ];
 
-/// Measures the simulated drive `name` by the default method, into the folder at `place`, or
-/// analyses the result that is already there.
+/// Measures the simulated drive `name` by the default method, into the folder at `place`, or analyses the result that
+/// already exists.
 ///
 /// # Errors
-/// If the drive cannot be measured.
+/// Returns an error if the drive cannot be measured.
 pub fn measure(name: &str, seed: u64, place: &Path) -> Result<Facts, Box<dyn Error>> {
     if place.exists() {
         let (folder, manifest) = ResultFolder::open(place)?;
@@ -46,13 +46,13 @@ pub fn measure(name: &str, seed: u64, place: &Path) -> Result<Facts, Box<dyn Err
 pub struct Statement {
     /// The value.
     pub value: f64,
-    /// The ends of its 95 % interval.
+    /// The lower end of its 95 % interval.
     pub low: f64,
-    /// See `low`.
+    /// The upper end of its 95 % interval.
     pub high: f64,
 }
 
-/// Returns what the facts state about a quantity; `None` if they state nothing.
+/// Returns the statement of the facts about a quantity; `None` if there is none.
 pub fn stated(facts: &Facts, quantity: Quantity) -> Option<Statement> {
     let of = &facts.characteristics;
     match quantity {

@@ -1,7 +1,6 @@
-//! The truth of a profile: what its fields say about response times and limits, by arithmetic.
+//! Computes response times and limits from the fields of a profile, by arithmetic.
 //!
-//! Nothing here uses the simulator, only the fields of a profile. A quantity that needs more than
-//! arithmetic has a reason instead of a value.
+//! This module does not use the simulator. A quantity that needs more than arithmetic has a reason instead of a value.
 
 use flashscope_sim::Profile;
 use flashscope_sim::setup::Scope;
@@ -21,7 +20,7 @@ const SPREAD: Reason = "blocks of several packages serve an IO";
 /// Computes a quantity from a profile.
 ///
 /// # Errors
-/// Returns the reason if it does not follow from the profile.
+/// Returns the reason if the quantity does not follow from the profile.
 pub fn truth(profile: &Profile, quantity: Quantity) -> Result<f64, Reason> {
     let drive = Drive::new(profile);
     if drive.profile.ftl == "dftl" {
@@ -50,7 +49,7 @@ struct Drive<'a> {
     program: f64,
     erase: f64,
     page: u64,
-    /// The bytes that go to a package before the next one.
+    /// The number of consecutive bytes on one package.
     stripe: u64,
     packages: u64,
 }
@@ -77,7 +76,7 @@ impl Drive<'_> {
         self.profile.interface.request_overhead.0 as f64
     }
 
-    /// Returns the time of bytes on the link to the host.
+    /// Returns the transfer time of `bytes` bytes on the link to the host.
     fn link(&self, bytes: u64) -> f64 {
         self.profile.interface.transfer_per_kib.0 as f64 * bytes as f64 / 1024.0
     }
@@ -90,7 +89,7 @@ impl Drive<'_> {
         pages.map(move |nth| (nth * page / stripe % packages) as usize)
     }
 
-    /// Returns the most pages of an IO that one package holds.
+    /// Returns the maximum number of pages of an IO on one package.
     fn busiest(&self, offset: u64, len: u64) -> f64 {
         let mut pages = vec![0_u32; self.profile.flash.packages as usize];
         self.packages_of(offset, len).for_each(|package| pages[package] += 1);
@@ -106,21 +105,20 @@ impl Drive<'_> {
         self.overhead() + all.max(last)
     }
 
-    /// Returns the mean over the places of an IO that is off by `shift`.
+    /// Returns the mean time of a read of `len` bytes whose offset is `shift` bytes after a multiple of `len`.
     fn mean_read(&self, len: u64, shift: u64) -> f64 {
         let places = (self.stripe * self.packages).div_ceil(len).clamp(1, 4096);
         (0..places).map(|place| self.read(place * len + shift, len)).sum::<f64>() / places as f64
     }
 
-    /// Adds the switches between the groups of the address space.
+    /// Returns the mean time of a random read, including switches between groups of the address space.
     fn random_read(&self, len: u64, shift: u64) -> f64 {
         let groups = &self.profile.groups;
         let other = 1.0 - 1.0 / f64::from(groups.count);
         self.mean_read(len, shift) + other * groups.switch_time.0 as f64
     }
 
-    /// Returns the smallest of the sizes of Granularity from which on a byte costs at most twice the
-    /// minimum.
+    /// Returns the size of the micro-benchmark Granularity from which on a byte costs at most twice the minimum.
     fn read_size(&self) -> f64 {
         let powers = (0..=9).map(|n| 1_u64 << n);
         let mut sizes: Vec<u64> = powers.chain([24, 48, 96, 192, 384]).map(|n| 512 * n).collect();
@@ -131,15 +129,15 @@ impl Drive<'_> {
         good.map_or(f64::NAN, |size| *size as f64)
     }
 
-    /// Returns the cost at the most expensive shift of Alignment, relative to aligned reads.
+    /// Returns the cost at the most expensive shift of the micro-benchmark Alignment, relative to aligned reads.
     fn read_shift(&self) -> f64 {
         let shifts = (0..).map(|n| 512 << n).take_while(|shift| *shift < IO);
         let most = shifts.map(|shift| self.random_read(IO, shift)).fold(0.0, f64::max);
         most / self.random_read(IO, 0)
     }
 
-    /// Returns the gain of reads that are never short of work. The busiest part sets the pace: the
-    /// controller, the link, or the packages.
+    /// Returns the throughput of many concurrent reads, relative to one read at a time. The slowest part is the
+    /// bottleneck: the controller, the link, or the packages.
     fn concurrent_reads(&self) -> f64 {
         if self.profile.interface.queue_depth == 1 {
             return 1.0;
@@ -175,7 +173,7 @@ impl Drive<'_> {
         self.copy(self.pages_per_block()) + 2.0 * self.erase
     }
 
-    /// Fails unless every IO goes to one package, without a buffer.
+    /// Returns an error unless the drive has one package, the FTL BAST and no buffer.
     fn one_log_list(&self) -> Result<(), Reason> {
         if self.profile.cache.kind != "none" {
             return Err(BUFFER);
@@ -186,8 +184,8 @@ impl Drive<'_> {
         if self.packages > 1 { Err(SPREAD) } else { Ok(()) }
     }
 
-    /// Returns the time of sequential writes. Each block of data costs a switch merge, or a full one if
-    /// the state left it a log block, or on drives that copy even data in order.
+    /// Returns the time of sequential writes. Each block of data costs a switch merge. It costs a full merge if the
+    /// state left it a log block, or if the drive has no switch merges.
     fn sequential_write(&self) -> Result<f64, Reason> {
         self.one_log_list()?;
         let with_log = if self.profile.log.switch { self.blocks_with_log() } else { 1.0 };
@@ -224,7 +222,7 @@ impl Drive<'_> {
         Ok(self.write() + miss * (self.full_merge() - partial * saved))
     }
 
-    /// Returns the largest power of two of IOs that the log blocks of all packages cover.
+    /// Returns the largest area, as a power of two in bytes, that the log blocks of all packages cover.
     fn locality(&self) -> Result<f64, Reason> {
         match self.profile.ftl.as_str() {
             "bast" if self.profile.cache.kind == "none" => {
@@ -238,7 +236,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Returns the largest power of two of partitions that have a log block each, in every package.
+    /// Returns the largest power of two of partitions for which every package has a log block per partition.
     fn partitions(&self) -> Result<f64, Reason> {
         match self.profile.ftl.as_str() {
             "page-map" if self.profile.active_blocks == Scope::Pool => Ok(f64::INFINITY),

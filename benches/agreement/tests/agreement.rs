@@ -1,4 +1,4 @@
-//! The benchmark agrees with the truth about drives whose profile is known.
+//! Tests that the statements of the benchmark agree with the profiles of drives.
 
 use flashscope_agreement_bench::agreement::{Comparison, Line};
 use flashscope_agreement_bench::long_run::LongRun;
@@ -8,12 +8,13 @@ use flashscope_sim::setup;
 
 /// Measures a drive, and returns the comparison of each quantity.
 fn compare(drive: &str) -> Comparison {
-    // A result waits for its disk after every run.
+    // A result folder waits for its disk after every run; in memory, it does not.
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     Comparison::of(drive, 1, &folder.path().join("r.flashscope")).unwrap()
 }
 
-/// Checks that the benchmark states every quantity, and that all agree but those of `except`.
+/// Checks that the benchmark states every quantity, and that all statements except those of
+/// `except` agree.
 fn check(drive: &str, except: &[Quantity]) -> Comparison {
     let comparison = compare(drive);
     for line in &comparison.lines {
@@ -35,7 +36,7 @@ fn statements_about_the_demo_drive_agree() {
 #[test]
 fn statements_about_a_drive_with_log_blocks_agree() {
     let samsung = check("samsung", &[]);
-    // They do not agree with the truth of another drive.
+    // The statements do not agree with the profile of another drive.
     let other = setup::parse("samsung?flash.page_read=90us&log.blocks=8").unwrap();
     for quantity in [Quantity::SequentialRead, Quantity::RandomRead, Quantity::Partitions] {
         let line = samsung.line(quantity).unwrap();
@@ -44,8 +45,9 @@ fn statements_about_a_drive_with_log_blocks_agree() {
     }
 }
 
-// Two derivations that share nothing: arithmetic, and a long simulation. The drives have few log
-// blocks for their size, since the state leaves some of them half full, each of which costs a merge.
+// The two values are independent: one is arithmetic, the other a long simulation. The drives have
+// few log blocks for their size, because each log block that the state leaves half full costs a
+// merge.
 #[test]
 fn arithmetic_agrees_with_long_runs() {
     for drive in [

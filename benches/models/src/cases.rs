@@ -111,7 +111,7 @@ pub(crate) fn on_full_drives(workload: &str, requests: &[Request]) -> Vec<Case> 
     let logical = u32::try_from(end.div_ceil(pages_per_block.into())).expect("a drive of traces");
     let mut cases = Vec::new();
     for spare in [0.07, 0.28] {
-        // Two more blocks always stay free.
+        // Two more blocks always remain free.
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

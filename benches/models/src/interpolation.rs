@@ -15,7 +15,8 @@ const LENS: [f64; 6] = [1.0, 4.0, 16.0, 64.0, 128.0, 256.0];
 /// The ratios of free space to written space.
 const FREES: [f64; 7] = [0.07, 0.15, 0.4, 1.0, 3.0, 10.0, 30.0];
 
-/// How often the target and the free space are written: before counting, and while counting.
+/// The number of times that the target and the free space are written: before counting, and while
+/// counting.
 const TURNS: (u64, u64) = (3, 1);
 
 /// The measured grid of each FTL.

@@ -5,10 +5,9 @@
 //! traits of the paper's eight traces, on the drive of Boboila and Desnoyers with four FTLs. Traces
 //! and synthetic workloads also run on drives that they fill.
 //!
-//! Arguments are parts of workload names; without any, all run. `--vary` compares workloads that
-//! differ in one trait. `--traits` prints the traits of workloads instead of predictions. `--speed`
-//! measures models and predictors instead, by parts of their names. `--write` writes the tables to
-//! docs/models-accuracy.md.
+//! Arguments are parts of workload names; without arguments, all workloads run. `--vary` compares workloads that differ
+//! in one trait. `--traits` prints the traits of workloads instead of predictions. `--speed` measures models and
+//! predictors instead, by parts of their names. `--write` writes the tables to docs/models-accuracy.md.
 //!
 //! `--population COUNT` predicts COUNT random drives and workloads instead. It scores the intervals
 //! on half as many drives and workloads of other kinds, and prints the table by stratum. With
@@ -232,8 +231,8 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     }
 }
 
-/// Prints the traits of workloads. Most concern the writes; the last is the share of written pages
-/// in the hottest hundredth of the blocks.
+/// Prints the traits of workloads. Most traits describe the writes; the last is the share of written pages in the
+/// hottest hundredth of the blocks.
 fn print_traits(traces: &[(String, String)], generated: &[&Traits]) {
     println!(
         "workload                           writes reads   pages deviation longest goes on \

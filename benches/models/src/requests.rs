@@ -10,7 +10,8 @@ use flashscope_workload::synthetic::{Ios, Target};
 /// The page size of all drives, in bytes.
 pub(crate) const PAGE: u64 = 2048;
 
-/// Returns the paths of the traces in the reference data, or an empty list with a note.
+/// Returns the paths of the traces in the reference data. Prints a note and returns an empty list
+/// if there are none.
 pub(crate) fn traces() -> Vec<PathBuf> {
     let named = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
     let data =

@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    // On average it takes half a rotation and a seek.
+    // A random read takes half a rotation and a seek on average.
     #[test]
     fn a_random_read_waits_for_the_platter() {
         let mechanics = Mechanics::desktop(Bytes::gib(64));

@@ -14,7 +14,8 @@ use crate::sweep::in_parallel;
 use crate::targets;
 use crate::trial::{Trial, trial};
 
-/// The first seed. Take another one whenever a probe was changed after a look at these drives.
+/// The first seed. Choose another seed after every change of a probe that was based on results for
+/// these drives.
 const FIRST_SEED: u64 = 9_000_000;
 
 /// The fewest answers of a stratum that is scored by itself.
@@ -79,7 +80,7 @@ pub fn held_out(
     })
 }
 
-/// The score of some answers.
+/// The score of a group of answers.
 pub struct Score {
     /// The name of the stratum.
     pub name: String,
@@ -89,7 +90,7 @@ pub struct Score {
     pub tally: Tally,
     /// The answers with a stated probability of 0.9 or more.
     pub confident: u32,
-    /// How many of these are right.
+    /// The number of right answers with a stated probability of 0.9 or more.
     pub confident_right: u32,
     /// The expected calibration error.
     pub calibration_error: f64,
@@ -123,12 +124,12 @@ impl Score {
         f64::from(self.confident_right) / f64::from(self.confident.max(1))
     }
 
-    /// Returns the 95 % interval of this share (Wilson).
+    /// Returns the 95 % interval of [`Score::confident_share`] (Wilson).
     pub fn confident_interval(&self) -> [f64; 2] {
         wilson(self.confident_right, self.confident)
     }
 
-    /// Returns true if the interval excludes the limit.
+    /// Returns true if the interval lies below the limit.
     pub fn fails(&self) -> bool {
         self.confident_interval()[1] < targets::CONFIDENT
     }

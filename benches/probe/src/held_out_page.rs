@@ -38,8 +38,8 @@ development lack ({each} drives of each, from other seeds). The drives of a stra
 {}. Pauses of the host are as below.
 
 A stratum fails if the 95 % interval of its share of right findings, among those with a stated probability of 0.9 or
-more, lies below {}. Strata with fewer than {MIN_ANSWERS} findings are pooled. Findings about one drive depend on each other,
-so the true intervals are wider. The worst stratum comes first.
+more, lies below {}. Strata with fewer than {MIN_ANSWERS} findings are pooled. Findings about one drive depend on each
+other. The true intervals are therefore wider. The worst stratum comes first.
 
 **Of all {} findings, {} state 0.9 or more, and {} of these are right ({} to {}). The expected calibration error is
 {} (limit {limit}). The probe abstains on {} of the features that the drives have.**",

@@ -21,13 +21,13 @@ struct Args {
     /// Seed of the first drive
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// Relative standard deviation of response times; each value of a list is a sweep of its own
+    /// Relative standard deviation of response times; each value of a list is a separate sweep
     #[arg(long, value_delimiter = ',', default_value = "0.02")]
     noise: Vec<f64>,
     /// Number of held-out drives of each stratum, of kinds that no probe was developed on
     #[arg(long, default_value_t = 0)]
     held_out: u64,
-    /// Take only the strata whose name contains this
+    /// Probe only the strata whose name contains this text
     #[arg(long, default_value = "")]
     stratum: String,
     /// Parameters to determine, separated by commas; by default all

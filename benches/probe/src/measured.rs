@@ -8,7 +8,7 @@ use crate::drives::{RandomDrive, Truth};
 
 const BLOCK: u64 = 4096;
 
-/// Reads that replace the map entries in memory, which writes have changed.
+/// The number of reads that replace the map entries in memory, which writes have changed.
 const SETTLING: usize = 20_000;
 
 /// Measures the costs of reads, and adds them to the true values of a drive.
@@ -52,8 +52,8 @@ pub(crate) fn add_costs(random: &mut RandomDrive) {
     if long <= short {
         return;
     }
-    // The second read finds the map in memory. The address lies in the middle, because write
-    // buffers keep what was written first or last.
+    // For the second read, the map entries are in memory. The address lies in the middle, because
+    // write buffers hold the data that was written first or last.
     let middle = group / 2 / (round * BLOCK) * (round * BLOCK);
     let mut second =
         |blocks| [0; 2].map(|_| execute(&mut drive, Op::Read, middle, blocks * BLOCK))[1];

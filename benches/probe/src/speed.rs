@@ -10,7 +10,7 @@ use crate::trial::{DRIVE_WRITES, probe};
 /// Simulated drives of 1 GB, with a page map and with log blocks.
 const DRIVES: [&str; 2] = ["demo", "sun-zhang-unknown"];
 
-/// The longest durations of the whole probe, and of its analysis.
+/// The maximum durations of a probe, and of its analysis.
 const LIMITS: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(10)];
 
 /// A drive that sums up the wall-clock time spent in it.

@@ -1,6 +1,6 @@
 //! The targets for the accuracy of the probe.
 
-/// Returns the least share of right answers, given the relative deviation of response times.
+/// Returns the minimum share of right answers, given the relative deviation of response times.
 pub fn accuracy(noise: f64) -> f64 {
     if noise <= 0.02 { 0.97 } else { 0.93 }
 }
@@ -11,7 +11,7 @@ pub(crate) const ABSTENTION: f64 = 0.1;
 /// The largest expected calibration error.
 pub(crate) const CALIBRATION_ERROR: f64 = 0.05;
 
-/// The least share of right answers among those with a stated probability of 0.9 or more.
+/// The minimum share of right answers among those with a stated probability of 0.9 or more.
 pub(crate) const CONFIDENT: f64 = 0.97;
 
 /// The largest expected calibration error of all answers about held-out drives, and of a stratum.

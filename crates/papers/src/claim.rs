@@ -7,13 +7,13 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// The measured result agrees with the printed one.
+    /// The measured result agrees with the printed result.
     AsPrinted,
-    /// The two results differ, and a derivation that predicts the measured one shows that the print
-    /// is wrong.
+    /// The measured result differs from the printed result. A derivation predicts the measured
+    /// result, and shows that the print is wrong.
     PrintWrong,
     /// flashscope does not reproduce the claim: the results differ, or a substitute replaces
-    /// something that the paper used. The explanation says what is missing, if it is known.
+    /// something that the paper used. The explanation names the missing condition, if it is known.
     NotReproduced,
 }
 
@@ -97,8 +97,9 @@ pub enum Finding {
 pub struct Claim {
     /// The printed and the measured result.
     pub finding: Finding,
-    /// The reason for the verdict: the derivation if the print is wrong; if the claim is not
-    /// reproduced, what is missing, unless that is unknown; a note if the claim is as printed.
+    /// The reason for the verdict. If the print is wrong, this is the derivation. If the claim is
+    /// not reproduced, it is the missing condition, or null if that is unknown. If the claim is as
+    /// printed, it is a note or null.
     pub explanation: Option<String>,
     /// The verdict.
     pub state: State,
@@ -168,7 +169,7 @@ impl Claim {
     }
 
     /// Marks the print of a claim that does not hold as wrong, if `applies` is true. `derivation`
-    /// shows it.
+    /// shows the error.
     #[must_use]
     pub(crate) fn print_wrong_if(self, applies: bool, derivation: &str) -> Claim {
         self.settle(applies, State::PrintWrong, derivation)
@@ -187,14 +188,14 @@ impl Claim {
         self.print_wrong_if(near, derivation)
     }
 
-    /// States why a claim that does not hold is not reproduced, if `applies` is true.
+    /// Adds the reason why a claim that does not hold is not reproduced, if `applies` is true.
     #[must_use]
     pub(crate) fn not_reproduced_if(self, applies: bool, missing: &str) -> Claim {
         self.settle(applies, State::NotReproduced, missing)
     }
 
-    /// States why a number is not reproduced, if the reason predicts the measured value: `expected`
-    /// within `tolerance`.
+    /// Adds the reason why a number is not reproduced, if the reason predicts the measured value:
+    /// `expected` within `tolerance`.
     #[must_use]
     pub(crate) fn not_reproduced_by(
         self,
@@ -206,8 +207,9 @@ impl Claim {
         self.not_reproduced_if(near, missing)
     }
 
-    /// Accepts a number whose measured value rounds to the printed one: it differs by at most `half`
-    /// of the last printed digit.
+    /// Accepts a number whose measured value rounds to the printed value.
+    ///
+    /// The two differ by at most `half`: half a unit of the last printed digit.
     #[must_use]
     pub(crate) fn rounded(self, half: f64, rounding: &str) -> Claim {
         let Finding::Number(number) = &self.finding else { return self };

@@ -63,7 +63,7 @@ pub const ERRATA: &[Erratum] = &[
         place: "Section 4.2",
         printed: "the measured time will be about 25% lower than it should be",
         right: "23 to 24 %",
-        why: "128 of 512 writes take .4 ms; the rest alternate between .4 and 27 ms, with a mean of 13.7 ms. The mean of all is \
+        why: "128 of 512 writes take .4 ms; the others alternate between .4 and 27 ms, with a mean of 13.7 ms. The mean of all is \
                      384/512 x 13.7 + 128/512 x .4 = 10.4 ms, 24.3 % below 13.7 ms if both kinds are equally frequent; with the period \
                      of the drive in question, 23.4 %.",
         item: Some("uflip-section4.2"),
@@ -122,7 +122,7 @@ pub const ERRATA: &[Erratum] = &[
         place: "Table 5",
         printed: "a block cleaned at an efficiency of 70 % takes 9.65 ms and 5.85 ms",
         right: "9.79 ms and 5.78 ms, for 19 of 63 pages",
-        why: "Less the erase, the printed times are 19.18 pages of 425 us and 19.33 of 225 us. A block has whole pages, and a \
+        why: "Without the erase, the printed times are 19.18 pages of 425 us and 19.33 of 225 us. The number of pages is an integer, and a \
                      moved page occupies the pins twice for 105.6 us: 436.2 us.",
         item: Some("agrawal-table5"),
     },
@@ -165,7 +165,7 @@ pub const ERRATA: &[Erratum] = &[
         paper: Paper::Boboila,
         place: "Equation 13",
         printed: "f (L_f F_m + F_h)",
-        right: "f (F_m + F_t + F_h) by renewal theory; the printed form is kept as a fit",
+        right: "f (F_m + F_t + F_h) by renewal theory; this project uses the printed form as a fit",
         why: "Every fragment that reaches a data block renews it once. The factor L_f on the middles compensates for the omitted \
                      tails: without it, and without the tails, the fit is worse. `flashscope_model::fast_refined` derives the form with \
                      both, within 1 % of simulations.",

@@ -21,7 +21,7 @@ pub struct Axis {
     pub label: &'static str,
     /// True for a logarithmic scale.
     pub log: bool,
-    /// The labels at 0, 1, 2 and so on of a categorical axis; otherwise empty.
+    /// The labels at 0, 1, 2 and so on of a categorical axis; empty for other axes.
     pub names: Vec<&'static str>,
 }
 

@@ -74,7 +74,7 @@ impl From<Vec<Claim>> for Outcome {
 pub struct Run<'a> {
     /// The values of the item's inputs.
     pub inputs: Inputs,
-    /// True to run at the paper's own length; otherwise an item takes less than a minute.
+    /// True to run at the paper's own length. A shorter run takes less than a minute.
     pub full: bool,
     /// Set to true to interrupt the run.
     pub stop: &'a AtomicBool,
@@ -121,7 +121,7 @@ pub enum Error {
         why: String,
     },
     /// The simulated drive fails requests.
-    #[error("the simulated drive fails requests: try another --set drive=")]
+    #[error("the simulated drive fails requests: choose another drive with --set drive=")]
     Failed,
     /// The benchmark did not measure the simulated drive; holds its message.
     #[error("cannot measure the simulated drive: {0}")]
@@ -169,8 +169,8 @@ pub struct MissingItem {
 }
 
 impl Reproductions {
-    /// Combines the reproductions of those `requested` items that ran, which come first, and lists
-    /// the rest as missing.
+    /// Combines the reproductions of the first `requested` items, and lists all later ones as
+    /// missing.
     #[must_use]
     pub fn new(items: Vec<Reproduction>, requested: &[&Item]) -> Reproductions {
         let state = items.iter().map(|item| item.state).max().unwrap_or(State::AsPrinted);

@@ -2,9 +2,9 @@
 //! measured values, the differences, and the reasons for the differences.
 //!
 //! An [`Item`] is a table, a figure or a passage. It makes [`Claim`]s, each of which passes,
-//! differs for a known reason, or fails. An item is one file and one line in [`ITEMS`]. It holds
-//! the published values and no algorithm: the values to compare come from the other crates, with
-//! [`Inputs`] that users can change.
+//! differs for a known reason, or fails. An item is a constant in the module of its subject, and
+//! one line in [`ITEMS`]. It holds the published values and no algorithm: the values to compare
+//! come from the other crates, with [`Inputs`] that users can change.
 
 mod agrawal;
 mod boboila;

@@ -19,8 +19,8 @@ fn reproduce_in(item: &Item, inputs: Inputs, full: bool) -> Reproduction {
 const UNEXPLAINED: [&str; 4] =
     ["uflip-section5.1", "uflip-locality", "uflip-table3", "uflip-mixes"];
 
-/// Lists the unexplained claims of an item, unless it is known to have some, and its verdict if it
-/// differs from the expected one.
+/// Lists the failures of an item: its unexplained claims, unless [`UNEXPLAINED`] contains the item,
+/// and its verdict if this is not the expected one.
 fn failures(item: &Item, actual: &Reproduction) -> Vec<String> {
     let known = UNEXPLAINED.contains(&item.id);
     let claims = actual.claims.iter().filter(|claim| claim.is_unexplained() && !known);
@@ -73,7 +73,7 @@ fn every_item_has_its_expected_state_at_full_length() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// The inputs that leave the claims of an item unchanged.
+/// Returns the inputs that leave the claims of an item unchanged.
 fn inputs_without_effect(item: &Item, reproduction: &Reproduction) -> Vec<String> {
     let changes_nothing = |input: &&Input| {
         let mut inputs = Inputs::of(item.inputs);

@@ -101,5 +101,5 @@ const SEED: Input = Input {
     other: "1",
 };
 
-/// The relative tolerance of times and ratios: 10 %, as the paper's own three runs differ by 5 %.
+/// The relative tolerance of times and ratios: 10 %, because the paper's own three runs differ by 5 %.
 const OFF: f64 = 0.1;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// A divisor. Most divisors are powers of two, where a shift takes a tenth of the time of a
-/// division.
+/// A divisor that divides by a shift if it is a power of two, as most divisors are. A shift takes a
+/// tenth of the time of a division.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Divisor {
     value: u64,
@@ -20,7 +20,7 @@ impl Divisor {
         self.value
     }
 
-    /// Returns the remainder of `number`.
+    /// Returns the remainder of `number` after division by the divisor.
     #[inline]
     pub(crate) fn remainder(self, number: u64) -> u64 {
         number - self.quotient(number) * self.value
@@ -38,7 +38,7 @@ impl Divisor {
         u32::try_from(self.remainder(number.into())).expect("at most the number")
     }
 
-    /// Returns the quotient of `number`.
+    /// Returns `number` divided by the divisor, rounded down.
     #[inline]
     pub(crate) fn quotient(self, number: u64) -> u64 {
         match self.shift {
@@ -48,8 +48,8 @@ impl Divisor {
     }
 }
 
-/// Draws an index. Machines with words of 32 bits draw the same one as machines with 64, unlike
-/// [`fastrand::Rng::usize`].
+/// Draws a random index from `range`. Unlike [`fastrand::Rng::usize`], it draws the same index on
+/// 32-bit and on 64-bit machines.
 #[inline]
 #[allow(clippy::cast_possible_truncation)] // at most the end of the range, which is a usize
 pub(crate) fn draw_index(random: &mut fastrand::Rng, range: Range<usize>) -> usize {

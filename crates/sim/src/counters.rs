@@ -7,7 +7,7 @@ pub struct Counters {
     pub host_pages_read: u64,
     /// Logical pages that the host has written, whole or in part.
     pub host_pages_written: u64,
-    /// Of these, the pages that the host has moved itself: those of
+    /// Pages of `host_pages_written` that the host has moved in its own garbage collection: those of the stream
     /// [`MOVED_STREAM`](flashscope_block::MOVED_STREAM).
     pub host_pages_moved: u64,
     /// Logical pages that the host has trimmed.
@@ -18,9 +18,9 @@ pub struct Counters {
     pub write_hits: u64,
     /// Flash commands by cause.
     pub flash: FlashCounters,
-    /// Bytes of a logical page; 0 for counts of no drive.
+    /// Bytes of a logical page; 0 in [`Counters::default`].
     pub logical_page: u32,
-    /// Bytes of a flash page; 0 for counts of no drive.
+    /// Bytes of a flash page; 0 in [`Counters::default`].
     pub flash_page: u32,
 }
 
@@ -76,7 +76,7 @@ impl Counters {
         (erases > 0).then_some(share)
     }
 
-    /// Returns the counts since `earlier`, an earlier reading of the same drive.
+    /// Returns the counts since `earlier`, the earlier counts of the same drive.
     pub fn since(&self, earlier: &Counters) -> Counters {
         let flash = self.flash.since(&earlier.flash);
         Counters { flash, ..self.combine(earlier, |now, then| now - then) }

@@ -25,15 +25,15 @@ use crate::nand::{Array, BlockId, Lpn, Page, QueueEvent, Stamp, later};
 use crate::observe::{Notice, Observer, ObserverHandle, ObserverSwitch};
 use crate::setup::{Energy, Profile, ProfileError};
 
-/// A simulated SSD on virtual time, which advances only in [`Device::complete`] and
-/// [`Device::idle_until`].
+/// A simulated SSD on virtual time, which advances only in [`Device::complete`] and the methods that wait for answers,
+/// and in [`SimDevice::cut_power`].
 ///
 /// The drive computes an IO at submission: it splits the IO into pages, sends each to its allocation
 /// pool, and completes the request with its last page. Errors are those of a real drive: `EINVAL`
 /// for a range that is empty, unaligned or past the end, `EAGAIN` beyond the queue depth,
-/// `EOPNOTSUPP` for a trim that the FTL does not support, `ENOSPC` if no page can be freed. An
-/// [`Io`] that is due in the future waits until then. A write that fails midway has written the
-/// pages before the failure.
+/// `EOPNOTSUPP` for a trim that the FTL does not support, `ENOSPC` if no page can be freed, `EROFS` at the end of life,
+/// `EIO` for unreadable data. An [`Io`] that is due in the future waits until then. A write that fails midway has
+/// written the pages before the failure.
 pub struct SimDevice {
     info: DeviceInfo,
     now: Nanos,
@@ -53,7 +53,7 @@ pub struct SimDevice {
     /// request part by part.
     largest_request: u64,
     groups: Option<Groups>,
-    /// The power of its parts; `None` if the profile states none.
+    /// The power of the drive's parts; `None` if the profile states none.
     power: Option<Energy>,
     nand: Array,
     ftl: AnyFtl,
@@ -82,7 +82,7 @@ pub struct SimDevice {
     queued: bool,
     /// See [`Device::quiet_until`].
     quiet_until: Nanos,
-    /// The queued flash commands that the present request waits for.
+    /// The queued flash commands that the current request waits for.
     awaited: Vec<Nanos>,
     /// `None` unless reads and background work take turns.
     turns: Option<Turns>,
@@ -95,8 +95,8 @@ impl SimDevice {
     /// [`Profile::raid`] describes an array.
     ///
     /// # Errors
-    /// The first invalid field of the profile, or a need for more memory than the budget allows:
-    /// see [`crate::budget`].
+    /// Returns an error for the first invalid field of the profile, or if the drive needs more memory than the budget
+    /// allows: see [`crate::budget`].
     pub fn new(name: &str, profile: &Profile) -> Result<SimDevice, ProfileError> {
         SimDevice::within(name, profile, &Budget::default())
     }
@@ -104,7 +104,7 @@ impl SimDevice {
     /// Does the same as [`SimDevice::new`] with memory of this budget.
     ///
     /// # Errors
-    /// If a field of the profile is invalid, or the budget does not suffice.
+    /// Returns an error if a field of the profile is invalid, or if the drive needs more memory than the budget allows.
     pub fn within(
         name: &str,
         profile: &Profile,
@@ -235,8 +235,8 @@ impl SimDevice {
         &self.cache
     }
 
-    /// Returns the place of the newest copy of a logical page on the flash, if there is one. The
-    /// buffer may hold a newer copy. Logical pages are numbered without the holes of zones.
+    /// Returns the address of the newest copy of a logical page on the flash, if there is one. The buffer may hold a
+    /// newer copy. Logical pages are numbered without the holes of zones.
     ///
     /// # Panics
     /// If `lpn` is beyond the capacity.
@@ -271,7 +271,7 @@ impl SimDevice {
         self.ftl.health()
     }
 
-    /// Returns what became of data that the host has placed: see [`crate::setup::Placement`].
+    /// Returns the counts of the drive's work on data that the host has placed: see [`crate::setup::Placement`].
     pub fn placement(&self) -> PlacementCounts {
         match self.zones {
             // Zones use the handles, not the host.
@@ -299,7 +299,7 @@ impl SimDevice {
         self.nand.observer_switch().clone()
     }
 
-    /// Pauses, resumes or restarts the observers if their switch asks for it.
+    /// Pauses, resumes or restarts the observers if their switch requests it.
     #[inline]
     fn heed(&mut self) {
         if self.nand.observers_changed() {
@@ -322,7 +322,7 @@ impl SimDevice {
         self.nand.update_observed();
     }
 
-    /// Returns the logical page of the first byte of an IO, which may be beyond the drive.
+    /// Returns the logical page of the first byte of an IO, which may be beyond the capacity.
     #[inline]
     fn first_page(&self, io: &Io) -> Lpn {
         match io.offset < self.info.capacity {
@@ -331,8 +331,8 @@ impl SimDevice {
         }
     }
 
-    /// Returns the logical page that the host addresses as `page`. In the hole of a zone there is none: the result is then
-    /// beyond the drive.
+    /// Returns the logical page that the host addresses as `page`. For an address in the hole of a zone, returns a page
+    /// beyond the capacity.
     #[inline]
     fn numbered(&self, page: u64) -> Lpn {
         match &self.zones {
@@ -344,7 +344,7 @@ impl SimDevice {
     /// Checks that the drive can carry out an IO.
     ///
     /// # Errors
-    /// The error code for the host.
+    /// Returns the error code for the host.
     #[inline]
     fn check(&self, io: &Io) -> Result<(), Errno> {
         if self.interface.in_flight() >= self.info.queue_depth as usize {
@@ -447,7 +447,7 @@ impl Device for SimDevice {
     #[inline]
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
         self.heed();
-        // Without a request in flight or a limit, the clock stands still.
+        // Without a request in flight and without a time limit, the clock does not advance.
         if self.queued && (until != Nanos::MAX || self.interface.in_flight() > 0) {
             self.advance(until);
         }

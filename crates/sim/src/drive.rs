@@ -24,7 +24,7 @@ impl Drive {
     /// machine's memory.
     ///
     /// # Errors
-    /// If a field of the profile is invalid, or the drive needs more memory than that.
+    /// Returns an error if a field of the profile is invalid, or if the drive needs more memory than this budget.
     pub fn new(name: &str, profile: &Profile) -> Result<Drive, ProfileError> {
         Drive::within(name, profile, &Budget::default())
     }
@@ -32,7 +32,7 @@ impl Drive {
     /// Does the same as [`Drive::new`] with memory of this budget.
     ///
     /// # Errors
-    /// If a field of the profile is invalid, or the budget does not suffice.
+    /// Returns an error if a field of the profile is invalid, or if the drive needs more memory than the budget allows.
     pub fn within(name: &str, profile: &Profile, memory: &Budget) -> Result<Drive, ProfileError> {
         if profile.raid.drives == 1 {
             return Ok(Drive::One(Box::new(SimDevice::within(name, profile, memory)?)));
@@ -77,8 +77,8 @@ impl Drive {
         counters.fold(Counters::default(), |sum, drive| sum.plus(&drive))
     }
 
-    /// Returns the energy for the commands of `counted`, in `took`, in which `requests` requests were
-    /// answered; `None` unless the profile states the power of the drive.
+    /// Returns the energy of a period of length `took`, in which the drive executed the commands of `counted` and
+    /// answered `requests` requests. Returns `None` if the profile does not state the power of the drive.
     pub fn energy(&self, counted: &Counters, requests: u64, took: Nanos) -> Option<EnergyUse> {
         let members = self.members();
         let power = members[0].power()?;
@@ -86,7 +86,7 @@ impl Drive {
         Some(EnergyUse::new(power, counted, requests, took, drives))
     }
 
-    /// Returns the sum over all drives of what became of data that the host has placed.
+    /// Returns the counts of the work on data that the host has placed, summed over all drives.
     pub fn placement(&self) -> PlacementCounts {
         let counts = self.members().iter().map(SimDevice::placement);
         counts.reduce(|sum, drive| sum.plus(&drive)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The energy that a drive takes.
+//! The energy that a drive uses.
 
 use flashscope_block::Nanos;
 
@@ -6,26 +6,26 @@ use crate::Counters;
 use crate::nand::BusyTimes;
 use crate::setup::Energy;
 
-/// The energy that a drive took, in joules.
+/// The energy that a drive used in a period, in joules.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EnergyUse {
-    /// In cells that were read.
+    /// Energy to read cells.
     pub read: f64,
-    /// In cells that were programmed.
+    /// Energy to program cells.
     pub program: f64,
-    /// In cells that were erased.
+    /// Energy to erase cells.
     pub erase: f64,
-    /// On the serial buses.
+    /// Energy of transfers on the serial buses.
     pub bus: f64,
-    /// For requests, in the controller and the host interface.
+    /// Energy of requests in the controller and the host interface.
     pub requests: f64,
-    /// At all times.
+    /// Energy of the idle power, which the drive uses at all times.
     pub idle: f64,
 }
 
 impl EnergyUse {
-    /// Returns the energy for the commands of `counted`, in `took`, in which `drives` drives of this power
-    /// answered `requests` requests.
+    /// Returns the energy of a period of length `took`, in which `drives` drives of this power executed the commands of
+    /// `counted` and answered `requests` requests.
     #[allow(clippy::cast_precision_loss)] // exact up to 2^53 ns, which is 104 days
     pub(crate) fn new(
         power: &Energy,

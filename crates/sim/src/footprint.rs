@@ -9,7 +9,7 @@ use crate::nand::Array;
 use crate::setup::Layout;
 use crate::{cache, observe};
 
-/// The memory that a drive takes at most, in bytes.
+/// The maximum memory of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprint {
     /// The memory of the drive when it is full, without the records needed to undo commands after
@@ -30,7 +30,7 @@ impl Footprint {
         Footprint { drive: Bytes((Size(self.drive.0) + more).0), ..*self }
     }
 
-    /// Returns the footprint of an array of `drives` such drives.
+    /// Returns the footprint of an array of `drives` drives that each have this footprint.
     pub(crate) const fn times(&self, drives: u32) -> Footprint {
         Footprint {
             drive: Bytes(self.drive.0.saturating_mul(drives as u64)),
@@ -39,7 +39,7 @@ impl Footprint {
     }
 }
 
-/// Bytes, added and multiplied without overflow.
+/// A number of bytes. Sums and products saturate instead of overflowing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Size(pub(crate) u64);
 

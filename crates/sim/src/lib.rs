@@ -50,7 +50,7 @@ pub fn open(spec: &str) -> Result<Drive, ProfileError> {
     open_within(spec, &Budget::default())
 }
 
-/// Does the same as [`open`], but takes the memory of the drive from the budget `memory`.
+/// Does the same as [`open`], but reserves the memory of the drive in the budget `memory`.
 ///
 /// # Errors
 /// Returns an error if the spec is invalid, a field has an unusable value, or the budget is too

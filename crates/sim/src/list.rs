@@ -39,7 +39,7 @@ impl List {
         self.links[node as usize].newer != NONE || self.newest == node
     }
 
-    /// Makes `node` the newest, wherever it was.
+    /// Makes `node` the newest of the list. Adds it if the list does not contain it.
     #[inline]
     pub(crate) fn make_newest(&mut self, node: u32) {
         self.remove(node);
@@ -51,7 +51,7 @@ impl List {
         self.newest = node;
     }
 
-    /// Makes `node` the oldest, wherever it was.
+    /// Makes `node` the oldest of the list. Adds it if the list does not contain it.
     pub(crate) fn make_oldest(&mut self, node: u32) {
         self.remove(node);
         self.links[node as usize] = Link { newer: self.oldest, older: NONE };

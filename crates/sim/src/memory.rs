@@ -17,13 +17,13 @@ pub(crate) fn prefetch<T>(items: &[T], index: usize) {
     let _ = item;
 }
 
-/// Bytes of a huge page on the usual processors.
+/// Bytes of a huge page on x86-64, and on Arm with pages of 4 KiB.
 #[cfg(target_os = "linux")]
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Asks the system for huge pages under large `items`, which are accessed at random. The processor
-/// then translates most addresses without a walk through page tables, and a new table takes fewer
-/// page faults. Does nothing where the system has no such pages.
+/// then translates most addresses without a walk through page tables, and a new table causes fewer
+/// page faults. Does nothing if the system has no huge pages.
 pub(crate) fn use_huge_pages<T>(items: &[T]) {
     #[cfg(target_os = "linux")]
     {

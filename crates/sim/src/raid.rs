@@ -51,7 +51,7 @@ struct Part {
     request: usize,
 }
 
-/// The work of one drive.
+/// The parts in flight and waiting at one drive.
 #[derive(Default)]
 struct Queue {
     in_flight: VecDeque<Part>,
@@ -69,7 +69,7 @@ impl Queue {
         }
     }
 
-    /// Takes the completion that is due at `due` and submits a waiting part in its place.
+    /// Returns the completion that is due at `due`, and submits a waiting part in its place.
     fn complete(
         &mut self,
         drive: &mut impl Device,
@@ -88,12 +88,11 @@ impl Queue {
 }
 
 /// An array of equal drives. It stripes bytes over them, splits each request into a part for each
-/// drive concerned, and completes it when its last part is done. The controller itself takes no
-/// time.
+/// drive concerned, and completes it when its last part is done. The controller itself adds no time.
 ///
-/// A flush goes to every drive. If a part fails, the request fails with the error of the part that
-/// was answered first; the other parts are still carried out. The queue depth of the array is the
-/// sum of the queue depths of its drives. Parts beyond the queue depth of a drive wait.
+/// A flush goes to every drive. If a part fails, the request fails with the error of the failed part that was answered
+/// first; the other parts are still carried out. The queue depth of the array is the sum of the queue depths of its
+/// drives, at most 65,536. Parts beyond the queue depth of a drive wait.
 ///
 /// The array advances the clock of a drive only when it needs the drive. The clock of an idle
 /// drive may lag behind.
@@ -129,7 +128,7 @@ fn max_in_flight(drives: u32, queue_depth: u32) -> u32 {
 
 impl<D: Device> Raid0<D> {
     /// Creates an array of idle `members` in stripe order, with stripe units of `unit` bytes.
-    /// Capacity of a member beyond whole units is unused.
+    /// The remainder of a member beyond complete units is unused.
     ///
     /// # Panics
     /// Panics if `members` is empty, if the members differ, or if `unit` is larger than a member
@@ -219,8 +218,7 @@ impl<D: Device> Raid0<D> {
         due.filter_map(|(index, drive)| Some((drive.next_due()?, index))).min()
     }
 
-    /// Takes the part that is done at `due` on drive `index`. Takes none if the drive has only
-    /// advanced and the part is not done yet.
+    /// Advances drive `index` to `due`, and records the part that it completes, if any.
     fn collect(&mut self, due: Nanos, index: usize) {
         let answer = self.queues[index].complete(&mut self.members[index], due);
         let Some((part, result)) = answer else { return };
@@ -239,7 +237,7 @@ impl<D: Device> Raid0<D> {
         self.now = until;
         for drive in &mut self.members {
             let answer = drive.complete(until);
-            debug_assert_eq!(answer, None, "completions up to then were not all taken");
+            debug_assert_eq!(answer, None, "a completion before `until` is left");
         }
     }
 }
@@ -374,7 +372,7 @@ mod tests {
     }
 
     proptest! {
-        // Compares each part with one computed by assigning stripe units one by one.
+        // Compares each part with a part that assigns stripe units one by one.
         #[test]
         fn stripes_are_dealt_out(
             members in 1u32..7,

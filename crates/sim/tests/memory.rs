@@ -1,5 +1,5 @@
-//! Compares the memory that a drive states in advance with its allocations. The test is a program
-//! of its own, because it needs an allocator that counts.
+//! Compares the memory that a drive states in advance with its allocations. The test is a separate
+//! program, because it needs an allocator that counts.
 
 #![allow(unsafe_code, reason = "an allocator that counts, which has no safe form")]
 
@@ -11,7 +11,7 @@ use flashscope_sim::budget::{Budget, Limit};
 use flashscope_sim::observe::{Watch, erases};
 use flashscope_sim::{Drive, Footprint, Profile, cache, ftl, gc, setup, wear};
 
-/// Counts what each thread allocates.
+/// An allocator that counts the bytes that each thread allocates.
 struct Counting;
 
 thread_local! {
@@ -30,7 +30,7 @@ fn count(bytes: usize, sign: i64) {
     PEAK.set(PEAK.get().max(HELD.get()));
 }
 
-// SAFETY: every call is passed on to the system's allocator as it is.
+// SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 1);
@@ -78,7 +78,7 @@ fn give(drive: &mut Drive, op: Op, offset: u64, len: u64) {
     while drive.complete(Nanos::MAX).is_some() {}
 }
 
-/// Fills a drive, writes, reads, trims and flushes all over it, and lets it rest.
+/// Fills a drive. Then writes, reads, trims and flushes random parts of it, with idle pauses.
 fn use_drive(mut drive: Drive, observed: bool) {
     let mut watch = Watch::default();
     if observed && let Some(one) = drive.only() {
@@ -122,7 +122,7 @@ fn use_drive(mut drive: Drive, observed: bool) {
     std::hint::black_box(watch.report(drive.now()));
 }
 
-/// Uses a drive. Returns its stated footprint and the memory that it took, or `None` if the profile
+/// Uses a drive. Returns its stated footprint and the memory that it used, or `None` if the profile
 /// is invalid.
 fn measured(profile: &Profile, observed: bool) -> Option<(Footprint, u64)> {
     let stated = profile.footprint().ok()?;
@@ -131,8 +131,8 @@ fn measured(profile: &Profile, observed: bool) -> Option<(Footprint, u64)> {
     Some((stated, taken))
 }
 
-/// Checks that a drive takes no more memory than it states and, if `tight`, at least about half of
-/// it. Returns false if the profile is invalid.
+/// Checks that a drive uses no more memory than its footprint and, if `tight`, at least about half
+/// of it. Returns false if the profile is invalid.
 #[track_caller]
 fn check(name: &str, profile: &Profile, tight: bool) -> bool {
     let Some((Footprint { drive: Bytes(stated), .. }, taken)) = measured(profile, false) else {
@@ -144,7 +144,7 @@ fn check(name: &str, profile: &Profile, tight: bool) -> bool {
     true
 }
 
-/// A drive that is filled in a moment.
+/// A small drive, which can be filled quickly.
 const SMALL: &str = "demo?flash.packages=4&flash.planes_per_die=2&flash.blocks_per_plane=64\
                      &flash.pages_per_block=32&over_provisioning=0.3";
 

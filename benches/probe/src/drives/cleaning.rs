@@ -21,9 +21,9 @@ pub(super) struct GcInputs {
 
 #[allow(clippy::cast_precision_loss, reason = "sizes of drives are far below 2^53")]
 impl Draft<'_> {
-    /// Derives the true over-provisioning, cleaning onset and cleaning period. Blocks that the
-    /// drive always keeps free do not count as places for data. When the drive cleans the first
-    /// block of each package, all places have been written.
+    /// Derives the true over-provisioning, cleaning onset and cleaning period. Pages in blocks that
+    /// the drive always keeps free do not count as space for data. When the drive cleans the first
+    /// block of each package, all of this space has been written.
     pub(super) fn cleaning_onset(&mut self, inputs: GcInputs, blocks: u64) {
         let GcInputs { over_provisioning, kept_free, map_on_flash, amplification } = inputs;
         let pages = (self.pages_per_block - self.summary) as f64;
@@ -61,8 +61,8 @@ pub(super) fn by_age(places: f64) -> f64 {
     1.0 / (1.0 - valid)
 }
 
-/// Returns the write amplification of greedy cleaning (equation 12), from the spare share and the
-/// pages per block.
+/// Returns the write amplification of greedy cleaning (Desnoyers, SYSTOR 2012, equation 12), from
+/// the spare share and the pages per block.
 #[allow(clippy::cast_precision_loss, reason = "pages of a block are few")]
 pub(super) fn greedy(spare: f64, pages_per_block: u64) -> f64 {
     let correction = 1.0 + 0.5 / pages_per_block as f64;

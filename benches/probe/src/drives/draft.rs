@@ -26,7 +26,7 @@ pub(super) struct Draft<'a> {
     pub(super) packages: u64,
     /// The dies of a package, times the planes of a die.
     pub(super) planes: u64,
-    /// The parts of a package that have an active block of their own.
+    /// The number of parts of a package that each have an active block.
     pub(super) lanes: u64,
     pub(super) page_read: u64,
     pub(super) page_program: u64,
@@ -180,7 +180,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Returns one of the values, at random. A single value takes no random number.
+/// Returns one of the values, at random. A single value uses no random number.
 fn one_of<T: Copy>(rng: &mut Rng, values: &[T]) -> T {
     match values {
         [value] => *value,

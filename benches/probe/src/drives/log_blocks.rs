@@ -77,7 +77,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Sets the truth for drives whose addresses go to the packages in turn, one page each.
+    /// Sets the truth for drives whose consecutive pages are on the packages in turn.
     fn turns(&mut self) {
         self.has(Parameter::Parallelism, self.packages);
         if self.packages == 1 {

@@ -47,7 +47,7 @@ pub fn generate(seed: u64) -> RandomDrive {
 /// Generates a valid drive within these ranges.
 ///
 /// # Panics
-/// Panics if none of many drives is valid, which a test would reveal.
+/// Panics if none of 10,000 generated drives is valid.
 pub fn generate_within(ranges: &Ranges, seed: u64) -> RandomDrive {
     let drives = (0..10_000).map(|nth| Draft::generate(ranges, seed, nth));
     let mut valid = drives.filter(|drive| flashscope_sim::open(&drive.spec).is_ok());

@@ -132,9 +132,8 @@ impl Draft<'_> {
             let batch = self.one_of(&[1, 1, 4]);
             self.set("cache.batch", batch);
             if class == "blocks" && self.packages > 1 {
-                // All writes reach the flash as whole blocks with a share for every package: the
-                // address determines the package even under dynamic mapping, and no package is
-                // written alone.
+                // All writes reach the flash as complete blocks, with a share for every package. The address therefore
+                // determines the package even under dynamic mapping, and no package is written alone.
                 self.is(Parameter::Mapping, Truth::Class("static"));
                 self.truth.remove(&Parameter::Volumes);
             }
@@ -147,8 +146,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Generates the SLC cache, given the blocks per package. The cache takes whole blocks of each
-    /// package; an SLC block holds a third of the pages of a normal block.
+    /// Generates the SLC cache, given the blocks per package. The cache consists of complete blocks of each package; an
+    /// SLC block holds a third of the pages of a normal block.
     pub(super) fn slc(&mut self, share: f64, blocks: u64) {
         self.set("slc.share", share);
         self.set_us("slc.page_program", self.page_program / 3);
@@ -157,12 +156,12 @@ impl Draft<'_> {
         let of_each = (share * blocks as f64 - 1e-6).ceil() as u64;
         let pages = of_each * (self.pages_per_block / 3);
         self.has(Parameter::SlcCache, self.packages * pages * self.page);
-        // The simulator never lends other blocks to the cache.
+        // The simulator never adds other blocks to the cache.
         self.is(Parameter::SlcCacheKind, Truth::Class("static"));
         // An SLC block holds fewer pages than other blocks, which gives two segment sizes.
         self.truth.remove(&Parameter::Segment);
         self.separation_with_slc();
-        // SLC blocks count neither as over-provisioning nor as places for all data.
+        // SLC blocks count neither as over-provisioning nor as space for all data.
         self.gc = None;
     }
 

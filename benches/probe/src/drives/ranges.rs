@@ -1,13 +1,14 @@
-//! The ranges that random drives are drawn from.
+//! The ranges of the parameters of random drives.
 
 use std::ops::Range;
 
 use super::draft::Draft;
 
-/// The ranges that random drives are drawn from. A list has a value as often as it is to occur.
+/// The ranges of the parameters of random drives. A value that a list contains several times is more frequent.
 #[derive(Clone)]
 pub struct Ranges {
-    /// How many of 100 drives have a page map in memory, and how many have one on the flash. The others have log blocks.
+    /// The percentage of drives with a page map in memory, and of drives with a page map on the flash. All other drives
+    /// have log blocks.
     pub(super) page_maps: [u32; 2],
     pub(super) page_kib: &'static [u64],
     pub(super) pages_per_block: &'static [u64],
@@ -21,7 +22,7 @@ pub struct Ranges {
     pub(super) planes: &'static [u64],
     /// The flash of the drive, in MiB. A drive is larger if its packages need more blocks.
     pub(super) raw_mib: &'static [u64],
-    /// The least blocks of a package.
+    /// The minimum number of blocks of a package.
     pub(super) min_blocks: u64,
     /// The packages of a page-mapped drive.
     pub(super) packages: &'static [u64],
@@ -30,11 +31,11 @@ pub struct Ranges {
     pub(super) transfer_us_per_kib: Range<u64>,
     /// The queue depths of a page-mapped drive.
     pub(super) depths: &'static [u32],
-    /// How the map of a page-mapped drive survives power cuts.
+    /// The values of the field `persistence.map` of a page-mapped drive.
     pub(super) persistence: &'static [&'static str],
-    /// The least over-provisioning of a page-mapped drive, and how much more it may be.
+    /// The minimum over-provisioning of a page-mapped drive, and the width of its range.
     pub(super) over_provisioning: (f64, f64),
-    /// The share of free blocks that makes the drive clean.
+    /// The share of free blocks below which the drive cleans.
     pub(super) free_thresholds: &'static [f64],
     /// The map entries in the memory of a drive with its map on the flash.
     pub(super) map_entries: &'static [u64],
@@ -42,7 +43,7 @@ pub struct Ranges {
     pub(super) log_pages_per_block: &'static [u64],
     pub(super) log_depths: &'static [u32],
     pub(super) log_blocks: Range<u64>,
-    /// Changes what the other fields do not cover.
+    /// Makes the changes that the other fields do not cover.
     pub(super) change: fn(&mut Draft<'_>),
 }
 

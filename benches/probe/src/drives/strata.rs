@@ -13,7 +13,7 @@ pub struct Stratum {
     pub name: &'static str,
     /// The respect in which the drives differ.
     pub differs: &'static str,
-    /// The ranges that its drives are drawn from.
+    /// The ranges of the parameters of its drives.
     pub ranges: Ranges,
 }
 
@@ -193,9 +193,9 @@ fn interleave(draft: &mut Draft<'_>) {
     if !dynamic && draft.chance(60) {
         let lanes = draft.one_of(&["die", "plane"]);
         draft.set("active_blocks", lanes);
-        // Each die or plane cleans alone, so the onset is no simple sum.
+        // Each die or plane cleans alone: the onset does not follow from the sum of the spare blocks.
         leave_out(draft, &CLEANING);
-        // A lane has so few blocks that cleaning while idle keeps no more of them free than cleaning otherwise does.
+        // A lane has few blocks: cleaning while idle keeps no more of them free than cleaning under load.
         leave_out(draft, &[Parameter::Segment, Parameter::SlcCache, Parameter::IdleCleaning]);
     }
 }
@@ -217,7 +217,7 @@ fn clean(draft: &mut Draft<'_>) {
         draft.set("cleaning.policy", "windowed-greedy");
         let window = draft.one_of(&[4, 16, 64]);
         draft.set("cleaning.window", window);
-        // Between greedy and the order of age, depending on the window.
+        // The policy lies between greedy and FIFO, depending on the window.
         leave_out(draft, &[Parameter::CleaningPolicy, Parameter::CleaningPeriod]);
     }
     let ties = draft.one_of(&["oldest", "youngest"]);

@@ -64,7 +64,7 @@ fn tallies_distinguish_right_wrong_and_missing_answers() {
     assert!((tally.accuracy() - 0.75).abs() < 1e-9 && (tally.abstention() - 0.25).abs() < 1e-9);
 }
 
-// `make bench-probe` scores all strata; these three cover most of what differs.
+// `make bench-probe` scores all strata; these three strata cover most of the differences.
 #[test]
 fn findings_about_drives_of_other_kinds_are_as_right_as_they_say() {
     let trials: Vec<HeldOutTrial> = ["packages", "blocks", "scheduling"]

@@ -1,4 +1,4 @@
-//! The probes on simulated drives whose parameters are known.
+//! Tests the probes on simulated drives whose parameters are known.
 
 mod accuracy;
 mod log_blocks;

@@ -73,7 +73,7 @@ fn assert_as_printed(drive: &Drive) {
     if let Some(merge) = drive.merge_ms {
         assert_close("a merge, section 3.4,", value(Parameter::MergeCost), 1e6 * merge);
     }
-    // Every answer is nearly certain, and no feature is reported that such a drive lacks.
+    // Every answer is nearly certain, and the probe reports no feature that these drives lack.
     let stated =
         |finding: &&Finding| matches!(finding.answer, Answer::Value { .. } | Answer::Class { .. });
     for finding in known.findings().filter(stated) {

@@ -102,7 +102,7 @@ fn bandwidth(run: &Run<'_>) -> Result<Outcome, Error> {
 }
 
 /// Reproduces a copy between packages: reads from one package overlap with writes to another, and
-/// the slower of the two sets the pace.
+/// the slower of the two limits the rate.
 fn copying(run: &Run<'_>) -> Result<Outcome, Error> {
     let [reads, writes] = rates(&package(run, Parts::PairsOfBothDies)?, 16)?;
     let us = 1e6 / reads.min(writes);

@@ -29,7 +29,7 @@ const BLOCK: u64 = 63;
 /// Valid pages in a block that is cleaned with an efficiency of 70 %.
 const VALID: u64 = 19;
 
-const WHOLE: &str = "the printed 9.65 and 5.85 ms, less the erase, move 19.18 pages of 425 us and 19.33 of 225 us; a block has whole pages, \
+const WHOLE: &str = "the printed 9.65 and 5.85 ms, without the erase, move 19.18 pages of 425 us and 19.33 of 225 us; the number of pages is an integer, \
                     and a page with its metadata occupies the pins twice for 105.6 us: 436.2 us";
 
 /// Returns the time to clean a block with `valid` valid pages, in ms.

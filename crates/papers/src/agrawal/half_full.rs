@@ -24,7 +24,7 @@ pub(crate) const SECTION_5_2: Item = Item {
     run,
 };
 
-/// Blocks in use, and blocks that always stay free.
+/// Blocks in use, and blocks that always remain free.
 const USED: u32 = 2048;
 const RESERVE: u32 = 2;
 

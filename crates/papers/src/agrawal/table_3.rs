@@ -54,13 +54,13 @@ const WRITE: [f64; 2] = [309.0, 25_898.0];
 const WRITE_AND_CLEAN: [[f64; 2]; 2] = [[327.0, 24_457.0], [433.0, 18_480.0]];
 
 /// Response times in us that follow from Table 1: a read takes 25 + 4224 × 0.025. A write takes
-/// 105.6 + 200, plus 1/63 of the 213.2 that the block's summary takes. The times with cleaning add
+/// 105.6 + 200, plus 1/63 of the 213.2 for the summary of the block. The times with cleaning add
 /// the erases and moved pages of 5 million writes.
 const READ_DERIVED: f64 = 130.6;
 const WRITE_DERIVED: f64 = 308.984;
 const CLEAN_DERIVED: [f64; 2] = [328.9, 434.8];
 
-/// The tolerance of the derived times, which rest on a theoretical number of cleanings under random
+/// The tolerance of the derived times, which assume a theoretical number of cleanings under random
 /// writes.
 const DERIVED_TOLERANCE: f64 = 0.001;
 

@@ -55,7 +55,7 @@ const OVERHEAD: f64 = 0.047;
 /// The number of runs per policy, each with its own seed; a full reproduction doubles it.
 const RUNS: u64 = 2;
 
-/// The wear of a drive: sums over the runs for counts, averages otherwise.
+/// The wear of a drive. Counts are sums over the runs, other values are averages.
 #[derive(Default)]
 struct Wear {
     mean: f64,

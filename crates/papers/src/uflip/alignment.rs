@@ -16,7 +16,8 @@ pub(crate) const ALIGNMENT: Item = Item {
     place: "Section 5.2, other results: Alignment",
     title: "unaligned IOs of seven drives, compared with aligned ones",
     expected: State::NotReproduced,
-    // The relative costs of these two drives do not depend on the times of their flash, so other drives stand in.
+    // The relative costs of these two drives do not depend on the times of their flash. The other values of these
+    // inputs are therefore other drives.
     inputs: &[
         Input { other: "mtron", ..MEMORIGHT },
         MTRON,

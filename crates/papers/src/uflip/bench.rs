@@ -34,8 +34,8 @@ pub(super) struct Method {
 impl Method {
     /// Returns the default options of the benchmark, which follow the paper's method. A preparation
     /// finds the start-up phases and the pause between runs (section 4), and a run has up to 5,120
-    /// IOs and three repeats (section 5.1). A quick run has no repeats, and is like
-    /// [`Method::repeated`] otherwise.
+    /// IOs and three repeats (section 5.1). A quick run has one repeat; its other options are those of
+    /// [`Method::repeated`].
     pub(super) fn default_of(run: &Run<'_>) -> Method {
         let method = Method::repeated(run);
         if run.full { method } else { method.with("--repeats", "1") }
@@ -60,7 +60,7 @@ impl Method {
 
 /// The results of a measured drive.
 pub(super) struct Measurement {
-    /// The facts that the benchmark found.
+    /// The facts that the benchmark derived.
     pub facts: Facts,
     manifest: Manifest,
     /// The response times in ms, by run: the first run with each value in the experiments of
@@ -68,8 +68,8 @@ pub(super) struct Measurement {
     times: BTreeMap<u32, Vec<f64>>,
 }
 
-/// The micro-benchmarks whose response times items read, with an experiment if they read only one.
-/// The times of all runs would fill the memory, and [`MEASURED`] could not keep them.
+/// The micro-benchmarks whose response times items read, with the experiment if items read a single experiment. The
+/// times of all runs would fill the memory, and [`MEASURED`] could not keep them.
 const WITH_TIMES: [(&str, Option<&str>); 3] =
     [(PREPARATION.name, None), ("granularity", Some("RW")), ("mix", Some("RR/RW"))];
 
@@ -299,7 +299,7 @@ impl Measurement {
         self.facts.repeats.iter().map(|repeats| spread(&repeats.runs)).collect()
     }
 
-    /// Returns the phases of a baseline that the preparation found.
+    /// Returns the phases of a baseline that the preparation detected.
     pub(super) fn phases(&self, baseline: Baseline) -> Option<&BaselinePhases> {
         self.manifest.findings.phases.iter().find(|phases| phases.baseline == baseline)
     }

@@ -44,7 +44,7 @@ fn rate(bed: &mut TestBed, op: Op) -> Result<f64, Error> {
 fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let mut bed = TestBed::filled(&run.profile("drive")?, Data::Random)?;
     let read = rate(&mut bed, Op::Read)?;
-    // The first pass reaches the steady state, the second counts.
+    // The first pass reaches the steady state. Only the second pass counts.
     rate(&mut bed, Op::Write)?;
     let write = rate(&mut bed, Op::Write)?;
     Ok(vec![

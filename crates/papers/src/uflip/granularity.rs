@@ -37,10 +37,10 @@ const WHOLE_PAGES: &str = "a page of the simulated buffer is a flash page of 16 
                           16 KB, and delays as much work";
 
 const FIVE: &str =
-    "in Table 3 a random write takes 5 ms, and others .3 and .4 ms: 12 to 17 times as much";
+    "in Table 3 a random write takes 5 ms, 12 to 17 times as much as the other IOs (.3 and .4 ms)";
 
 const GATHERED: &str = "the simulated drive collects sequential writes until a page of 32 KiB is complete: their cost is that of their bytes and \
-                       of the request. The paper's drive pays for each part of a page";
+                       of the request. On the paper's drive, each part of a page has a cost";
 
 const IN_TABLE_3: &str =
     "\"around 260 msec\" is 256 ms in Table 3, to which the simulated drive is fitted";
@@ -119,7 +119,8 @@ fn memoright(run: &Run<'_>) -> Result<Outcome, Error> {
     Ok(Outcome { claims, figures: vec![figure("Memoright SSD", &found, &Baseline::ALL)] })
 }
 
-/// Checks that random writes alternate between fast ones, like sequential writes, and slow ones.
+/// Checks that random writes alternate between fast writes, like sequential writes, and slow
+/// writes.
 fn alternates(found: &Measurement) -> Claim {
     let times = found.times("granularity", "RW", Some(32 * KIB));
     let fast = 2.0 * at(found, Baseline::SequentialWrite, 32);

@@ -146,7 +146,7 @@ fn no_benefit(name: &str, found: &Measurement) -> Claim {
     )
 }
 
-/// Returns the least and the highest cost of random writes in areas between these sizes in MB,
+/// Returns the lowest and the highest cost of random writes in areas between these sizes in MB,
 /// relative to sequential writes.
 #[allow(clippy::cast_precision_loss, reason = "sizes of areas are far below 2^53")]
 fn cost_in(found: &Measurement, [first, last]: [f64; 2]) -> [f64; 2] {

@@ -30,7 +30,7 @@ pub(crate) const FIGURE_4: Item = Item {
 /// The number of IOs in the figures.
 const SHOWN: usize = 1024;
 
-const SINGLE: &str = "the simulated drive keeps part of its buffer free in the background: every write waits for another write to leave it, \
+const SINGLE: &str = "the simulated drive keeps part of its buffer free in the background: every write waits until another write leaves the buffer, \
                      and fast writes between slow ones occur only after a pause";
 
 const LEFT: &str = "the first writes merge the log blocks that the random state filled, one merge each; a drive with a smaller share \

@@ -34,7 +34,7 @@ const REPEATS: u32 = 3;
 /// "Within 5%".
 const WITHIN: f64 = 0.05;
 
-const EMPTY: &str = "a simulated drive empties its buffer in the rest after the state is enforced: the start-up phase refills it, \
+const EMPTY: &str = "a simulated drive empties its buffer in the idle pause after the state is enforced: the start-up phase refills it, \
                     with at most one extra write per log block; after the pause between runs less of the buffer is empty";
 
 fn run(run: &Run<'_>) -> Result<Outcome, Error> {

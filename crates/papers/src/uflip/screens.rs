@@ -99,7 +99,7 @@ fn results(found: &Measurement) -> Vec<Claim> {
     ]
 }
 
-/// Describes the limit up to which something is fast, and returns true if there is one.
+/// Describes the limit of fast values of a parameter, and returns true if there is a limit.
 fn limit(bound: Option<CheapLimit>, show: impl Fn(u64) -> String) -> (String, bool) {
     match bound {
         Some(CheapLimit::UpTo { value, ratio, .. }) => {

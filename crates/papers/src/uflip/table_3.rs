@@ -106,7 +106,7 @@ pub(super) const ROWS: [Row; 7] = [
     },
 ];
 
-const DIGITS: &str = "the printed value has few digits: the measured one rounds to it";
+const DIGITS: &str = "the printed value has few digits: the measured value rounds to it";
 
 const STEPS: &str = "ratios are printed as =, x1.5 and whole numbers, large ones with one digit: the measured value rounds to it";
 
@@ -115,8 +115,8 @@ const POWERS: &str = "pauses are 0.1 ms times powers of two (Table 1): the resul
 pub(super) const COVERED: &str = "the log blocks of the simulated drive cover a larger area: their number follows from the partitions, their size from \
                       random writes, and random writes use all of them";
 
-const ALIKE: &str = "reverse writes fill and merge a log block just as in-place writes do: the simulated drive has no reason for a \
-                    difference";
+const ALIKE: &str = "reverse writes fill and merge a log block just as in-place writes do: on the simulated \
+                    drive, both cost the same";
 
 const FILLED: &str = "writes in place fill a log block before its merge, which costs as much as a random write \
                      less an erase: each page of the log block bears its share";

@@ -1,7 +1,6 @@
-//! Limits the memory that simulated drives take together. A drive knows its need
-//! ([`crate::Profile::footprint`]) and reserves it from a [`Budget`] before it allocates anything.
-//! The budget refuses the drive if too little memory is left, because a failed allocation would end
-//! the process.
+//! Limits the total memory of simulated drives. A drive computes its need ([`crate::Profile::footprint`]) and reserves
+//! it from a [`Budget`] before it allocates anything. The budget refuses the drive if too little memory is free,
+//! because a failed allocation would end the process.
 
 mod machine;
 
@@ -63,8 +62,7 @@ impl Limit {
         Limit { total, each: total, source: Source::Option }
     }
 
-    /// Returns the limit of a server: each of `requests` concurrent requests may take an equal part
-    /// of `total`.
+    /// Returns the limit of a server: each of `requests` concurrent requests may use an equal part of `total`.
     pub const fn of_server(total: Bytes, requests: u64) -> Limit {
         Limit { total, each: Bytes(total.0 / requests), source: Source::Server }
     }
@@ -80,7 +78,7 @@ pub enum Refusal {
         /// The limit.
         limit: Limit,
     },
-    /// Other drives take too much of the limit.
+    /// Other drives have reserved too much of the limit.
     InUse {
         /// The need of the drive.
         need: Bytes,
@@ -98,17 +96,17 @@ pub enum Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let smaller = "make the drive smaller, such as by `flash.blocks_per_plane`";
+        let smaller = "make the drive smaller, for example with `flash.blocks_per_plane`";
         match self {
             Refusal::Limit { need, limit: Limit { each, source: Source::Server, .. } } => write!(
                 f,
-                "needs {need} of memory, the limit is {each} ({}): {smaller}, or start the server \
+                "needs {need} of memory; the limit is {each} ({}): {smaller}, or start the server \
                  with a larger `--memory`",
                 Source::Server
             ),
             Refusal::Limit { need, limit } => write!(
                 f,
-                "needs {need} of memory, the limit is {} ({}): raise it with `--memory {}`, or \
+                "needs {need} of memory; the limit is {} ({}): raise it with `--memory {}`, or \
                  {smaller}",
                 limit.each,
                 limit.source,
@@ -116,7 +114,7 @@ impl fmt::Display for Refusal {
             ),
             Refusal::InUse { need, in_use, limit } => write!(
                 f,
-                "needs {need} of memory, and other simulated drives take {in_use} of the limit, {} \
+                "needs {need} of memory, and other simulated drives use {in_use} of the limit, {} \
                  ({}): simulate fewer at once, raise the limit with `--memory`, or {smaller}",
                 limit.total, limit.source
             ),
@@ -174,8 +172,8 @@ impl Budget {
         Budget { shared: Arc::new(Account { limit, reserved, released }), waits: false }
     }
 
-    /// Returns a handle whose reservations wait until other drives of the budget release enough memory, instead of being
-    /// refused.
+    /// Returns a handle whose reservations wait until other drives of the budget release enough memory, instead of
+    /// being refused. A need above the limit is still refused.
     ///
     /// Use this handle for work that is divided among threads, if each thread holds at most one
     /// drive at a time. A thread that waits while it holds a drive may wait forever.
@@ -187,8 +185,8 @@ impl Budget {
     /// Reserves memory, within the limit.
     ///
     /// # Errors
-    /// The need exceeds the limit, the rest that other drives leave of the limit, or the memory
-    /// that the machine can provide.
+    /// Returns an error if `need` exceeds the limit, the unreserved part of the limit, or the memory that the machine
+    /// can provide.
     pub fn reserve(&self, need: Bytes) -> Result<Reservation, Refusal> {
         let Budget { shared, waits } = self;
         let limit = shared.limit;

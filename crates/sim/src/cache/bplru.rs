@@ -18,7 +18,7 @@ pub(super) const KIND: Kind = Kind {
     footprint: BplruBuffer::footprint,
 };
 
-/// A write buffer that evicts whole logical blocks, the least recently written first.
+/// A write buffer that evicts entire logical blocks, the least recently written first.
 pub(super) type BplruBuffer = BufferCore<Bplru>;
 
 /// A logical block: as many consecutive logical pages as a flash block has.
@@ -46,7 +46,7 @@ impl Bplru {
         first..first.saturating_add(self.pages_per_block).min(self.logical_pages)
     }
 
-    /// Records a write. Returns true if the whole block has now been written in order.
+    /// Records a write. Returns true if every byte of the block has now been written in order.
     fn completes_in_order(&mut self, block: u32, slice: &Slice) -> bool {
         let pages = self.pages(block);
         let from = u64::from(slice.lpn.0 - pages.start) * self.page_size + u64::from(slice.start);

@@ -16,16 +16,17 @@ use crate::setup::Layout;
 /// again.
 pub trait Replacement {
     /// True if the buffer copies the missing pages of a victim from the flash, to give the FTL the
-    /// whole victim. Pages without data are not copied.
+    /// complete victim. Pages without data are not copied.
     const PADS: bool;
 
-    /// Returns the bytes that the policy needs on a drive of this layout.
+    /// Returns the size of the memory that the policy needs on a drive of this layout.
     fn footprint(layout: &Layout) -> Size;
 
     /// Creates a policy for an empty buffer of `layout.cache.pages` slots.
     fn new(layout: &Layout) -> Self;
 
-    /// Returns true if the buffer must be emptied before it accepts this slice.
+    /// Returns true if the buffer must evict a victim before it accepts this slice. Evictions
+    /// continue until this method returns false or the buffer is empty.
     fn keeps_out(&self, _slice: &Slice) -> bool {
         false
     }
@@ -115,7 +116,7 @@ pub struct BufferCore<R> {
 }
 
 impl<R: Replacement> BufferCore<R> {
-    /// Returns the memory of the buffer.
+    /// Returns the size of the buffer's memory.
     pub(super) fn footprint(layout: &Layout) -> Size {
         let (slots, batch) = (layout.cache.pages, u64::from(layout.cache.batch));
         fixed::<u32>(layout.logical_pages())
@@ -207,8 +208,8 @@ impl<R: Replacement> BufferCore<R> {
         Ok(slot)
     }
 
-    /// Returns the time from which a buffer that drains accepts a page that arrives at `at`: all
-    /// evictions in progress are done by then.
+    /// Returns the time from which the buffer accepts a page that arrives at `at`. While the buffer
+    /// drains, this is the time at which all evictions in progress are done.
     fn drained(&mut self, nand: &mut Array, at: Nanos) -> Nanos {
         if self.drain == 0 {
             return at;
@@ -256,9 +257,9 @@ impl<R: Replacement> BufferCore<R> {
         Ok(nand.both(at, self.slot(slot).ready))
     }
 
-    /// Evicts a batch of victims, or all if there are fewer. Returns the time at which one page of
-    /// each victim is programmed. If the FTL refuses a victim other than the first, that victim
-    /// stays in the buffer until the next eviction.
+    /// Evicts a batch of victims, or all victims if there are fewer. Returns the time at which one
+    /// page of each victim is programmed. If the FTL refuses a victim other than the first, that
+    /// victim stays in the buffer until the next eviction.
     fn evict_batch<F: Ftl>(
         &mut self,
         ftl: &mut F,

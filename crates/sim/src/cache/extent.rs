@@ -58,9 +58,9 @@ impl Extent {
         self.start <= start && end <= self.end && outside_gap
     }
 
-    /// Returns the start and length of the longer part beside the gap. The caller writes it to the
-    /// FTL, which reads the rest of the page from flash. The buffer merges the shorter part into
-    /// the data read.
+    /// Returns the start and length of the longer part beside the gap. The caller writes that part
+    /// to the FTL, which reads the other bytes of the page from flash. The buffer merges the
+    /// shorter part into the data read.
     pub(super) fn to_write(self) -> (u32, u32) {
         if !self.has_gap() {
             return (self.start, self.end - self.start);

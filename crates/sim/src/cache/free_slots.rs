@@ -17,7 +17,7 @@ pub(super) struct FreeSlots {
 }
 
 impl FreeSlots {
-    /// Returns the memory for `slots` slots.
+    /// Returns the size of a [`FreeSlots`] with `slots` slots.
     pub(super) fn footprint(slots: u32) -> Size {
         grown::<Reverse<(Nanos, u32)>>(slots) + grown::<(Nanos, u32)>(slots)
     }
@@ -49,7 +49,7 @@ impl FreeSlots {
         self.known.iter().filter(|Reverse((free, _))| *free <= at).count()
     }
 
-    /// Moves the slots whose program is done to the known ones.
+    /// Moves the slots whose program is done from `awaited` to `known`.
     fn sort_out(&mut self, nand: &Array, at: Nanos) {
         let known = &mut self.known;
         self.awaited.retain(|(free, slot)| {
@@ -73,18 +73,18 @@ impl FreeSlots {
     }
 }
 
-/// The ends of the last programs that were issued.
+/// The end times of the programs that were issued last.
 pub(super) struct UnderWay {
     /// The number of programs that may be unfinished when another begins.
     most: usize,
-    /// The latest known ends, at most `most` of them.
+    /// The latest known end times, at most `most` of them.
     known: BinaryHeap<Reverse<Nanos>>,
     /// Programs in the queues of the flash.
     awaited: Vec<Nanos>,
 }
 
 impl UnderWay {
-    /// Returns the memory for `most` unfinished programs.
+    /// Returns the size of an [`UnderWay`] with `most` unfinished programs.
     pub(super) fn footprint(most: u64) -> Size {
         grown::<Reverse<Nanos>>(most + 1) + grown::<Nanos>(most + 1)
     }

@@ -1,29 +1,29 @@
 //! The drive's buffer memory, between the host interface and the FTL: a write buffer, and a
 //! separate memory for pages that are read ahead.
 //!
-//! *When a write is done.* A page is acknowledged when its data has arrived, if a slot of the
-//! buffer is free. A page that replaces an older version of itself needs no slot. If no slot is
-//! free, the buffer writes out the victims that its replacement policy chooses. The new page is
-//! then acknowledged when the program of the victim in its slot is done. Until then the page waits
-//! in the controller, where it can be read, merged and programmed like any buffered page.
+//! *Acknowledgement.* A page is acknowledged when its data has arrived, if a slot of the buffer is
+//! free. A page that replaces an older version of itself needs no slot. If no slot is free, the
+//! buffer writes out the victims that its replacement policy chooses. The new page is then
+//! acknowledged when the program of the victim in its slot is done. Until then the page waits in
+//! the controller, where it can be read, merged and programmed like any buffered page.
 //!
-//! *In batches.* A full buffer evicts `cache.batch` victims at once. The page that needs a slot
-//! waits until one page of each victim is programmed. The programs and merges of different victims
-//! thus overlap, if they use different parts of the flash.
+//! *Batches.* A full buffer evicts `cache.batch` victims at once. The page that needs a slot waits
+//! until one page of each victim is programmed. The programs and merges of different victims
+//! overlap if they use different parts of the flash.
 //!
-//! *In the background,* the buffer evicts victims while fewer slots are free than
-//! `cache.write_back` requests. It starts evictions only between requests, and only while fewer
-//! than `cache.batch` of its programs are unfinished. A request waits at most for these programs,
-//! and takes the slot that becomes free first.
+//! *Background evictions.* The buffer evicts victims in the background while fewer slots are free
+//! than `cache.write_back` requests. It starts evictions only between requests, and only while
+//! fewer than `cache.batch` of its programs are unfinished. A request waits at most for these
+//! programs, and takes the slot that becomes free first.
 //!
-//! *Draining.* With `cache.drain`, a buffer that was full drains: until that share is free, each page
-//! that needs a slot waits until all evictions in progress are done. Slow writes are then followed by
-//! as many fast ones as fit in the freed slots.
+//! *Draining.* With `cache.drain`, a buffer that was full drains. Until that share of its slots is free, each page that
+//! needs a slot waits for all evictions in progress. Slow writes are then followed by as many fast ones as fit in the
+//! freed slots.
 //!
-//! *What is on flash.* A flush writes out every page and is done when all programs are done,
-//! including the programs of earlier evictions. A buffer that is protected against power cuts
-//! answers a flush at once. Trimming a page drops it from the buffer. A read of a page whose
-//! program was issued waits for that program.
+//! *Durability.* A flush writes out every page and is done when all programs are done, including
+//! the programs of earlier evictions. A buffer that is protected against power cuts answers a flush
+//! at once. Trimming a page drops it from the buffer. A read of a page whose program was issued
+//! waits for that program.
 //!
 //! *A power cut* empties the buffer, unless it is protected. A protected buffer keeps each page
 //! until its program is done. At power-on, after the map is recovered, the drive writes these pages
@@ -57,8 +57,7 @@ use crate::nand::{Array, Lpn};
 use crate::setup::Layout;
 use read_ahead::ReadAhead;
 
-/// A write buffer. It passes everything that it does not keep on to an [`Ftl`]. Its methods return
-/// times as the methods of [`Ftl`] do.
+/// A write buffer in front of an [`Ftl`]. Its methods return times like those of [`Ftl`].
 pub trait Buffer {
     /// Does the background work that begins before `at`, the arrival time of a request.
     fn begin<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos);
@@ -108,14 +107,14 @@ pub trait Buffer {
     /// Makes the buffer keep each evicted page until its program is done.
     fn expect_power_cuts(&mut self);
 
-    /// Discards the kept pages whose programs are done at `now`.
+    /// Discards the evicted pages whose programs are done at `now`.
     fn settle(&mut self, nand: &Array, now: Nanos);
 
-    /// Returns the kept pages whose programs are not done at `at`, followed by the content of the
-    /// buffer. If a page appears twice, the later entry is the newer version.
+    /// Returns the evicted pages whose programs are not done at `at`, followed by the content of
+    /// the buffer. If a page appears twice, the later entry is the newer version.
     fn dirty(&self, at: Nanos) -> Vec<Slice>;
 
-    /// Drops everything.
+    /// Drops all pages.
     fn clear(&mut self);
 }
 
@@ -130,7 +129,7 @@ pub struct Kind {
     pub source: &'static str,
     /// Creates an empty buffer for a drive of this layout.
     pub new: fn(&Layout) -> AnyBuffer,
-    /// Returns the memory of the buffer.
+    /// Returns the size of the buffer's memory.
     pub(crate) footprint: fn(&Layout) -> Size,
 }
 
@@ -242,7 +241,7 @@ impl Setup {
     }
 }
 
-/// Returns the memory that the buffers of a drive of this layout need.
+/// Returns the size of the memory that the buffers of a drive of this layout need.
 pub(crate) fn footprint(layout: &Layout) -> Size {
     (layout.cache.kind.footprint)(layout) + ReadAhead::footprint(layout)
 }
@@ -290,8 +289,8 @@ impl Cache {
         self.buffer.write(ftl, nand, slice, at)
     }
 
-    /// Reads each page of a slice from the read-ahead memory, or from the write buffer if it holds
-    /// the whole part, and otherwise from the flash.
+    /// Reads each page of a slice. Uses the read-ahead memory, or the write buffer if it holds
+    /// every requested byte of the page, or else the flash.
     ///
     /// # Errors
     /// Returns an error of [`Ftl::read`].
@@ -359,7 +358,7 @@ impl Cache {
         self.buffer.trim(ftl, nand, lpn, at)
     }
 
-    /// Makes everything durable: see [`Buffer::flush`] and [`Ftl::flush`].
+    /// Makes all acknowledged writes and trims durable: see [`Buffer::flush`] and [`Ftl::flush`].
     pub(crate) fn flush<F: Ftl>(
         &mut self,
         ftl: &mut F,
@@ -389,14 +388,14 @@ impl Cache {
         }
     }
 
-    /// Discards the kept pages that a power cut at or after `now` can no longer undo.
+    /// Discards the evicted pages that a power cut at or after `now` can no longer undo.
     pub(crate) fn settle(&mut self, nand: &Array, now: Nanos) {
         self.buffer.settle(nand, now);
     }
 
     /// Writes out the pages of [`Buffer::dirty`] of a protected buffer, after a power cut at `cut`
-    /// and the recovery of the map at `at`. Returns the time at which all are on flash. The buffer
-    /// can be cleared then.
+    /// and the recovery of the map at `at`. Returns the time at which all pages are on flash. The
+    /// caller may then clear the buffer.
     ///
     /// # Errors
     /// Returns an error of [`Ftl::write`].

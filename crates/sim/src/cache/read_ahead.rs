@@ -39,11 +39,11 @@ impl Stream {
     }
 }
 
-/// Pages that are fetched before the host asks for them.
+/// Pages that are fetched before the host requests them.
 ///
 /// *The rule:* a read continues a stream if it begins where one of the last 8 streams ended. Any
 /// other read begins a stream. After a read that continues a stream, the drive fetches the next
-/// pages until `cache.read_ahead` whole pages after the read are in memory or on their way.
+/// pages until `cache.read_ahead` complete pages after the read are in memory or being fetched.
 /// Fetching stops before the end of the drive and before a page that is in the write buffer. The
 /// drive discards a fetched page when the host writes or trims this page or an earlier fetched page
 /// of the stream, or reads past it. When the host begins a ninth stream, the drive discards all
@@ -59,11 +59,11 @@ pub(super) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Returns the memory of the read-ahead buffer.
+    /// Returns the size of the read-ahead memory.
     pub(super) fn footprint(layout: &Layout) -> Size {
         match layout.cache.read_ahead {
             0 => Size(0),
-            // The page that the host is reading, and the `depth` pages after it.
+            // Covers the page that the host is reading, and the `depth` pages after it.
             depth => (fixed::<Stream>(2u32) + grown::<Nanos>(depth + 1)) * STREAMS as u64,
         }
     }
@@ -104,7 +104,7 @@ impl ReadAhead {
         self.streams.clear();
     }
 
-    /// Records a read and calls `fetch` for each page to read ahead, until `fetch` returns `None`.
+    /// Records a read. Calls `fetch` for each page to read ahead, until `fetch` returns `None`.
     #[inline]
     pub(super) fn follow(&mut self, read: &Io, fetch: impl FnMut(Slice) -> Option<Nanos>) {
         if self.depth > 0 {

@@ -1,6 +1,5 @@
-//! The plain lane: the short way of an IO of one logical page that has the drive to itself. The IO
-//! becomes no request in flight, and waits in no queue. The general path gives the same answers, at
-//! the same times.
+//! The plain lane: a fast path for an IO of one logical page while no other request is in flight. The IO bypasses the
+//! list of requests in flight and all queues. The general path gives the same answers at the same times.
 
 use flashscope_block::{Completion, Io, MOVED_STREAM, Nanos, Op};
 
@@ -27,7 +26,7 @@ pub(super) fn is_in(interface: &HostInterface, layout: &Layout, groups: Option<&
 }
 
 impl SimDevice {
-    /// Returns the slice of an IO that may take the plain lane.
+    /// Returns the slice of an IO if it may take the plain lane.
     #[inline]
     pub(super) fn plain_slice(&self, io: &Io) -> Option<Slice> {
         let page = self.page_size.value();

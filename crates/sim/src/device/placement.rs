@@ -1,4 +1,4 @@
-//! The reclaim unit handles, as a host sees them.
+//! The reclaim unit handles that a host can name.
 
 use flashscope_block::{Bytes, PlacedDevice, PlacementLimits, StreamId};
 
@@ -6,7 +6,8 @@ use super::SimDevice;
 use crate::ftl::Ftl;
 use crate::setup::{Identifiers, Isolation, Layout};
 
-/// Returns the handles that a host can name; `None` if it cannot, or if identifiers also name a group.
+/// Returns the limits of the handles that a host can name. Returns `None` if the drive has none, or if placement
+/// identifiers also name a reclaim group.
 pub(super) fn limits(layout: &Layout) -> Option<PlacementLimits> {
     let (placement, geometry) = (layout.placement, layout.geometry);
     let is_used = placement.is_on()

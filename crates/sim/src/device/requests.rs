@@ -212,7 +212,7 @@ impl SimDevice {
         let (mut from, mut first) = (from, Nanos::MAX);
         while from < end {
             if let Some(after) = self.end_of_hole(from) {
-                // Nothing is there to read, as beyond the write pointer.
+                // A hole holds no data, like the pages beyond a write pointer.
                 let after = after.min(end);
                 self.host_pages_read += self.page_size.quotient(after - from);
                 (from, first) = (after, first.min(arrived));
@@ -239,12 +239,12 @@ impl SimDevice {
         first
     }
 
-    /// Rewrites the pages that the last reads found hard to read. A page stays in place if there is no
-    /// free page for it.
+    /// Rewrites the pages that the last reads could hardly correct. A page stays in place if there is no free page for
+    /// it.
     #[inline]
     fn refresh(&mut self, at: Nanos) {
         let pages = self.nand.take_refresh();
-        // A page of a zone stays in its place: no other place is free for it.
+        // A page of a zone has a fixed address and cannot be moved.
         if !pages.is_empty() && self.zones.is_none() {
             self.write_anew(&pages, at);
         }
@@ -277,7 +277,8 @@ impl SimDevice {
         self.nand.set_refreshing(false);
     }
 
-    /// Trims the logical pages that lie in the range as a whole.
+    /// Trims the logical pages that lie entirely within the range. On a drive with zones, resets the zones of the
+    /// range.
     pub(super) fn trim(&mut self, request: &mut Request) {
         if self.zones.is_some() {
             return self.reset_zones(request);

@@ -10,7 +10,7 @@ use super::SimDevice;
 use crate::interface::{DonePart, Request};
 use crate::nand::later;
 
-/// The reads of a drive on which they take turns with background work.
+/// The reads in progress on a drive whose reads and background work take turns.
 #[derive(Default)]
 pub(super) struct Turns {
     /// The number of reads in progress: those that wait for their turn, and those that the
@@ -18,10 +18,10 @@ pub(super) struct Turns {
     reads: u32,
 }
 
-/// A reason for which a read has not begun.
+/// The reason why a read has not begun.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Delay {
-    /// Its time has not come.
+    /// The read is due later.
     Due,
     /// Background steps are in progress.
     Turn,
@@ -60,7 +60,7 @@ impl SimDevice {
         }
     }
 
-    /// Lets a read wait until `done`, as if it had an empty part before its first one.
+    /// Lets a read wait until `done`. The delay is an empty part before the first part of the read.
     fn delay_read(&mut self, request: &Request, done: Nanos, delay: Delay) {
         let data = (delay == Delay::Turn).then_some((Bytes(0), Bytes(0)));
         let first = Some(request.io.offset.0);
@@ -81,7 +81,7 @@ impl SimDevice {
         true
     }
 
-    /// Records that a read was answered, if reads take turns. Background work has its turn now.
+    /// Records that a read was answered, if reads take turns. Then gives background work its turn.
     pub(super) fn end_read(&mut self) {
         let Some(turns) = &mut self.turns else { return };
         turns.reads -= 1;

@@ -11,7 +11,7 @@ use crate::interface::Request;
 use crate::nand::Lpn;
 
 impl SimDevice {
-    /// Returns the number of zones, and of those that failed flash has cost; `None` without zones.
+    /// Returns the number of zones, and of zones lost to failed flash; `None` without zones.
     pub fn zone_counts(&self) -> Option<ZoneCounts> {
         self.zones.as_ref().map(|zones| zones.counts())
     }
@@ -26,7 +26,7 @@ impl SimDevice {
         self.zones.as_ref().map_or(0, |zones| u64::from(zones.pages()) * self.page_size.value())
     }
 
-    /// Returns the bytes of data that the drive takes from the host.
+    /// Returns the bytes of data that the host can store: the capacity without the holes of zones.
     pub(super) fn data_capacity(&self) -> u64 {
         match &self.zones {
             Some(zones) => u64::from(zones.layout().count) * self.zone_capacity(),
@@ -34,7 +34,7 @@ impl SimDevice {
         }
     }
 
-    /// Returns the byte behind the hole that contains `byte`, if a hole does.
+    /// Returns the first byte after the hole that contains `byte`; `None` if `byte` is in no hole.
     #[inline]
     pub(super) fn end_of_hole(&self, byte: u64) -> Option<u64> {
         let (zones, page) = (self.zones.as_ref()?, self.page_size.quotient(byte));
@@ -42,7 +42,7 @@ impl SimDevice {
         is_hole.then(|| zones.next_zone(page) * self.page_size.value())
     }
 
-    /// Returns true if a range consists of whole zones, or the drive has none.
+    /// Returns true if a range consists of complete zones, or if the drive has no zones.
     pub(super) fn covers_whole_zones(&self, io: &Io) -> bool {
         let size = self.zone_size();
         size == 0 || (io.offset.0.is_multiple_of(size) && io.len.0.is_multiple_of(size))
@@ -73,7 +73,7 @@ impl SimDevice {
         self.end_handle(ended, request.ready);
     }
 
-    /// Closes the blocks of a handle that a zone gave back.
+    /// Closes the blocks of a handle that a zone released.
     fn end_handle(&mut self, handle: Option<StreamId>, at: Nanos) {
         if let Some(handle) = handle {
             // Data that cannot be moved from a failed block can still be read there.
@@ -90,13 +90,13 @@ impl SimDevice {
         touched.any(|number| zones.zone(number).0 == ZoneState::Offline)
     }
 
-    /// Returns true unless a zone can still be written.
+    /// Returns true if all zones are read-only or offline, or if the drive has no zones.
     pub(super) fn are_zones_lost(&self) -> bool {
         let counts = self.zone_counts();
         counts.is_none_or(|counts| counts.read_only + counts.offline == counts.zones)
     }
 
-    /// Returns true if a lane of a zone has too few blocks for all of its zones.
+    /// Returns true if a lane of a zone has too few blocks for all zones that share the lane.
     fn lacks_blocks(&self, number: u32) -> bool {
         let Some(zones) = &self.zones else { return false };
         let health = self.ftl.health();
@@ -140,7 +140,7 @@ impl SimDevice {
         }
     }
 
-    /// Adapts the zones to the data that a power cut has left, at `at`. A reset that the cut reverted is done again.
+    /// Adapts the zones to the data that a power cut has left, at `at`. Repeats each reset that the cut reverted.
     pub(super) fn recover_zones(&mut self, at: Nanos) {
         let Some(mut zones) = self.zones.take() else { return };
         let pages = zones.pages();

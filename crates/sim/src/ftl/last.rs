@@ -2,9 +2,9 @@
 //! data block. Short writes go to log blocks that all data blocks share. *Hot* pages, which are
 //! soon rewritten, have separate shared log blocks.
 //!
-//! The log blocks of hot pages often end up without valid pages, and are then erased without a
-//! merge. Up to the limit `log.hot`, the number of hot log blocks is not fixed: the shared log
-//! block that is cheapest to merge is evicted, hot or cold.
+//! Rewrites often supersede all pages of a hot log block, which is then erased without a merge. The
+//! number of hot log blocks varies, up to the limit `log.hot`: eviction chooses the shared log
+//! block that is cheapest to merge, hot or cold.
 
 use std::collections::VecDeque;
 
@@ -63,7 +63,7 @@ struct Recency {
     /// For each map entry, the value of `count` at its last short write; 0 if unknown.
     written: Vec<u32>,
     count: u32,
-    /// A page is hot if fewer short writes than this have come after its last one.
+    /// A page is hot if fewer than this many short writes have followed its own last short write.
     interval: u32,
 }
 
@@ -123,7 +123,8 @@ struct AssociatedBlocks {
 }
 
 impl AssociatedBlocks {
-    /// Returns the logical blocks of which `block` holds newest pages, or the first `most` of them.
+    /// Returns the logical blocks of which `block` holds newest pages, or the first `most` if there
+    /// are more.
     fn find(&mut self, core: &Core, nand: &Array, block: BlockId, most: usize) -> &[u32] {
         self.found_by.resize(core.data.len(), 0);
         self.search += 1;
@@ -157,7 +158,7 @@ pub struct Localities {
 }
 
 impl Localities {
-    /// Returns the memory of a [`Localities`].
+    /// Returns the size of the memory that a [`Localities`] allocates.
     fn footprint(layout: &Layout) -> Size {
         let (log, entries) = (layout.logs.options, Core::map_entries(layout));
         let places = layout.slots_per_block();
@@ -217,8 +218,8 @@ impl Localities {
         Ok(log.room(at))
     }
 
-    /// Evicts a log block of a pool that has too few free blocks: the cheapest shared one, or a
-    /// sequential one if the pool has no shared ones.
+    /// Evicts a log block of a pool that has too few free blocks. This is the cheapest shared log
+    /// block, or a sequential log block if the pool has no shared log blocks.
     fn free_one(
         &mut self,
         core: &mut Core,
@@ -233,8 +234,8 @@ impl Localities {
     }
 
     /// Merges the log block of the partitions `roles` that is cheapest to merge. A log block
-    /// without newest pages is only erased. The sequential log blocks of the data blocks concerned
-    /// are merged first. After the rewrite of their data blocks, they could no longer become data
+    /// without newest pages is only erased. The sequential log blocks of the affected data blocks
+    /// are merged first, because they could not become data blocks after the rewrite of their data
     /// blocks.
     fn evict_cheapest(
         &mut self,
@@ -257,9 +258,9 @@ impl Localities {
         Ok(at)
     }
 
-    /// Returns the partition and the index of the log block that is cheapest to merge: the one with
-    /// newest pages of the fewest data blocks, and the oldest among equals of a partition. A log
-    /// block with room left is chosen only if all have room.
+    /// Returns the partition and the index of the log block that is cheapest to merge. It has
+    /// newest pages of the fewest data blocks, and is the oldest among equals of its partition. A
+    /// log block with room left is chosen only if all have room.
     fn cheapest(
         &mut self,
         core: &Core,

@@ -1,4 +1,4 @@
-//! Flash translation layers, which map each logical page to its place on the flash.
+//! Flash translation layers, which map each logical page to a physical page of the flash.
 //!
 //! Each FTL has its own module and one line in the registry below.
 
@@ -55,7 +55,7 @@ impl Slice {
 /// The interface of every translation layer.
 ///
 /// The argument `at` is the time at which a request reaches the flash controller. It never
-/// decreases from one request to the next, with one exception: pages that the write buffer reads
+/// decreases from one request to the next, with one exception. Pages that the write buffer reads
 /// from the flash and writes back arrive when they have been read. Unless a method says otherwise,
 /// it returns the time at which the page is read or written.
 pub trait Ftl {
@@ -67,13 +67,13 @@ pub trait Ftl {
     /// need not be a page of the drive.
     fn expect_data(&self, _nand: &Array, _lpn: Lpn) {}
 
-    /// Writes a logical page, or a part of it while keeping the rest.
+    /// Writes a logical page, or a part of it without changing its other bytes.
     ///
     /// # Errors
     /// Returns `ENOSPC` if no page can be freed, `EIO` if the flash refuses a command.
     fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno>;
 
-    /// Does the same as [`Ftl::write`] for a whole logical page whose state was probably
+    /// Does the same as [`Ftl::write`] for a complete logical page whose state was probably
     /// [fetched](Ftl::expect_data).
     ///
     /// # Errors
@@ -82,8 +82,8 @@ pub trait Ftl {
         self.write(nand, slice, at)
     }
 
-    /// Reads a logical page or a part of it. A page without data is done at once, without a flash
-    /// command.
+    /// Reads a logical page or a part of it. Reading a page without data completes at once, without
+    /// a flash command.
     ///
     /// # Errors
     /// Returns `EIO` if the page is unreadable, or an error of [`Ftl::write`] from background work.
@@ -92,8 +92,8 @@ pub trait Ftl {
     /// Discards the data of a logical page.
     ///
     /// # Errors
-    /// Returns `EOPNOTSUPP` unless [`Kind::trims`], or an error of [`Ftl::write`] from the drive's
-    /// own work.
+    /// Returns `EOPNOTSUPP` unless [`Kind::trims`], or an error of [`Ftl::write`] from the work
+    /// that the trim causes.
     fn trim(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<(), Errno>;
 
     /// Makes acknowledged writes and trims survive a power cut from the returned time on.
@@ -136,26 +136,29 @@ pub trait Ftl {
     /// Returns the slot with the newest copy of a logical page, if there is one.
     fn slot(&self, lpn: Lpn) -> Option<Slot>;
 
-    /// Returns a stream that a drive places as it has placed the data of `block`.
+    /// Returns a stream whose data the drive places like the data of `block`, for the refresh of a
+    /// page.
     fn stream_of(&self, _nand: &Array, _block: BlockId) -> StreamId {
         0
     }
 
-    /// Returns what became of data that the host has placed; no handles without placement.
+    /// Returns the counts of work on data that the host has placed. The list of handles is empty
+    /// without placement.
     fn placement(&self) -> PlacementCounts {
         PlacementCounts::default()
     }
 
-    /// Returns the room in pages of the emptiest open block of a placement handle; `None` if none is open.
+    /// Returns the number of logical pages that fit in the emptiest open block of a placement handle; `None` if no
+    /// block is open.
     fn handle_room(&self, _handle: StreamId) -> Option<u32> {
         None
     }
 
-    /// Closes the open blocks of a placement handle, whether they are full or not. Its data in failed blocks first moves
-    /// from there, from `at` on.
+    /// Closes the open blocks of a placement handle, whether they are full or not. First moves the handle's data out of
+    /// failed blocks, from `at` on.
     ///
     /// # Errors
-    /// An error of [`Ftl::write`]: the data then stays in the failed blocks.
+    /// Returns an error of [`Ftl::write`]; the data then stays in the failed blocks.
     fn end_handle(
         &mut self,
         _nand: &mut Array,
@@ -165,16 +168,17 @@ pub trait Ftl {
         Ok(())
     }
 
-    /// Returns the number of blocks of a lane that hold data or can take some.
+    /// Returns the number of blocks of a lane that are neither bad nor failed.
     fn usable_blocks(&self, _nand: &Array, _lane: u32) -> u32 {
         0
     }
 
-    /// Discards the data of `pages`, and erases the full blocks that then hold no data. Returns the time at which the erases
-    /// are done.
+    /// Discards the data of `pages`, and erases the closed blocks that then hold no data. Returns the time at which the
+    /// erases are done.
     ///
     /// # Errors
-    /// Returns `EOPNOTSUPP` unless the FTL maps pages in memory that survives power cuts, or an error of [`Ftl::write`].
+    /// Returns `EOPNOTSUPP` unless the FTL maps pages in memory that survives power cuts, or an error of
+    /// [`Ftl::write`].
     fn reclaim(
         &mut self,
         _nand: &mut Array,
@@ -242,13 +246,13 @@ pub struct Recovery {
 }
 
 /// The stream ([`flashscope_block::Io::stream`]) by which a host marks data as cold, on drives that
-/// separate hot data from cold data (section 5.2, content volatility). Data of other streams is
-/// hot.
+/// separate hot data from cold data (Agrawal et al., section 5.2, content volatility). Data of
+/// other streams is hot.
 pub const COLD_STREAM: StreamId = 2;
 
 impl From<Illegal> for Errno {
-    /// Converts a refused flash command, which is a bug of the FTL. Panics in a debug build;
-    /// otherwise the host gets an input/output error.
+    /// Converts a refused flash command, which is a bug of the FTL. Panics in a debug build; in a
+    /// release build, the host gets an input/output error.
     fn from(illegal: Illegal) -> Errno {
         debug_assert!(false, "{illegal}");
         Errno::EIO
@@ -280,11 +284,11 @@ pub struct Kind {
     pub(crate) check: fn(&Profile) -> Result<(), ProfileError>,
     /// Creates the FTL for an empty drive of this layout.
     pub new: fn(&Layout, &mut Array) -> AnyFtl,
-    /// Returns the memory that the FTL needs.
+    /// Returns the size of the memory that the FTL needs.
     pub(crate) footprint: fn(&Layout) -> Size,
 }
 
-/// The check of an FTL without fields of its own.
+/// The check of an FTL that has no fields.
 pub(crate) const NO_FIELDS: fn(&Profile) -> Result<(), ProfileError> = |_| Ok(());
 
 impl Kind {
@@ -334,8 +338,8 @@ pub struct LogUse {
     pub least: u32,
     /// The data blocks that share a log block.
     pub sharing: LogSharing,
-    /// True if the log block of a data block takes pages in any order, so that `log.unordered`
-    /// applies.
+    /// True if the log block of a data block takes pages in any order. `log.unordered` applies only
+    /// then.
     pub any_order: bool,
 }
 

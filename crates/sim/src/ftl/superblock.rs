@@ -61,7 +61,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Returns the memory that the groups need.
+    /// Returns the size of the memory that the groups need.
     fn footprint(layout: &Layout) -> Size {
         let groups = Grouping::all(layout, layout.logs.options.group);
         // Each group has a list of its blocks. No block is in two lists.
@@ -100,7 +100,7 @@ impl Groups {
         &mut self.pools[self.grouping.pool_of(group) as usize]
     }
 
-    /// Adds a block to a group. The group's writes go to this block from now on.
+    /// Adds a block to a group. Later writes of the group go to this block.
     fn extend(&mut self, group: u32, log: Log) {
         self.group(group).blocks.push(log);
         let extra = self.group(group).extra();
@@ -146,8 +146,8 @@ impl Groups {
         (blocks.len() < *logical || spare) && core.free_in(pool) >= 2
     }
 
-    /// Cleans the block of a group that has the fewest valid pages: moves these pages to the open
-    /// block, and to a new block if the open block fills up, then erases the emptied block. The
+    /// Cleans the block of a group that has the fewest valid pages. Moves these pages to the open
+    /// block, and to a new block if the open block fills up. Then erases the emptied block. The
     /// open block, which takes the group's writes, is never cleaned.
     fn clean(
         &mut self,
@@ -171,7 +171,8 @@ impl Groups {
             at = self.move_some(core, nand, group, victim, at)?;
         }
         let pool = core.pool_of(victim.logical);
-        // Moving pages only appends blocks to the group, so the index of the victim is still `nth`.
+        // The index of the victim is still `nth`, because moving pages only appends blocks to the
+        // group.
         self.shorten(group, nth);
         core.release(nand, pool, &victim, at, Cause::Cleaning)
     }

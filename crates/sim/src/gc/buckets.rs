@@ -30,7 +30,7 @@ impl Buckets {
         }
     }
 
-    /// Returns the memory for the queues.
+    /// Returns the size of the queues.
     pub(super) fn footprint(layout: &Layout) -> Size {
         let (lanes, blocks) = (u64::from(layout.lanes()), layout.geometry.blocks());
         let buckets = lanes * (u64::from(layout.slots_per_block()) + 1);
@@ -59,7 +59,7 @@ impl Buckets {
         self.lists.expect(block);
     }
 
-    /// Records that `block` is down to `valid` valid pages, if it is in a queue.
+    /// Records that `block` has `valid` valid pages left, if it is in a queue.
     #[inline]
     pub(super) fn superseded(&mut self, lane: u32, block: BlockId, valid: u32) {
         if self.lists.contains(block) {
@@ -84,7 +84,7 @@ impl Buckets {
     }
 
     /// Removes and returns the block with the fewest valid pages, at most [`Layout::max_valid`],
-    /// that `accept` takes.
+    /// that `accept` accepts.
     #[inline]
     pub(super) fn take(
         &mut self,

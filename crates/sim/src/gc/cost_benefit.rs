@@ -9,17 +9,18 @@ use crate::setup::Layout;
 pub(super) const KIND: Kind = Kind {
     name: "cost-benefit",
     summary: "the block with the highest (1 - u) age / (1 + u), where u is the fraction of its \
-              pages that are valid, and age the number of blocks that its lane has filled since",
+              pages that are valid, and age the number of blocks that its lane has filled after it",
     source: "Rosenblum and Ousterhout, ACM TOCS 10(1), 1992: the cost-benefit policy",
     new: |layout| Policy::CostBenefit(CostBenefit::new(layout)),
     footprint: CostBenefit::footprint,
 };
 
 /// The candidates, grouped by lane and number of valid pages, oldest first. The oldest candidate of
-/// a group is also its best, so the best candidate of a lane is the oldest of some group.
+/// a group is also its best. The best candidate of a lane is therefore the oldest of one of its
+/// groups.
 ///
 /// The clock of a lane counts the blocks closed in it, whether the host or garbage collection
-/// filled them. It thus measures the pages written to the lane, in blocks.
+/// filled them. It measures the pages written to the lane, in blocks.
 pub struct CostBenefit {
     /// One heap for each lane and number of valid pages up to `max_valid`.
     ages: Vec<Ages>,
@@ -66,7 +67,7 @@ impl CostBenefit {
     fn footprint(layout: &Layout) -> Size {
         let (lanes, blocks) = (u64::from(layout.lanes()), layout.geometry.blocks());
         let heaps = lanes * (u64::from(layout.max_valid()) + 1);
-        // With its ghosts, a heap holds at most twice the present blocks plus 17.
+        // With its ghosts, a heap holds at most twice its blocks plus 17.
         let entries = Size(size_of::<Reverse<ClosedBlock>>() as u64)
             * heaps.saturating_mul(17).saturating_add(2 * u64::from(blocks))
             * 2;

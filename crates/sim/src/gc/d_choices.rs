@@ -12,9 +12,9 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// The d-choices policy. It draws `choices` different candidates and takes the one with the fewest
-/// valid pages, or the first drawn among equals. If that block is rejected, the next best of the
-/// draw follows. If no block of the draw is accepted, the policy draws again among the other
-/// candidates.
+/// valid pages, or the first drawn among equals. If that block is rejected, the policy offers the
+/// next best block of the draw. If no block of the draw is accepted, the policy draws again among
+/// the other candidates.
 pub struct DChoices {
     candidates: Sample,
     choices: usize,

@@ -44,7 +44,7 @@ impl VictimPolicy for Fifo {
 
     #[inline]
     fn superseded(&mut self, _: u32, block: BlockId, valid: u32) {
-        // Pages are superseded one at a time, so no block skips this number.
+        // No block skips this number, because pages are superseded one at a time.
         if valid == self.max_valid {
             self.gains[block.0 as usize] = true;
         }

@@ -31,7 +31,7 @@ const fn some(block: u32) -> Option<BlockId> {
 }
 
 impl Lists {
-    /// Returns the memory for `lists` lists over `blocks` blocks.
+    /// Returns the size of `lists` lists over `blocks` blocks.
     pub(super) fn footprint(blocks: u32, lists: u64) -> Size {
         fixed::<Link>(blocks) + fixed::<Ends>(lists)
     }

@@ -31,8 +31,8 @@ pub(crate) trait VictimPolicy {
     /// Prefetches the state of `block`, one of whose pages will soon be superseded.
     fn expect_supersede(&self, _block: BlockId) {}
 
-    /// Records that a page of `block` was superseded and `valid` pages are left. Ignores a block
-    /// that is not a candidate.
+    /// Records that a page of `block` was superseded and that `valid` valid pages are left. Ignores
+    /// a block that is not a candidate.
     fn superseded(&mut self, lane: u32, block: BlockId, valid: u32);
 
     /// Removes and returns the best candidate that `accept` accepts, among the candidates with at
@@ -82,7 +82,7 @@ pub struct Kind {
     pub source: &'static str,
     /// Creates the policy for a drive of this layout.
     pub new: fn(&Layout) -> Policy,
-    /// Returns the memory that the policy needs.
+    /// Returns the size of the memory that the policy needs.
     pub(crate) footprint: fn(&Layout) -> Size,
 }
 

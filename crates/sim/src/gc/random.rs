@@ -12,10 +12,10 @@ pub(super) const KIND: Kind = Kind {
 
 /// The d-choices policy with one draw.
 ///
-/// If the drawn block has no superseded page, the policy draws again. The paper's policy cleans
-/// such a block without any gain. Under uniform random writes the write amplification is
+/// If the drawn block has no superseded page, the policy draws again. The paper's policy instead
+/// cleans the drawn block without any gain. Under uniform random writes, the write amplification is
 /// `1/(1-rho+rho/b)`, where b is the number of pages in a block and rho the fraction of pages that
-/// are valid. In the paper it is `1/(1-rho)`.
+/// are valid. The paper's policy has a write amplification of `1/(1-rho)`.
 pub(super) type Random = DChoices;
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ mod tests {
             drawn[block.0 as usize] += 1;
             policy.closed(0, block, block.0);
         }
-        // Each is expected 10,000 times, with a standard deviation of 95.
+        // Each count has an expected value of 10,000 and a standard deviation of 95.
         assert!(drawn[..10].iter().all(|count| (count - 10_000).abs() < 500), "{drawn:?}");
         assert_eq!(drawn[10], 0);
     }

@@ -23,7 +23,7 @@ struct Block {
 }
 
 impl Sample {
-    /// Returns the memory for the sample.
+    /// Returns the size of the sample.
     pub(super) fn footprint(layout: &Layout) -> Size {
         let lanes = u64::from(layout.lanes());
         fixed::<Vec<BlockId>>(lanes)

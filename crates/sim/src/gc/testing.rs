@@ -30,7 +30,7 @@ pub(super) struct Candidate {
     pub(super) closed: u64,
     /// The step at which it reached its number of valid pages.
     pub(super) reached: u64,
-    /// The step at which it became one of the [`Options::window`] oldest.
+    /// The step at which it became one of the [`Options::window`] oldest candidates of its lane.
     pub(super) entered: u64,
 }
 
@@ -115,7 +115,7 @@ impl Model {
         self.policy.closed(lane, block, valid);
     }
 
-    /// Records which blocks have become the oldest of their lane.
+    /// Records when each candidate becomes one of the [`Options::window`] oldest of its lane.
     fn note_window(&mut self) {
         for lane in &mut self.lanes {
             lane.candidates.sort_by_key(|candidate| candidate.closed);
@@ -180,8 +180,8 @@ pub(super) fn agrees_with(layout: &Layout, sort: impl Fn(&mut [Candidate], u64))
     assert!(taken > 500, "only {taken} victims");
 }
 
-// A policy offers only candidates of the lane that have a superseded page, and none twice. It takes
-// no rejected block, and gives up only if all were rejected.
+// A policy offers only candidates of the lane that have a superseded page, and offers each at most
+// once. It never takes a rejected block, and returns no block only if all were rejected.
 #[test]
 fn every_policy_chooses_among_its_candidates() {
     let small = Options { window: 5, choices: 3, ..OPTIONS };

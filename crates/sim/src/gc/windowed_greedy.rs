@@ -25,13 +25,14 @@ pub(super) const KIND: Kind = Kind {
 ///
 /// The tie-break compares the times at which blocks reached their number of valid pages. For a
 /// block that entered the window with that number, it uses the time of entry. If no block of the
-/// window is accepted, the blocks outside follow in the order in which they were closed.
+/// window is accepted, the policy offers the other blocks in the order in which they were closed.
 pub struct WindowedGreedy {
     /// One queue for each lane.
     queues: Lists,
     window: Buckets,
     lanes: Vec<Lane>,
-    /// For each block, its number of valid pages, and whether it is in the window.
+    /// The state of each block: its number of valid pages, and a flag that is true if it is in the
+    /// window.
     blocks: Vec<Block>,
     size: u32,
     max_valid: u32,
@@ -89,7 +90,7 @@ impl WindowedGreedy {
         }
     }
 
-    /// Returns the oldest block outside the window that may be taken.
+    /// Returns the oldest block outside the window that `accept` accepts.
     fn first_outside(
         &self,
         lane: u32,

@@ -1,8 +1,8 @@
 //! Arbitration: the submission queue from which the controller fetches its next command.
 //!
 //! The mechanisms are those of NVMe: round robin, and weighted round robin
-//! with an urgent class. As there, the host chooses the mechanism, the weights and the burst. Details are chosen:
-//! a class or queue without commands passes its turn on.
+//! with an urgent class. As in NVMe, the host chooses the mechanism, the weights and the burst. This simulator adds one
+//! rule: a class or queue without commands passes its turn on.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "lowercase")]
 pub enum QueueClass {
-    /// Before all others, whatever waits there.
+    /// Served before all other classes.
     Urgent,
     /// The first weighted class.
     High,
@@ -42,10 +42,10 @@ impl QueueClass {
 /// The way in which the controller chooses the next command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arbitration {
-    /// The number of commands, at least 1, that the controller fetches from a queue in its turn.
+    /// The maximum number of commands that the controller fetches from a queue in its turn; at least 1.
     pub burst: u32,
-    /// The number of commands, at least 1, that the classes high, medium and low may send in a round. `None` for
-    /// plain round robin, without classes.
+    /// The maximum number of commands, at least 1, that the classes high, medium and low may send in a round. `None`
+    /// for plain round robin, without classes.
     pub weights: Option<[u32; 3]>,
 }
 
@@ -145,7 +145,7 @@ impl Arbiter {
 mod tests {
     use super::*;
 
-    /// Returns the first `count` queues, of which those in `waiting` always wait.
+    /// Returns the first `count` queues that an arbiter chooses, while the queues in `waiting` always have commands.
     fn order(
         arbitration: Arbitration,
         classes: &[QueueClass],
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(order(weighted, &classes, &[0, 2, 3], 8), [2, 3, 2, 0, 3, 2, 3, 0]);
         // An urgent queue that always waits starves the others.
         assert_eq!(order(weighted, &classes, &[0, 1, 2, 3, 4], 4), [4; 4]);
-        // Plain round robin knows no classes.
+        // Plain round robin ignores classes.
         assert_eq!(order(Arbitration::default(), &classes, &[0, 1, 4], 6), [0, 1, 4, 0, 1, 4]);
     }
 }

@@ -1,8 +1,8 @@
 //! A host with several submission queues, one for each tenant of a drive.
 //!
-//! Each tenant has a namespace, a part of the address space of its own. Its commands wait in its queue until the
-//! controller has room for a command: [`flashscope_block::DeviceInfo::queue_depth`] is the number of commands that
-//! the controller works on at once. Then arbitration chooses the queue of the next one.
+//! Each tenant has a namespace, which is a part of the address space. Its commands wait in its queue until the
+//! controller has room for a command: [`flashscope_block::DeviceInfo::queue_depth`] is the number of commands that the
+//! controller works on at once. Arbitration chooses the queue of each next command.
 
 mod arbitration;
 pub(crate) mod zones;
@@ -15,17 +15,17 @@ use self::arbitration::Arbiter;
 pub use self::arbitration::{Arbitration, QueueClass};
 pub use self::zones::ZoneCounts;
 
-/// Namespaces of one size, which divide a drive. What is left at the end belongs to the last.
+/// A division of a drive into namespaces of equal size. The last namespace also covers the remainder of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Namespaces {
     /// The number of namespaces.
     pub count: u32,
-    /// The size of each.
+    /// The size of a namespace, without the remainder.
     pub size: Bytes,
 }
 
 impl Namespaces {
-    /// The unit of the size of namespaces, as far as drives are large enough.
+    /// The unit of the size of namespaces. Smaller namespaces use logical blocks as their unit.
     const UNIT: Bytes = Bytes::MIB;
 
     /// Divides a drive into `count` namespaces, at least 1.
@@ -48,15 +48,15 @@ impl Namespaces {
     }
 }
 
-/// A drive with a submission queue for each namespace. A completion counts as submitted when its IO was due: the wait
-/// in the queue is part of the response time.
+/// A drive with a submission queue for each namespace. A completion counts as submitted when its IO was due. The wait
+/// in the queue is therefore part of the response time.
 pub struct Host<D> {
     device: D,
     info: DeviceInfo,
     namespaces: Namespaces,
     queues: Vec<VecDeque<Io>>,
     arbiter: Arbiter,
-    /// Commands in the queues, and in the controller.
+    /// The numbers of commands in the queues and in the controller.
     waiting: usize,
     in_controller: usize,
 }
@@ -65,7 +65,7 @@ impl<D: Device> Host<D> {
     /// Creates the queues of namespaces with these classes.
     ///
     /// # Panics
-    /// If the classes are not as many as the namespaces.
+    /// If the number of classes differs from the number of namespaces.
     pub fn new(
         device: D,
         namespaces: Namespaces,

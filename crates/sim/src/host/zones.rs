@@ -1,11 +1,11 @@
-//! The zones of a drive: their states, their write pointers, and the place of each zone's data.
+//! The zones of a drive: their states, their write pointers, and the lanes and handles of their data.
 
 use flashscope_block::{Errno, StreamId, ZoneState};
 
 use crate::nand::Lpn;
 use crate::setup::{Layout, ZoneLayout};
 
-/// A zone as the controller knows it.
+/// The state that the controller keeps for a zone.
 #[derive(Debug, Clone, Copy)]
 struct ZoneRecord {
     state: ZoneState,
@@ -31,18 +31,19 @@ pub struct ZoneCounts {
     pub offline: u32,
 }
 
-/// The zones of a drive. Page numbers are the logical pages of the drive.
+/// The zones of a drive. An [`Lpn`] numbers the pages without the holes of zones. A page number of 64 bits is an
+/// address of the host, which includes the holes.
 #[derive(Debug)]
 pub(crate) struct Zones {
     layout: ZoneLayout,
     pools: u32,
     stripe: u32,
-    /// The number of zones that share no lane.
+    /// The number of sets of lanes. Zones of different sets share no lane.
     sets: u32,
     /// The lowest bit of the reclaim group in a stream.
     group_shift: u32,
     zones: Vec<ZoneRecord>,
-    /// The placement handles of no zone.
+    /// The placement handles that no zone uses.
     free: Vec<StreamId>,
     opened: u64,
     /// The number of zones that are not offline, by the set of lanes that they share.
@@ -67,7 +68,7 @@ impl Zones {
         })
     }
 
-    /// Returns the number of zones and the limits.
+    /// Returns the number, the sizes and the limits of the zones.
     pub(crate) const fn layout(&self) -> &ZoneLayout {
         &self.layout
     }
@@ -77,7 +78,7 @@ impl Zones {
         self.layout.pages_per_pool * self.pools
     }
 
-    /// Returns the zone of a page that the host addresses, and the place of the page in it.
+    /// Returns the zone of a page that the host addresses, and the index of the page in that zone.
     pub(crate) fn place(&self, page: u64) -> (u32, u64) {
         let number = u32::try_from(page / self.layout.size).expect("a zone of the drive");
         (number, page % self.layout.size)
@@ -91,7 +92,7 @@ impl Zones {
         Some(Lpn(number * self.pages() + place))
     }
 
-    /// Returns the page that the host addresses behind the zone of `page`.
+    /// Returns the address of the first page of the next zone, for a page that the host addresses as `page`.
     pub(crate) const fn next_zone(&self, page: u64) -> u64 {
         (page / self.layout.size + 1) * self.layout.size
     }
@@ -108,8 +109,8 @@ impl Zones {
         start..start + self.zones[number as usize].written
     }
 
-    /// Accepts a write of `pages` pages from the page on that the host addresses as `first`, and moves the write pointer
-    /// behind it. Returns the zone.
+    /// Accepts a write of `pages` pages and advances the write pointer. The host addresses the first page as `first`.
+    /// Returns the number of the zone.
     ///
     /// # Errors
     /// `EIO` if the write does not begin at the write pointer or does not end within the zone, or an error
@@ -129,7 +130,7 @@ impl Zones {
         Ok(number)
     }
 
-    /// Returns the stream that places a page: the handle of its zone, and the lane of its turn.
+    /// Returns the stream that places a page: the handle of its zone, and the lane whose turn it is.
     #[inline]
     pub(crate) fn stream(&self, page: Lpn) -> StreamId {
         let (number, place) = (page.0 / self.pages(), page.0 % self.pages());
@@ -154,7 +155,8 @@ impl Zones {
         }
     }
 
-    /// Opens a zone that is not full. If too many are open, closes the zone that a write opened the longest time ago.
+    /// Opens a zone that is not full. If too many zones are open, closes the zone that a write opened the longest time
+    /// ago.
     fn make_open(&mut self, number: u32, state: ZoneState) -> Result<(), Errno> {
         let before = self.zones[number as usize];
         if before.handle.is_none() && self.free.is_empty() {
@@ -197,13 +199,14 @@ impl Zones {
         }
     }
 
-    /// Makes a zone full if all of it is written. Returns the handle that it gives back.
+    /// Makes a zone full if all of it is written. Returns the handle that the zone releases.
     pub(crate) fn end_if_written(&mut self, number: u32) -> Option<StreamId> {
         let written = self.zones[number as usize].written == self.pages();
         written.then(|| self.end(number, ZoneState::Full)).flatten()
     }
 
-    /// Makes a zone read-only whose write found no block, with `written` pages. Returns the handle that it gives back.
+    /// Makes a zone read-only after a write found no free block. The zone then holds `written` pages. Returns the
+    /// handle that it releases.
     pub(crate) fn fail(&mut self, number: u32, written: u32) -> Option<StreamId> {
         self.zones[number as usize].written = written;
         self.end(number, ZoneState::ReadOnly)
@@ -228,7 +231,7 @@ impl Zones {
         })
     }
 
-    /// Returns the number of blocks that each lane of a zone needs for all zones that it shares with others.
+    /// Returns the number of blocks that each lane of a zone needs for all zones that share the lane.
     pub(crate) fn needed_blocks(&self, number: u32) -> u32 {
         self.online[(number % self.sets) as usize] * self.layout.blocks + self.layout.spare
     }
@@ -241,14 +244,14 @@ impl Zones {
         ZoneCounts { zones: self.layout.count, read_only, offline }
     }
 
-    /// Makes a zone empty. Returns the handle that it gives back, if it was active.
+    /// Makes a zone empty. Returns the handle that it releases, if it was active.
     pub(crate) fn reset(&mut self, number: u32) -> Option<StreamId> {
         let handle = self.end(number, ZoneState::Empty);
         self.zones[number as usize] = EMPTY;
         handle
     }
 
-    /// Ends the active state of a zone. Returns the handle that it gives back, if it was active.
+    /// Ends the active state of a zone. Returns the handle that it releases, if it was active.
     fn end(&mut self, number: u32, state: ZoneState) -> Option<StreamId> {
         let zone = &mut self.zones[number as usize];
         zone.state = state;
@@ -257,13 +260,13 @@ impl Zones {
         Some(handle)
     }
 
-    /// Returns the handles of no zone.
+    /// Returns the handles that no zone uses.
     pub(crate) fn idle_handles(&self) -> &[StreamId] {
         &self.free
     }
 
     /// Adapts the zones to the pages that a power cut has left. `last` returns the number of pages up to the last page of a
-    /// zone with data. Open zones are closed. Returns the zones that must be empty and are not.
+    /// zone with data. Closes open zones. Returns the zones that must be empty but hold data.
     pub(crate) fn recover(&mut self, last: impl Fn(u32) -> u32) -> Vec<u32> {
         let mut reverted = Vec::new();
         for number in 0..self.layout.count {

@@ -37,7 +37,7 @@ pub struct Parts {
     pub wiring: Wiring,
     /// Bad blocks, failing commands and block lifetime.
     pub reliability: Reliability,
-    /// True if commands take time; if false, each is done at once.
+    /// True if commands take time; if false, each command is done at once.
     pub timed: bool,
     /// True if the times of commands are summed up.
     pub measures_energy: bool,
@@ -57,11 +57,11 @@ pub struct Parts {
 pub struct Moves {
     /// The block whose first valid logical pages are moved.
     pub from: BlockId,
-    /// The slot for the first page; the others follow it.
+    /// The slot for the first page; the other pages go to the slots after it.
     pub to: Slot,
     /// Number of logical pages to move.
     pub count: u32,
-    /// Is true to copy within the plane; otherwise the data passes through the controller.
+    /// True to copy within the plane; false to pass the data through the controller.
     pub copy_back: bool,
 }
 
@@ -72,16 +72,17 @@ const NOTICES: usize = 64;
 ///
 /// A *unit* carries out one command at a time. It is a package, or, with interleaving, a die or a
 /// pair of planes. Interleaved units share the serial bus of their package, which carries one page
-/// at a time (section 2.2). Commands are served in the order of submission. Each method takes the
-/// time at which the command reaches the flash, and returns the time at which it is done. An
-/// illegal command changes nothing.
+/// at a time (section 2.2). Without [`Queues`], commands are served in the order of submission.
+/// Each method takes the time at which the command reaches the flash, and returns the time at which
+/// the command is done. With [`Queues`], that time may stand for a command (see
+/// [`crate::nand::due`]). An illegal command changes nothing.
 pub struct Array {
     blocks: Blocks,
     schedule: Schedule,
     /// The command queues, if the array has them.
     queued: Option<Box<QueuedArray>>,
-    /// Is true while commands bypass the queues and reserve their unit and bus when they are
-    /// submitted. This is the case while a drive recovers, when no other commands can arrive.
+    /// True while commands bypass the queues and reserve their unit and bus when they are
+    /// submitted. This holds while a drive recovers, because no other commands can arrive then.
     direct: bool,
     faults: Faults,
     disturb: Option<DisturbState>,
@@ -107,7 +108,7 @@ pub struct Array {
 }
 
 impl Array {
-    /// Returns the memory for an array of these parts.
+    /// Returns the size of the memory that an array of these parts allocates.
     pub(crate) fn footprint(parts: &Parts) -> Size {
         let Parts { geometry, reliability, .. } = parts;
         let (blocks, pages) = (geometry.blocks(), u64::from(geometry.pages_per_block));
@@ -179,7 +180,7 @@ impl Array {
         self.update_observed();
     }
 
-    /// Returns true if commands take the fast path at present: see [`Array::is_plain`].
+    /// Returns true if commands currently take the fast path: see [`Array::is_plain`].
     #[inline]
     pub(crate) const fn is_plain_now(&self) -> bool {
         self.plain
@@ -270,7 +271,7 @@ impl Array {
         self.schedule.place(block)
     }
 
-    /// Marks the commands from now on as belonging to another request.
+    /// Begins another request, to which the next commands belong.
     #[inline]
     pub fn next_request(&mut self) {
         self.schedule.next_request();
@@ -329,7 +330,7 @@ impl Array {
         }
     }
 
-    /// Repeats a read that ended at `at`, as often as the page needs.
+    /// Repeats a read that ended at `at`, as many times as the page needs retries.
     fn read_again(
         &mut self,
         page: Page,
@@ -363,7 +364,7 @@ impl Array {
         }
     }
 
-    /// Sets whether programs by the host from now on are refreshes, which count as [`Cause::Wear`].
+    /// Sets whether the next programs by the host are refreshes, which count as [`Cause::Wear`].
     pub(crate) fn set_refreshing(&mut self, refreshing: bool) {
         self.refreshing = refreshing;
     }
@@ -458,7 +459,7 @@ impl Array {
     /// Does the same as [`Array::program`] for one logical page, if [`Array::is_plain_now`].
     ///
     /// # Errors
-    /// If the command is illegal.
+    /// Returns an error if the command is illegal.
     #[inline]
     pub(crate) fn program_plain(
         &mut self,
@@ -477,8 +478,9 @@ impl Array {
         Ok(span.done)
     }
 
-    /// Returns true if the fast path is equivalent: each program writes one logical page to one
-    /// page and never fails, and no observer needs each command by itself.
+    /// Returns true if the fast path is equivalent to the general path. Each program then writes
+    /// one logical page to one page and never fails, and no observer needs each command as a
+    /// separate event.
     fn is_plain(&self) -> bool {
         self.can_relocate()
             && self.disturb.is_none()
@@ -563,8 +565,8 @@ impl Array {
     /// Moves logical pages from one block to another. Equivalent to reading, programming and
     /// superseding them one by one, all submitted at `at`. Requires [`Array::can_relocate`].
     ///
-    /// Calls `moved` repeatedly, each time with some logical pages and the new slot of the first;
-    /// the others follow it without gaps.
+    /// Calls `moved` repeatedly, each time with a list of logical pages and the new slot of the
+    /// first page. The other pages of the list are in the slots after it.
     ///
     /// # Errors
     /// See [`Array::program`] and [`Array::copy_back`].

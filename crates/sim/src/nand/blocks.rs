@@ -46,8 +46,8 @@ pub enum Illegal {
     BadBlock(BlockId),
 }
 
-/// The age of the host's data: its position in the sequence of logical pages written, counted from
-/// one. A stamp moves with its data. The newer of two copies of a logical page therefore has the
+/// The stamp of the host's data: its position in the sequence of logical pages written, counted
+/// from 1. A stamp moves with its data. The newer of two copies of a logical page therefore has the
 /// larger stamp.
 pub type Stamp = u32;
 
@@ -164,12 +164,12 @@ impl Blocks {
         }
     }
 
-    /// Returns the memory for the state that [`Blocks::new`] creates, with up to `torn` unreadable
+    /// Returns the size of the memory that [`Blocks::new`] allocates, with up to `torn` unreadable
     /// pages.
     pub(super) fn footprint(geometry: &Geometry, stamped: bool, zeros: bool, torn: u64) -> Size {
         let (blocks, slots) = (geometry.blocks(), geometry.slot_numbers() as u64);
         let bits = fixed::<u64>(slots / 64);
-        // Renumbering takes a second copy of all stamps.
+        // Renumbering needs a second copy of all stamps.
         let stamps = fixed::<Stamp>(if stamped { slots } else { 0 }) * 2;
         fixed::<Block>(blocks)
             + fixed::<Life>(blocks)
@@ -255,8 +255,8 @@ impl Blocks {
     /// Moves the first `count` valid slots of `from` to slot `to` and the slots after it, one page
     /// each.
     ///
-    /// Calls `moved` repeatedly, each time with some logical pages and the new slot of the first;
-    /// the others follow it without gaps.
+    /// Calls `moved` repeatedly, each time with a list of logical pages and the new slot of the
+    /// first page. The other pages of the list are in the slots after it.
     #[inline]
     pub(super) fn relocate(
         &mut self,
@@ -568,7 +568,7 @@ impl Blocks {
         self.torn.contains(&(page.block.0, page.index))
     }
 
-    // The methods below are for power cuts.
+    // The methods below serve power cuts and recovery.
 
     pub(super) fn keep_stamps(&mut self) {
         self.stamps.resize(self.logical.len(), 0);
@@ -630,7 +630,7 @@ impl Blocks {
         block.written = block.written.max(page.index + pages);
     }
 
-    /// Forgets which slots are valid. The FTL must find out again.
+    /// Forgets which slots are valid. The FTL must mark them again: see [`Blocks::revalidate`].
     pub(super) fn forget_validity(&mut self) {
         self.live.fill(0);
         self.blocks.iter_mut().for_each(|block| (block.valid, block.settles) = (0, Nanos(0)));

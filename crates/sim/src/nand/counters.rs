@@ -75,7 +75,8 @@ counted! {
     /// block, and the old data block is erased.
     SwitchMerge switch_merge "switch merges",
     /// A partial merge: a log block holds the first pages of a data block in order, and the
-    /// remaining pages are copied to it from the data block. The rest is as in a switch merge.
+    /// remaining pages are copied to it from the data block. The log block then becomes the data
+    /// block, as in a switch merge.
     PartialMerge partial_merge "partial merges",
     /// A full merge: the newest pages of data blocks are gathered from these and their log blocks
     /// into new blocks, and the old blocks are erased.
@@ -83,7 +84,7 @@ counted! {
     /// Maintenance of the mapping table: block summaries, trim records, mapping pages on the flash,
     /// and reading all of these at power-on.
     Mapping mapping "mapping",
-    /// Moving pages from the SLC region to the other blocks.
+    /// Moving pages from blocks used as SLC to other blocks, and erasing the emptied blocks.
     Folding folding "folding",
     /// Wear levelling, which moves cold pages to worn blocks, and read refresh, which rewrites
     /// pages that have become hard to read.
@@ -103,9 +104,9 @@ counted! {
     FullMerge full_merges "full merges",
     /// A log block was evicted to make room for another one.
     LogEviction log_evictions "evictions of log blocks",
-    /// A mapping entry was found in the controller's memory.
+    /// A mapping entry was in the controller's memory.
     MapHit map_hits "map hits",
-    /// A mapping entry was found in the host memory buffer.
+    /// A mapping entry was in the host memory buffer.
     MapHostHit map_host_hits "map hits in host memory",
     /// A mapping entry was in neither memory and was read from the flash.
     MapMiss map_misses "map misses",

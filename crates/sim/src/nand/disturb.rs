@@ -21,7 +21,7 @@ pub struct ReadDisturb {
     pub refresh_from: u32,
 }
 
-/// The outcome of a page read: the retries that it took, and whether it succeeded.
+/// The outcome of a page read: the number of retries, and true if the page is readable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReadOutcome {
     pub(super) retries: u32,
@@ -39,7 +39,7 @@ pub(super) struct DisturbState {
 }
 
 impl DisturbState {
-    /// Creates the state, or returns `None` if reads disturb nothing.
+    /// Creates the state, or returns `None` if reads disturb no pages.
     pub(super) fn new(how: ReadDisturb, seed: u64) -> Option<DisturbState> {
         let random = fastrand::Rng::with_seed(seed.wrapping_add(1));
         let retries = BTreeMap::new();
@@ -51,7 +51,7 @@ impl DisturbState {
         })
     }
 
-    /// Returns the memory for the state, with an entry for each of `pages` pages.
+    /// Returns the size of the state, with an entry for each of `pages` pages.
     pub(super) fn footprint(how: ReadDisturb, pages: u64) -> Size {
         match how.probability > 0.0 {
             // Removing the entries of a block splits the tree in two.

@@ -1,11 +1,10 @@
-//! Bit errors: the raw bit error rate of a page, the code that corrects them, and the retries that a
-//! read takes.
+//! Bit errors: the raw bit error rate of a page, the code that corrects them, and the retries that a read needs.
 //!
-//! A page is read again, with other reference voltages, while its code cannot correct it. Each page
-//! has a *quality*, a number between 0 and 1 that its place and the erases of its block determine by a
-//! hash. Reading it fails at a raw bit error rate at which a share of all pages fails that is larger than
-//! its quality. Every page so has a largest rate at which it can be read, its *limit*. A page that is hard
-//! to read stays hard to read, and no random numbers are drawn while the drive works.
+//! A page is read again, with other reference voltages, while its code cannot correct it. Each page has a *quality*
+//! between 0 and 1: a hash of its address and of its block's erase count. The *limit* of a page is the largest raw bit
+//! error rate at which the page can be read. At that rate, the share of all pages that cannot be read equals the page's
+//! quality. A page that is hard to read therefore stays hard to read until its block is erased, and reads draw no
+//! random numbers.
 
 use flashscope_block::Nanos;
 
@@ -36,9 +35,9 @@ pub struct BitErrors {
     pub rate: f64,
     /// The number of page types, at least 1.
     pub types: u32,
-    /// The factor of each page type.
+    /// The factor of the raw bit error rate of each page type.
     pub factors: [f64; PageTypes::MAX_BITS],
-    /// The factor of pages in blocks used as SLC.
+    /// The factor of the raw bit error rate of pages in blocks used as SLC.
     pub slc_factor: f64,
     /// Growth with the erases of the block.
     pub wear: Growth,
@@ -46,9 +45,9 @@ pub struct BitErrors {
     pub retention: Growth,
     /// Growth with the reads of the block since its erase.
     pub reads: Growth,
-    /// The code.
+    /// The error-correcting code.
     pub code: Code,
-    /// The most retries of a read.
+    /// Maximum number of retries of a read.
     pub max_retries: u32,
     /// Number of retries from which a page must be refreshed: its data rewritten elsewhere.
     pub refresh_from: u32,
@@ -83,10 +82,10 @@ impl BitErrors {
     };
 }
 
-/// An error-correcting code that corrects up to a number of errors in each codeword.
+/// An error-correcting code that corrects a limited number of errors in each codeword.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Code {
-    /// Data bits of a codeword. The bits of its parity have no errors.
+    /// Data bits of a codeword. In this model, parity bits have no errors.
     pub bits: u32,
     /// Bit errors of a codeword that can be corrected.
     pub correctable: u32,
@@ -108,7 +107,7 @@ impl Code {
     /// Returns the probability that a page cannot be corrected at a raw bit error rate.
     pub fn failure(&self, rate: f64) -> f64 {
         let all = f64::from(self.codewords);
-        // 1 - (1 - p)^n, without loss of small p.
+        // 1 - (1 - p)^n, without loss of precision for small p.
         -(all * (-self.codeword_failure(rate)).ln_1p()).exp_m1()
     }
 
@@ -131,9 +130,9 @@ impl Code {
         self.sum(rate, first, self.ln_ways, 1.0, |k| (bits - k) / (k + 1.0) * rate / (1.0 - rate))
     }
 
-    /// Returns the sum of the probabilities of `start` errors and of each further number in steps of
-    /// `step`. `ln_ways` is the logarithm of the number of ways to have `start` errors, and `ratio` returns
-    /// the probability of the next number by that of this one.
+    /// Returns the sum of the probabilities of `start`, `start + step`, `start + 2 * step` and so on errors in a
+    /// codeword. `ln_ways` is the logarithm of the number of ways to have `start` errors. `ratio(k)` is the probability
+    /// of `k + step` errors divided by that of `k` errors.
     fn sum(
         &self,
         rate: f64,
@@ -154,14 +153,14 @@ impl Code {
     }
 }
 
-/// The steps of a table of limits for each halving, as a power of two.
+/// The number of steps in a table of limits for each halving of the quality, as a power of two.
 const STEP_BITS: u32 = 4;
 const STEPS: u32 = 1 << STEP_BITS;
-/// The halvings of a table. Better or worse pages occur less than once in 10^14.
+/// The number of halvings in a table. Fewer than one page in 10^14 is beyond the table.
 const HALVINGS: u32 = 47;
 
-/// The largest raw bit error rate at which a page can be read, by its quality. The steps are small where
-/// qualities are near 0 or near 1, so that interpolation is exact to a thousandth.
+/// The largest raw bit error rate at which a page can be read, by its quality. The steps are small where qualities are
+/// near 0 or near 1, which keeps the error of interpolation small: see the test `limits_invert_failures`.
 struct Limits {
     /// For qualities from 1/2 down to 0.
     worse: Box<[f64]>,
@@ -193,7 +192,8 @@ impl Limits {
             0 => (&self.worse, hash),
             _ => (&self.better, !hash),
         };
-        // From the top: which halving below 1/2, then how far in it, from its end.
+        // The leading zeros select the halving below 1/2, and the bits after them the step in it,
+        // from its end.
         let zeros = distance.leading_zeros().min(HALVINGS);
         let below = !(distance << zeros << 1);
         let at = ((zeros - 1) << STEP_BITS) as usize + (below >> (64 - STEP_BITS)) as usize;
@@ -213,12 +213,12 @@ fn rate_at(code: &Code, share: f64) -> f64 {
     f64::midpoint(low, high).exp2()
 }
 
-/// The state of the data of a block that its errors depend on.
+/// The state of a block on which the errors of its pages depend.
 #[derive(Debug, Clone, Copy, Default)]
 struct BlockState {
     /// The time at which its first page was programmed.
     written: Nanos,
-    /// Reads since its erase.
+    /// Reads since its last erase.
     reads: u32,
     /// The growth by wear, which its next erase changes.
     wear: f32,
@@ -229,7 +229,7 @@ pub(super) struct ErrorState {
     how: BitErrors,
     limits: Limits,
     blocks: Box<[BlockState]>,
-    /// Pages that must be refreshed, which reads of the host found since the last
+    /// Pages that must be refreshed, collected by reads of the host since the last
     /// [`ErrorState::take_refresh`].
     to_refresh: Vec<Page>,
 }
@@ -264,14 +264,14 @@ impl ErrorState {
         self.blocks[block.0 as usize].written = at;
     }
 
-    /// Records the erase of a block, the `erases`-th.
+    /// Records the erase of a block that was erased `erases` times, including this erase.
     pub(super) fn erased(&mut self, block: BlockId, erases: u32) {
         #[allow(clippy::cast_possible_truncation)] // seven digits suffice
         let wear = self.how.wear.term(erases.into()) as f32;
         self.blocks[block.0 as usize] = BlockState { written: Nanos(0), reads: 0, wear };
     }
 
-    /// Reads a page at `now` whose block was erased `erases` times, and returns the effort.
+    /// Reads a page at `now` whose block was erased `erases` times, and returns the outcome.
     #[inline]
     pub(super) fn read(
         &mut self,
@@ -321,8 +321,7 @@ impl ErrorState {
         how.rate * factor * grown
     }
 
-    /// Returns a number whose share of 2^64 is the quality of a page: a hash of its place and of the
-    /// erases of its block.
+    /// Returns the quality of a page times 2^64: a hash of its address and of its block's erase count.
     #[inline]
     fn quality(&self, page: Page, erases: u32) -> u64 {
         let place = u64::from(page.block.0) << 32 | u64::from(page.index);
@@ -351,7 +350,8 @@ mod tests {
         Code::new(1000, 3, 4)
     }
 
-    // The failure of a page is that of the binomial distribution, summed term by term.
+    // The failure probability of a page agrees with a binomial distribution that is summed term by
+    // term.
     #[test]
     fn failures_are_binomial_tails() {
         for rate in [1e-6f64, 1e-4, 1e-3, 3e-3, 0.02, 0.5] {
@@ -369,8 +369,7 @@ mod tests {
         assert_eq!((code().failure(0.0), code().failure(1.0)), (0.0, 1.0));
     }
 
-    // The limit of a page of some quality is the rate at which that share of pages fails, to a
-    // thousandth.
+    // At the limit of a page, the share of pages that fail is the quality of the page, to 0.2 %.
     #[test]
     fn limits_invert_failures() {
         let limits = Limits::new(&code());

@@ -12,7 +12,7 @@ pub struct Reliability {
     pub program_failures: f64,
     /// Probability that an erase fails.
     pub erase_failures: f64,
-    /// How reads make pages harder to read.
+    /// Read disturb, by which reads make pages harder to read.
     pub read_disturb: ReadDisturb,
     /// The bit errors of pages, and their correction.
     pub bit_errors: BitErrors,
@@ -69,7 +69,8 @@ impl Faults {
         self.erase > 0.0 && self.random.f64() < self.erase
     }
 
-    /// Draws `count` factory bad blocks of a plane and returns their numbers in the plane.
+    /// Chooses `count` factory bad blocks of a plane at random, and returns their numbers in the
+    /// plane.
     pub(super) fn draw_bad_blocks(&mut self, count: u32, blocks_per_plane: u32) -> Vec<u32> {
         let mut blocks: Vec<u32> = (0..blocks_per_plane).collect();
         for place in 1..blocks.len() {

@@ -9,8 +9,8 @@ use flashscope_block::Bytes;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(pub u32);
 
-/// A slot: the physical place of one logical page. [`Geometry::slot`] computes it from a block and
-/// an index in the block.
+/// A slot: the physical location of one logical page. [`Geometry::slot`] computes it from a block
+/// and an index in the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub u32);
 
@@ -93,7 +93,7 @@ impl Geometry {
             slots_per_block.next_power_of_two().trailing_zeros().max(Self::MIN_SLOT_BITS);
         let mut geometry =
             Geometry { dimensions, slots_per_block: 0, slots_per_page, pages_per_slot, slot_bits };
-        // One more than the last number must also fit.
+        // Map entries store the slot number plus 1, which must also fit.
         let numbers = u64::from(geometry.blocks()) << slot_bits;
         if numbers >= u64::from(u32::MAX) {
             return Err(numbers);
@@ -140,7 +140,7 @@ impl Geometry {
         (self.blocks() as usize) << self.slot_bits
     }
 
-    /// Returns how many 64-bit words a bitmap takes that has one bit for each slot number of a block.
+    /// Returns the size, in 64-bit words, of a bitmap with one bit for each slot number of a block.
     pub(crate) const fn words_per_block(&self) -> usize {
         1 << (self.slot_bits - Self::MIN_SLOT_BITS)
     }

@@ -16,7 +16,7 @@ impl PageTypes {
     /// The maximum number of bits in a cell.
     pub const MAX_BITS: usize = 5;
 
-    /// A single page type: every page takes the times of [`super::Timing`].
+    /// A single page type: every page has the times of [`super::Timing`].
     pub const NONE: PageTypes = PageTypes {
         count: 0,
         reads: [Nanos(0); Self::MAX_BITS],

@@ -43,15 +43,15 @@ pub enum GangSharing {
 pub struct Wiring {
     /// The parts of a package that work in parallel.
     pub interleaving: Interleaving,
-    /// True if the two planes of a pair can carry out two commands of the same kind at once,
-    /// provided that both belong to one request (section 2).
+    /// True if the two planes of a pair can carry out two commands of the same kind at once. Both
+    /// commands must belong to one request (section 2).
     pub two_plane: bool,
     /// Packages in a gang; 1 without gangs, and at most 64.
     pub gang: u32,
     /// The resource that the packages of a gang share.
     pub sharing: GangSharing,
-    /// True if each package of a gang has its own queue; otherwise the whole gang carries out
-    /// one command at a time.
+    /// True if each package of a gang has its own queue; if false, the gang carries out one command
+    /// at a time.
     pub queue_per_package: bool,
 }
 
@@ -92,7 +92,7 @@ impl Place {
     }
 }
 
-/// The position of a plane in the scheduler: its die as the scheduler counts dies, and its package,
+/// The position of a plane in the scheduler: its die in the scheduler's numbering, and its package,
 /// plane and pair within this die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seat {
@@ -123,7 +123,7 @@ struct Gang {
     kind: Option<CommandKind>,
     start: Nanos,
     end: Nanos,
-    /// The packages that take part in the present command, one bit each.
+    /// The packages that take part in the current command, one bit each.
     members: u64,
 }
 
@@ -186,7 +186,7 @@ impl Wiring {
 }
 
 impl Schedule {
-    /// Returns the memory for a schedule.
+    /// Returns the size of the memory that a schedule allocates.
     pub(super) fn footprint(geometry: &Geometry, wiring: Wiring) -> Size {
         let units = units(geometry, wiring);
         fixed::<Nanos>(units)
@@ -262,7 +262,7 @@ impl Schedule {
         Parts { bus_of, buses: self.buses(), planes: if two_plane { 2 } else { 1 }, packages }
     }
 
-    /// Returns where package `member` of an element has its queue.
+    /// Returns the position of package `member` of an element in the scheduler.
     pub(super) fn seat(&self, place: Place, member: u32) -> Seat {
         let package = place.package + member;
         let (die, package) = match (self.shares_control(), self.wiring.queue_per_package) {
@@ -280,7 +280,7 @@ impl Schedule {
             .flat_map(move |member| self.seat(first, member).die..=self.seat(last, member).die)
     }
 
-    /// Marks the commands from now on as belonging to another request.
+    /// Begins another request, to which the next commands belong.
     #[inline]
     pub(super) fn next_request(&mut self) {
         self.request += 1;
@@ -359,8 +359,9 @@ impl Schedule {
         }
     }
 
-    /// Returns when the cells of the unit's last command begin to work, if a command submitted at
-    /// `at` for the other plane of the pair can still join that command. Only one command can join.
+    /// Returns the time at which the cells of the unit's last command begin to work. Returns `None`
+    /// unless a command submitted at `at` for the other plane of the pair can still join that
+    /// command. Only one command can join.
     #[inline]
     fn join(&mut self, kind: CommandKind, unit: usize, plane: u32, at: Nanos) -> Option<Nanos> {
         let request = self.request;
@@ -542,9 +543,9 @@ impl Schedule {
         self.internal(CommandKind::CopyBack, place, members, at, cells)
     }
 
-    /// Schedules in one step `count` reads from one block, each followed by a program to another
-    /// block. Returns the start of the first and the end of the last. Returns `None` unless commands take no time, or both blocks are on one unit
-    /// and [`Schedule::is_plain`].
+    /// Schedules in one step `count` reads from one block, each followed by a program to another block. Returns the
+    /// start of the first and the end of the last. Returns `None` if commands take time and either the blocks are on
+    /// different units, or [`Schedule::is_plain`] is false.
     #[inline]
     pub(super) fn moves_in_unit(
         &mut self,
@@ -603,7 +604,7 @@ impl Schedule {
         self.units.iter().copied().max().unwrap_or_default().max(self.latest)
     }
 
-    /// Makes everything idle at `now`.
+    /// Makes all units, buses and gangs idle at `now`.
     pub(super) fn reset(&mut self, now: Nanos) {
         self.latest = now;
         self.units.fill(now);

@@ -27,7 +27,7 @@ const PLAIN: Wiring = Wiring {
     queue_per_package: true,
 };
 
-/// Creates an array of packages with two dies of two planes, a block in each.
+/// Creates an array of packages with two dies of two planes, and one block in each plane.
 fn array(packages: u32, span: u32, wiring: Wiring) -> Array {
     let dimensions = Dimensions {
         packages,
@@ -199,7 +199,7 @@ fn two_planes_work_together() {
     let start = 1_000_000;
     assert_eq!(read(&mut both, 0, 0, start), start + READ);
     assert_eq!(read(&mut both, 1, 0, start), start + READ + 105_600);
-    // Only two planes form a pair, so a third page waits.
+    // A third page waits, because only two planes form a pair.
     assert_eq!(read(&mut both, 0, 0, start), start + READ + 105_600 + READ);
     for block in [0, 1] {
         let at = slot(&both, block, 0);
@@ -368,7 +368,7 @@ fn an_erase_waits_for_moves_elsewhere() {
 }
 
 // At a power cut, commands that have not started are undone, commands in progress leave unreadable
-// pages, and finished commands are kept.
+// pages, and finished commands stay in effect.
 #[test]
 fn a_power_cut_takes_back_what_was_not_done() {
     for (cut, first, second) in [
@@ -455,7 +455,7 @@ fn gathering_is_reading_and_programming() {
     }
 }
 
-// The destination block keeps pages that cannot be read.
+// After a failed program, the destination block has unreadable pages.
 #[test]
 fn a_gathering_that_fails_moves_nothing() {
     let mut failed = 0;
@@ -501,7 +501,7 @@ fn a_gathering_that_fails_moves_nothing() {
     assert!(failed > 3, "{failed} have failed");
 }
 
-// Skipped pages hold nothing and can no longer be programmed.
+// Skipped pages hold no data and cannot be programmed before the next erase.
 #[test]
 fn skipped_pages_stay_empty() {
     let mut array = plain();

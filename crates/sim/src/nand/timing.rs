@@ -11,15 +11,16 @@ pub struct Timing {
     pub page_program: Nanos,
     /// Time to program a page that contains only zeros.
     pub zero_page_program: Nanos,
-    /// Time to read a page into the register in a block of the SLC region.
+    /// Time to read a page of a block used as SLC into the register.
     pub slc_read: Nanos,
-    /// Time to program a page in a block of the SLC region.
+    /// Time to program a page of a block used as SLC.
     pub slc_program: Nanos,
     /// Time to erase a block.
     pub block_erase: Nanos,
     /// Time to transfer the data and metadata of a page over the serial bus of a package.
     pub page_transfer: Nanos,
-    /// The page types, whose times replace those of pages outside the SLC region.
+    /// The page types, whose times replace `page_read` and `page_program` outside blocks used as
+    /// SLC.
     pub page_types: PageTypes,
     /// Time to transfer only the metadata of a page.
     pub metadata_transfer: Nanos,
@@ -33,7 +34,7 @@ impl Timing {
         self.zero_page_program.0 != self.page_program.0
     }
 
-    /// Returns the time to read page `index` of a block, which is in the SLC region or not.
+    /// Returns the time to read page `index` of a block. `slc` is true if the block is used as SLC.
     #[inline]
     pub(super) fn read_time(&self, index: u32, slc: bool) -> Nanos {
         match (slc, self.page_types.times(index)) {
@@ -43,8 +44,8 @@ impl Timing {
         }
     }
 
-    /// Returns the time to program page `index` of a block, which is in the SLC region or not. `zero`
-    /// is true if its data is all zeros.
+    /// Returns the time to program page `index` of a block. `slc` is true if the block is used as SLC, `zero` if the
+    /// data is all zeros.
     #[inline]
     pub(super) fn program_time(&self, index: u32, slc: bool, zero: bool) -> Nanos {
         match (slc, self.page_types.times(index), zero) {

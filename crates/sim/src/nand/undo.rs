@@ -22,8 +22,8 @@ struct TimedCommand {
 }
 
 /// The programs and erases that end after the drive's current time, in the order of submission.
-/// Each command takes effect in the model when it is submitted, so a power cut before its end must
-/// undo it.
+/// Each command takes effect in the model when it is submitted. A power cut before its end must
+/// therefore undo it.
 #[derive(Default)]
 pub(super) struct UndoLog {
     commands: VecDeque<TimedCommand>,
@@ -63,7 +63,7 @@ impl UndoLog {
         });
     }
 
-    /// Forgets the oldest commands that are done. `is_past` tells whether a time is past.
+    /// Forgets the oldest commands that are done. `is_past` returns true if a time is past.
     pub(super) fn settle(&mut self, is_past: impl Fn(Nanos) -> bool) {
         while self.commands.front().is_some_and(|command| is_past(command.done)) {
             self.commands.pop_front();

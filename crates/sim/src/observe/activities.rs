@@ -43,16 +43,16 @@ pub enum ActivityKind {
     /// erase of the log block.
     #[serde(rename = "full merge")]
     FullMerge,
-    /// A read of the mapping table that no write follows: of a mapping entry, or the scan of the
-    /// flash at power-on.
+    /// A read of the mapping table that no write follows: the read of a mapping entry, or the scan
+    /// of the flash at power-on.
     #[serde(rename = "mapping read")]
     MappingRead,
     /// A write of the mapping table: a page of changed entries, the summary of a block, or a record
     /// of trims.
     #[serde(rename = "mapping write-back")]
     MappingWriteBack,
-    /// SLC folding: the valid pages of a block of the SLC region were moved to the rest of the
-    /// drive, and the block was erased.
+    /// SLC folding: the valid pages of a block of the SLC region were moved to blocks outside the
+    /// region, and the block was erased.
     #[serde(rename = "folding")]
     Folding,
     /// Wear levelling: cold pages were moved to a worn block, and their block was erased.
@@ -191,8 +191,8 @@ pub struct ActivitiesReport {
     /// For each kind, the number of activities that started in each bucket. Kinds without
     /// activities are left out.
     pub count_by_bucket: BTreeMap<String, Vec<u64>>,
-    /// All activities in order of start. If there are more than a few thousand, only the longest
-    /// activities of each bucket.
+    /// All activities in order of start. If there are more than a limit (2,000 by default), only
+    /// the longest activities of each of up to 256 periods.
     pub longest: Vec<Activity>,
 }
 
@@ -201,7 +201,8 @@ pub struct ActivitiesReport {
 /// An activity that empties a block consists of all commands about that block up to its erase,
 /// even if other commands come in between. A merge consists of successive merge commands. It ends
 /// when another merge is announced or when a page is moved after an erase. A map activity consists
-/// of successive map commands. It ends at the next read that follows a write.
+/// of successive map commands. It ends at a read after a write, at a read of another block or with
+/// another time of entry to the queue, and after a write at a command for another block.
 pub struct Activities {
     from: Nanos,
     /// The blocks that are being emptied.

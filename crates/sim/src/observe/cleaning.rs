@@ -110,7 +110,7 @@ impl Cleaning {
         }
     }
 
-    /// Records that `pages` of `victim` are moved, the first from `begun` on.
+    /// Records that `pages` pages of `victim` are moved. The first move starts at `begun`.
     fn move_out(&mut self, victim: BlockId, pages: u32, begun: Nanos) {
         self.under_way.entry(victim).or_insert(Victim { pages: 0, begun }).pages += pages;
     }

@@ -17,11 +17,13 @@ pub struct EraseReport {
     pub blocks: u64,
     /// The smallest erase count of a block.
     pub min: u32,
-    /// 5 % of the blocks have no more erases than this.
+    /// The 5th percentile of the erase counts: at least 5 % of the blocks have at most this many
+    /// erases.
     pub p5: u32,
-    /// Half of the blocks have no more erases than this.
+    /// The median of the erase counts: at least half of the blocks have at most this many erases.
     pub p50: u32,
-    /// 95 % of the blocks have no more erases than this.
+    /// The 95th percentile of the erase counts: at least 95 % of the blocks have at most this many
+    /// erases.
     pub p95: u32,
     /// The largest erase count of a block.
     pub max: u32,
@@ -35,9 +37,9 @@ pub struct EraseReport {
     pub histogram: Histogram,
     /// The number of erases after which a block is retired.
     pub block_lifetime: u32,
-    /// The mean number of erases that blocks have left (Table 7 of Agrawal et al.).
+    /// The mean number of remaining erases of a block (Table 7 of Agrawal et al.).
     pub mean_remaining_lifetime: f64,
-    /// Blocks by their remaining lifetime relative to that mean (Table 8).
+    /// Blocks by their remaining lifetime relative to `mean_remaining_lifetime` (Table 8).
     pub remaining_lifetime: LifetimeClasses,
     /// The stage of the drive's life.
     pub health: Health,
@@ -61,9 +63,9 @@ pub struct Histogram {
 pub struct LifetimeClasses {
     /// Below 40 % of the mean.
     pub below_40_percent: u64,
-    /// From 40 % to below 80 %.
+    /// From 40 % to below 80 % of the mean.
     pub below_80_percent: u64,
-    /// From 80 % to below 100 %.
+    /// From 80 % to below 100 % of the mean.
     pub below_100_percent: u64,
     /// The mean or more.
     pub at_least_100_percent: u64,
@@ -91,7 +93,7 @@ fn report(mut counts: Vec<u32>, block_lifetime: u32, health: Health) -> Option<E
     let squares = counts.iter().map(|erases| (f64::from(*erases) - mean).powi(2));
     // The mean of the squares; an f64 holds the number of blocks exactly.
     let variance = squares.sum::<f64>() * ratio(1, blocks.into());
-    // The least value that at least `percent` percent of the values do not exceed.
+    // The smallest value that at least `percent` percent of the values do not exceed.
     let quantile = |percent: usize| counts[(counts.len() * percent).div_ceil(100).max(1) - 1];
     Some(EraseReport {
         blocks,
@@ -123,7 +125,8 @@ fn classes(counts: &[u32], sum: u64, lifetime: u32) -> LifetimeClasses {
     let remaining_in_all = i128::from(lifetime) * blocks - i128::from(sum);
     let mut classes = LifetimeClasses::default();
     for erases in counts {
-        // Integers: the remaining erases times 100, against a percentage of the mean.
+        // Compares integers: 100 times the remaining erases against a percentage of the mean, both
+        // times the number of blocks.
         let left = 100 * blocks * (i128::from(lifetime) - i128::from(*erases));
         let class = match left {
             left if left < 40 * remaining_in_all => &mut classes.below_40_percent,
@@ -142,8 +145,8 @@ mod tests {
 
     #[test]
     fn summaries_match_the_definition_at_the_edges_of_the_classes() {
-        // A lifetime of 100 erases and a mean of 50 left: the class edges are at 20, 40 and 50
-        // left.
+        // A lifetime of 183 erases and a mean of 50 remaining erases: the class edges are at 20, 40
+        // and 50.
         let left = [0, 19, 20, 39, 40, 49, 50, 183];
         let counts = left.map(|left| 183 - left);
         assert_eq!(left.iter().sum::<u32>(), 400);

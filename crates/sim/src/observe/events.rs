@@ -35,10 +35,11 @@ const HOST: u32 = 1;
 /// The wait of a command in a queue is a pair of asynchronous events (`b`, `e`) named after its
 /// class.
 /// Each request is a pair of asynchronous events (`b`, `e`) of the host's process. Times are
-/// fractional microseconds of virtual time. Every event that overlaps with the window is written
-/// whole as soon as it is known, which means that events are not ordered by time.
+/// fractional microseconds of virtual time. Every event that overlaps the window is written in full as soon as it is
+/// known. Events are therefore not ordered by time.
 ///
-/// Memory is limited to a buffer. [`Events::finish`], or dropping the observer, closes the trace.
+/// Events are written through a buffer of constant size. [`Events::finish`], or dropping the observer, closes the
+/// trace.
 ///
 /// [trace event format]: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 pub struct Events<W: Write + Send> {
@@ -161,8 +162,8 @@ impl<W: Write + Send> Events<W> {
         !self.finished && self.error.is_none() && self.range.is_some_and(within)
     }
 
-    /// Returns the thread for a command of this unit: its own, or the extra thread while its
-    /// partner is busy.
+    /// Returns the thread for a command: the thread of its unit, or the extra thread while the other plane of the pair
+    /// is busy.
     fn thread(&mut self, command: &Command) -> u32 {
         let unit = command.unit;
         let track = &mut self.units[unit as usize];

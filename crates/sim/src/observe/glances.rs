@@ -24,10 +24,10 @@ impl Glances {
         Glances { switch, last_done: Cell::new(0) }
     }
 
-    /// Takes the progress of the preparation: `done` of `total`. Switches the observers on in its last part,
-    /// and off before.
+    /// Receives the progress of the preparation: `done` of `total`. Switches the observers on in its last part, and off
+    /// before.
     pub fn prepare(&self, done: u64, total: u64) {
-        // A smaller number belongs to another preparation.
+        // A value below the last one belongs to another preparation.
         let step = done.checked_sub(self.last_done.replace(done)).unwrap_or(done);
         // Reports are rare: the step until the next report must not reach into the last part.
         let near = (total / PARTS).saturating_add(step.saturating_mul(2));
@@ -54,7 +54,7 @@ mod tests {
         let total = 640_000;
         for (step, most) in [(1, 20_003), (4096, 32_768), (100_000, 300_000), (640_000, 640_000)] {
             assert!(switch.is_enabled());
-            // The state holds from this report until the next.
+            // The switch keeps its state until the next report.
             let (mut done, mut seen) = (0, step);
             while done + step < total {
                 done += step;

@@ -70,7 +70,7 @@ impl Longest {
         let mut counts = vec![0; stretches];
         self.pieces.iter().for_each(|piece| counts[stretch(piece.start_ns)] += 1);
         let quota = quota(&counts, self.most);
-        // The period takes a division, so it is computed once for each activity.
+        // The cached key computes the period of each activity once, because it needs a division.
         self.pieces
             .sort_by_cached_key(|piece| (stretch(piece.start_ns), Reverse(piece.length()), *piece));
         let mut left = vec![quota; stretches];

@@ -1,9 +1,9 @@
 //! Observers, which report what happens inside a drive. A drive without observers, or with
-//! observers that are switched off, pays one branch per command: see [`ObserverSwitch`].
+//! observers that are switched off, spends one branch per command: see [`ObserverSwitch`].
 //!
-//! An observer is one file and its line in the registry below. [`SimDevice::observe`] attaches one
-//! and returns a handle to it; [`Watch`] attaches several by name. [`erases`] needs no observer,
-//! because the flash counts the erases of its blocks.
+//! Each observer is one file and its line in the registry below. [`SimDevice::observe`] attaches an
+//! observer and returns a handle to it; [`Watch`] attaches several by name. [`erases`] needs no
+//! observer, because the flash counts the erases of its blocks.
 
 mod activities;
 mod amplification;
@@ -109,8 +109,8 @@ pub struct Command {
     pub transfer: Nanos,
     /// The time between start and end for which the command was suspended.
     pub suspended: Nanos,
-    /// The number of commands that its unit carried out together, this one included. Known only if
-    /// commands wait in queues; else 1.
+    /// The number of commands that its unit carried out together, this one included. 1 if commands
+    /// do not wait in queues.
     pub together: u32,
 }
 
@@ -159,10 +159,10 @@ pub(crate) fn footprint(layout: &Layout) -> Size {
 
 /// Receives the events of a drive. Observers never change what a drive does.
 ///
-/// An observer receives events from the moment it is attached, none of earlier commands. It also
+/// An observer receives the events of commands that are issued after it is attached. It also
 /// receives commands that a power cut undoes later.
 ///
-/// Events arrive in order, but not at once: at the latest at the end of a `submit` or `complete`,
+/// Events arrive in order, but with a delay: at the latest at the end of a `submit` or `complete`,
 /// or at the next `expect` after a `round_trip`: see [`flashscope_block::Device::expect`].
 pub trait Observer: Send {
     /// Receives the events since the last call, in order.
@@ -184,8 +184,8 @@ pub trait Observer: Send {
     }
 
     /// Returns true if the observer needs each command by itself, with its page. The drive then
-    /// executes every command by itself, which takes several times as long. Otherwise the drive may
-    /// report relocations.
+    /// executes every command by itself, which takes several times as long. If no observer needs
+    /// this, the drive may report relocations.
     fn needs_commands(&self) -> bool {
         true
     }
@@ -213,9 +213,9 @@ pub trait Observer: Send {
     fn merge(&mut self, _log: BlockId) {}
 
     /// Receives a change of the number of free blocks of a lane, as the FTL counts them. A block
-    /// is in use once the first program on it is issued, and free once its erase is issued. The
-    /// time `at` is when the work that includes this change was issued; it may go back by the time
-    /// of a read.
+    /// is in use once the first program on it is issued, and free once its erase is issued. `at` is
+    /// the time at which the work that includes this change was issued. From call to call, it may
+    /// decrease by up to the time of a read.
     fn free_blocks(&mut self, _lane: u32, _free: u32, _at: Nanos) {}
 
     /// Discards all counts. Later reports cover the time from `now`, which is the clock of the
@@ -237,7 +237,7 @@ impl<O> ObserverHandle<O> {
 
     /// Locks the observer. The drive cannot be used while the lock is held.
     pub fn lock(&self) -> MutexGuard<'_, O> {
-        // A panic in an observer loses events at worst.
+        // A panic in an observer loses at most some of its events.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

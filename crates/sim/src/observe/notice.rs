@@ -75,7 +75,8 @@ impl Relocation {
         self.read_start(self.count)
     }
 
-    /// Returns the commands, in order. The index of a page that is read is not known, and 0.
+    /// Returns the commands, in order. The index of each page that is read is unknown, and
+    /// therefore 0.
     pub fn commands(&self) -> impl Iterator<Item = Command> {
         let relocation = *self;
         (0..self.count).flat_map(move |nth| relocation.pair(nth))

@@ -15,8 +15,8 @@ pub(super) struct Sums {
     most: usize,
     /// The buckets, each a row of all lanes.
     values: Vec<u64>,
-    /// The bucket of the last amount, as times after `from`, and the index of its row. It spares
-    /// most amounts a division.
+    /// The bucket of the last amount, as times after `from`, and the index of its row. Most amounts
+    /// then need no division.
     near: (Range<u64>, usize),
 }
 

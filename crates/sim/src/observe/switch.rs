@@ -7,7 +7,7 @@ use flashscope_block::Nanos;
 /// one without observers. The switch may be used at any time; a change takes effect at the next
 /// request or pause.
 ///
-/// An observer that is switched on knows nothing of the time before, as if it had just been
+/// An observer that is switched on has no events of the time before, as if it had just been
 /// attached (see [`super::Observer::resume`]). To observe a period without gaps, switch the
 /// observers on early enough: before the drive receives the work that is in progress when the
 /// period begins.
@@ -49,7 +49,7 @@ impl ObserverSwitch {
         self.0.restart.load(Ordering::Relaxed) != NONE
     }
 
-    /// Returns the time of a requested restart, which is then done.
+    /// Returns the time of a requested restart, and clears the request.
     pub(crate) fn take_restart(&self) -> Option<Nanos> {
         let now = self.0.restart.swap(NONE, Ordering::Relaxed);
         (now != NONE).then_some(Nanos(now))

@@ -36,8 +36,8 @@ pub struct UtilizationReport {
     pub classes: Vec<ClassUse>,
     /// The serial buses, in order: one per package, or one per gang that shares a bus.
     pub buses: Vec<BusUse>,
-    /// The length of each bucket of `busy_by_bucket_ns`. The first bucket begins at `from_ns`; the
-    /// last one ends at `until_ns`.
+    /// The length of each bucket of `busy_by_bucket_ns`. The first bucket begins at `from_ns`. A
+    /// bucket that contains `until_ns` ends there.
     pub bucket_ns: Nanos,
 }
 
@@ -64,7 +64,7 @@ pub struct UnitUse {
     /// The mean wait of the commands that started in the interval. Null if none started.
     #[schemars(range(min = 0.0))]
     pub mean_wait_ns: Option<f64>,
-    /// The longest wait of these commands.
+    /// The longest wait of the commands that started in the interval; 0 if none started.
     pub max_wait_ns: Nanos,
 }
 
@@ -103,7 +103,7 @@ pub struct ClassUse {
     /// The mean wait of the commands that started in the interval. Null if none started.
     #[schemars(range(min = 0.0))]
     pub mean_wait_ns: Option<f64>,
-    /// The longest wait of these commands.
+    /// The longest wait of the commands that started in the interval; 0 if none started.
     pub max_wait_ns: Nanos,
     /// The time for which the commands were suspended. `busy_ns` does not include it.
     pub suspended_ns: Nanos,

@@ -23,7 +23,7 @@ pub(super) enum Asking {
 #[derive(Debug)]
 pub(super) struct Bus {
     pub(super) waiting: VecDeque<Asking>,
-    /// The requests for the data of reads, if such data goes first.
+    /// The requests for the data of reads, if these go first.
     pub(super) data: VecDeque<Asking>,
     pub(super) owner: u32,
     pub(super) since: Nanos,

@@ -25,7 +25,7 @@ pub enum Class {
     Mapping,
     /// A page that garbage collection, a merge or folding moves.
     Cleaning,
-    /// An erase.
+    /// An erase, except by the host.
     Erase,
     /// A page that wear levelling or a read refresh moves.
     Wear,
@@ -55,15 +55,16 @@ impl Class {
     }
 }
 
-/// The priority of a command at its die. The policy chooses among commands of one level.
+/// The priority of a command at its die. The policy chooses only among commands of the level
+/// `Equal`. Commands of another level are chosen in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// Before commands of the host.
+    /// Chosen before commands of the host.
     Urgent,
-    /// Like commands of the host.
+    /// Chosen together with commands of the host.
     Equal,
-    /// Only while no command of the host waits.
+    /// Chosen only while no command of the host waits.
     Low,
 }
 
@@ -80,7 +81,7 @@ pub struct Command {
     /// independently: a pair of planes is a die if pairs do so.
     pub die: u32,
     /// The package within the die, if the die stands for several packages that share control pins;
-    /// otherwise 0.
+    /// 0 for other dies.
     pub package: u32,
     /// The plane of the die.
     pub plane: u32,
@@ -96,7 +97,7 @@ pub struct Command {
     pub owner: Option<u64>,
 }
 
-/// The part of a command that the scheduler keeps until it is done.
+/// The fields of a command that the scheduler stores until the command is done.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task {
     pub(crate) op: Op,

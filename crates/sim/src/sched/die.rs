@@ -45,8 +45,8 @@ pub(super) struct Die {
     pub(super) occupied: Nanos,
     pub(super) reads_arrived: u64,
     pub(super) reads_started: u64,
-    /// The time of the last check whether the die can suspend a command that was scheduled; 0 before
-    /// the first one.
+    /// The time of the last scheduled check whether the die can suspend its command; 0 before the
+    /// first check.
     pub(super) check_at: Nanos,
 }
 

@@ -22,7 +22,7 @@ pub(super) enum Event {
     Check(u32),
     /// A bus is released.
     Released(u32),
-    /// The page of one of several joined reads has come over the bus.
+    /// The page of one of several joined reads has crossed the bus.
     PageOver(u32),
     /// A time that the owner of the scheduler set.
     Timer(u32),

@@ -46,7 +46,7 @@ pub(super) struct Node {
     label: u32,
     /// `None` for a join.
     pub(super) task: Option<Task>,
-    /// Returned when the node is done.
+    /// The owner that is reported when the node is done; [`NOBODY`] for none.
     pub(super) owner: u64,
     /// The earliest time of arrival at its die; after the arrival, the actual time.
     pub(super) arrived: Nanos,
@@ -241,9 +241,9 @@ impl Graph {
     }
 
     /// Counts a command, unless it is done, in the tally of `key`. `tally` is the last known number
-    /// of that tally. Returns its number now. A tally is freed when all its commands are done, and
-    /// its number may then stand for the tally of another key. The tallies in use therefore stay
-    /// few, and in the processor's cache.
+    /// of that tally. Returns the current number. A tally is freed when all its commands are done,
+    /// and its number may then stand for the tally of another key. The tallies in use therefore
+    /// stay few, and in the processor's cache.
     #[inline]
     pub(super) fn count(&mut self, tally: u32, key: u32, command: Ticket) -> u32 {
         if self.node_of(command).is_none() {
@@ -276,8 +276,8 @@ impl Graph {
         self.tallies.get(tally as usize).is_none_or(|tally| tally.key != key)
     }
 
-    /// Makes `later` wait for the commands that the tally of `key` counts. The tally then no longer
-    /// belongs to the key.
+    /// Makes `later` wait for the commands that the tally of `key` counts. After this call, the
+    /// tally does not belong to the key.
     pub(super) fn follow_tally(&mut self, later: Ticket, tally: u32, key: u32) {
         if self.is_tally_empty(tally, key) {
             return;
@@ -287,7 +287,7 @@ impl Graph {
         self.nodes[later.node as usize].blockers += 1;
     }
 
-    /// Sets that a node arrives no earlier than `at`.
+    /// Delays the arrival of a node to `at` or later.
     #[inline]
     pub(super) fn not_before(&mut self, node: u32, at: Nanos) {
         let node = &mut self.nodes[node as usize];
@@ -348,7 +348,7 @@ impl Graph {
         self.free_nodes.push(node);
     }
 
-    /// Forgets every node.
+    /// Removes every node.
     pub(super) fn clear(&mut self) {
         self.edges.clear();
         self.tallies.clear();

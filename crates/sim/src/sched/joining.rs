@@ -71,8 +71,8 @@ impl Scheduler {
         }
     }
 
-    /// Sets the bus times of a group: the commands of a package use the bus one after the other,
-    /// several packages at once.
+    /// Sets the bus times of a group. The commands of one package use the bus one after the other.
+    /// Different packages use it at once.
     fn add_transfers(&self, group: &mut Group) {
         let program = group.op == Op::Program;
         let mut packages = [Nanos(0); 64];

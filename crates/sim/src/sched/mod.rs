@@ -50,11 +50,11 @@ pub use flashscope_block::Nanos;
 /// A registered policy, which chooses the next command of a die.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// Its name in a profile.
+    /// The name of the policy in a profile.
     pub name: &'static str,
-    /// One-sentence description of its choice.
+    /// A description of its choice, in one sentence.
     pub summary: &'static str,
-    /// Publication that describes it.
+    /// The publication that describes the policy.
     pub source: &'static str,
     /// True if reads go before waiting programs and erases, so that overtaking can be limited.
     pub overtakes: bool,
@@ -73,7 +73,7 @@ pub(crate) enum Choice {
     Other,
 }
 
-/// A die with both reads and other commands waiting, as a policy sees it.
+/// The input of a policy: a die at which both reads and other commands wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waiting {
     /// The number of the oldest read in the order of arrival.
@@ -83,18 +83,18 @@ pub(crate) struct Waiting {
     /// The number of reads that arrived after the oldest program or erase and have started before
     /// it.
     pub(crate) overtaken: u64,
-    /// How long the oldest program or erase has waited.
+    /// The time for which the oldest program or erase has waited.
     pub(crate) waited: Nanos,
     pub(crate) limits: Limits,
     /// True if the oldest read can start at this instant: the die takes it, and its first phase
-    /// needs no bus or an idle one. Only known to a policy that weighs it.
+    /// needs no bus or an idle one. Computed only for a policy with [`Kind::weighs_starts`].
     pub(crate) read_starts: bool,
     /// True if the oldest program or erase can start at this instant.
     pub(crate) other_starts: bool,
 }
 
 impl Waiting {
-    /// Returns true if reads may no longer overtake the oldest program or erase.
+    /// Returns true if reads have reached a limit of overtaking the oldest program or erase.
     pub(crate) fn is_due(&self) -> bool {
         let Limits { overtakes, wait } = self.limits;
         overtakes.is_some_and(|most| self.overtaken >= u64::from(most))

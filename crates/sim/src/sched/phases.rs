@@ -228,7 +228,7 @@ impl Scheduler {
 
     fn finish(&mut self, index: u32) {
         let group = &self.groups[index as usize];
-        // The other joined reads were done when their pages had crossed the bus.
+        // The joined reads before the last one were done when their pages had crossed the bus.
         let first = if group.op == Op::Read { group.last } else { group.first };
         let (die, together) = (group.die, u32::from(group.count));
         let state = &mut self.dies[die as usize];

@@ -26,7 +26,7 @@ impl List {
         }
     }
 
-    /// Takes a node out of this list.
+    /// Removes a node from this list.
     pub(super) fn remove(&mut self, nodes: &mut [Node], node: u32) {
         let Links { before, after } = nodes[node as usize].links;
         match before {

@@ -19,9 +19,9 @@ pub enum SchedulerEvent {
     Done {
         /// See [`Command::owner`].
         owner: u64,
-        /// When it arrived at its die; the current time for a join.
+        /// The time at which the command arrived at its die; the current time for a join.
         arrived: Nanos,
-        /// When its die began to carry it out; the current time for a join.
+        /// The time at which its die began to carry the command out; the current time for a join.
         started: Nanos,
         /// The number of commands that its die carried out together, this one included; 0 for a
         /// join.
@@ -32,11 +32,11 @@ pub enum SchedulerEvent {
     Resumed {
         /// See [`Command::owner`].
         owner: u64,
-        /// When the command arrived at its die.
+        /// The time at which the command arrived at its die.
         arrived: Nanos,
-        /// When its die began to carry it out.
+        /// The time at which its die began to carry the command out.
         started: Nanos,
-        /// When it was suspended.
+        /// The time at which the command was suspended.
         since: Nanos,
     },
     /// A time that [`Scheduler::set_timer`] set.
@@ -48,15 +48,15 @@ pub enum SchedulerEvent {
 /// The progress of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// The die has not begun to carry it out.
+    /// The die has not begun to carry the command out.
     Waiting,
-    /// The die carries it out, or has suspended it.
+    /// The die carries the command out, or has suspended it.
     Running,
-    /// It is done.
+    /// The command is done.
     Done,
 }
 
-/// The scheduler. Its clock stands still except in [`Scheduler::advance`].
+/// The scheduler. Its clock advances only in [`Scheduler::advance`] and [`Scheduler::reset`].
 #[derive(Debug)]
 pub struct Scheduler {
     pub(super) setup: Setup,
@@ -83,7 +83,7 @@ pub struct Scheduler {
     pub(super) reports_idle: bool,
     /// True if suspended commands are reported when they resume.
     pub(super) reports_suspensions: bool,
-    /// Is true while low commands begin only in their turn: see [`Scheduler::hold_low`].
+    /// True while low commands begin only in their turn: see [`Scheduler::hold_low`].
     pub(super) low_held: bool,
 }
 
@@ -158,12 +158,12 @@ impl Scheduler {
         ticket
     }
 
-    /// The number of no tally.
+    /// The number that stands for no tally.
     pub(crate) const NO_TALLY: u32 = NONE;
 
     /// Counts a command, unless it is done, in the tally of `key`, a number below `u32::MAX` that
-    /// the caller chooses. `tally` is what the last call for this key returned, or
-    /// [`Scheduler::NO_TALLY`]. Returns the number of the tally now.
+    /// the caller chooses. `tally` is the number that the last call for this key returned, or [`Scheduler::NO_TALLY`].
+    /// Returns the current number of the tally.
     #[inline]
     pub fn count(&mut self, tally: u32, key: u32, command: Ticket) -> u32 {
         self.graph.count(tally, key, command)
@@ -238,8 +238,8 @@ impl Scheduler {
     }
 
     /// Returns the time from which a later command of the same kind and level cannot overtake this
-    /// one at its die. This is the current time if the command waits there, runs or is done, and
-    /// otherwise its known time of arrival. Returns `None` if the command first waits for others.
+    /// one at its die. This is the current time if the command has arrived or is done, and its known time of arrival if
+    /// it has not. Returns `None` if the command waits for others.
     #[inline]
     pub(crate) fn arrival(&self, ticket: Ticket) -> Option<Nanos> {
         match self.graph.node_of(ticket) {
@@ -300,8 +300,8 @@ impl Scheduler {
         self.schedule(at.max(self.now), Event::Timer(token));
     }
 
-    /// Returns the time of the next known event, if there is one. Decisions of this instant are made
-    /// when the clock advances.
+    /// Returns the time of the next known event, if there is one. Pending decisions of this instant count as an event a
+    /// nanosecond later, because they are made when the clock advances.
     pub(crate) fn next_event(&self) -> Option<Nanos> {
         let next = self.events.next(self.now);
         match (self.happened.is_empty(), self.has_decisions()) {
@@ -372,8 +372,8 @@ impl Scheduler {
         }
     }
 
-    /// Takes the decisions of this instant: dies choose, then buses are granted. Dies and buses
-    /// that these decisions touch decide after the next event.
+    /// Takes the decisions of this instant: dies choose, then buses are granted. Dies that these decisions touch decide
+    /// after the next event, and so do buses that are touched while buses are granted.
     #[inline]
     fn decide_all(&mut self) {
         self.stirred = false;
@@ -415,7 +415,7 @@ impl Scheduler {
         self.happened.push_back(SchedulerEvent::Idle(die));
     }
 
-    /// Removes one dependency of a node. After the last one, the node arrives at its die.
+    /// Removes one dependency of a node. After the last dependency, the node arrives at its die.
     fn unblock(&mut self, node: u32) {
         let Some(earliest) = self.graph.unblock(node) else { return };
         let earliest = earliest.max(later(self.now, self.graph.nodes[node as usize].delay));
@@ -467,7 +467,7 @@ impl Scheduler {
         self.graph.free(node);
     }
 
-    /// Forgets every command, as when the power is cut at `now`.
+    /// Drops every command, as a power cut at `now` does.
     pub fn reset(&mut self, now: Nanos) {
         self.now = self.now.max(now);
         self.settle_busy();
@@ -502,7 +502,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns the busy times up to now.
+    /// Returns the busy times up to the current time.
     pub fn busy(&self) -> Busy {
         let mut busy = Busy::default();
         for bus in &self.buses {
@@ -519,7 +519,7 @@ impl Scheduler {
         busy
     }
 
-    /// Returns the counts of all queues up to now.
+    /// Returns the counts of all queues up to the current time.
     pub fn totals(&self) -> Totals {
         let mut totals = self.totals;
         for class in &mut totals.classes {
@@ -533,7 +533,7 @@ impl Scheduler {
         self.dies[die as usize].is_idle()
     }
 
-    /// Returns the number of commands of a class that wait at a die.
+    /// Returns the number of commands of a class that wait at dies, over all dies.
     pub fn waiting(&self, class: Class) -> u64 {
         self.totals.classes[class as usize].waiting
     }

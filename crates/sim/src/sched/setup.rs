@@ -33,10 +33,10 @@ pub struct Suspension {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BusOrder {
-    /// The order of the requests.
+    /// Serves requests in the order in which they were made.
     #[default]
     Asking,
-    /// The data of reads before commands and the data of programs, as in MQSim.
+    /// Serves the data of reads before commands and the data of programs, as in MQSim.
     DataFirst,
 }
 
@@ -44,10 +44,10 @@ pub enum BusOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChoiceTime {
-    /// When the die becomes free, even if its bus is not.
+    /// The die chooses when it becomes free, even if its bus is busy.
     #[default]
     DieFree,
-    /// When its bus is granted, as in MQSim.
+    /// The die chooses when its bus is granted, as in MQSim.
     BusGranted,
 }
 
@@ -61,7 +61,7 @@ pub struct Parts {
     /// Number of planes of a die whose commands can be joined.
     pub planes: u32,
     /// Number of packages that a die stands for: packages of a gang that carry out commands of one
-    /// kind at once, each with its own data pins. At most 64; 1 otherwise.
+    /// kind at once, each with its own data pins. At most 64; 1 without such gangs.
     pub packages: u32,
 }
 
@@ -92,20 +92,20 @@ pub struct Setup {
     pub choice_time: ChoiceTime,
 }
 
-/// Two settings that contradict each other.
+/// A setting that contradicts another setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
-    /// Limits of overtaking where nothing overtakes.
+    /// Limits of overtaking with a policy by which no command overtakes.
     #[error("limits of overtaking need a policy by which reads overtake")]
     LimitsWithoutOvertaking,
-    /// Settings of suspension where nothing is suspended.
-    #[error("suspension needs the policy suspend")]
+    /// Settings of suspension with a policy that suspends nothing.
+    #[error("suspension needs the policy `suspend`")]
     SuspensionWithoutPolicy,
     /// Suspension with cache registers, which no known flash chip combines.
-    #[error("suspension and cache registers are not combined")]
+    #[error("suspension cannot be combined with cache registers: choose one of them")]
     SuspensionWithCache,
     /// A limit of 0, which would allow nothing.
-    #[error("a limit of overtaking is at least 1")]
+    #[error("a limit of overtaking must be at least 1")]
     LimitOfNone,
 }
 
@@ -135,7 +135,7 @@ impl Setup {
     /// Checks that the settings do not contradict each other.
     ///
     /// # Errors
-    /// Returns the first rule that they break.
+    /// Returns the first rule that the settings break.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.limits != Limits::default() && !self.policy.overtakes {
             return Err(Invalid::LimitsWithoutOvertaking);

@@ -13,7 +13,7 @@ pub struct ClassCounts {
     pub started: u64,
     /// The total wait of the commands that have started, in nanoseconds.
     pub waited_ns: u128,
-    /// The longest wait of these commands.
+    /// The longest wait of the commands that have started.
     pub longest_wait: Nanos,
     /// Commands that wait.
     pub waiting: u64,
@@ -22,7 +22,7 @@ pub struct ClassCounts {
     /// The integral of the number of waiting commands over time, in nanoseconds, up to the last
     /// change of this number.
     pub waiting_ns: u128,
-    /// Time of that change.
+    /// The time of the last change of `waiting`.
     changed: Nanos,
 }
 
@@ -48,7 +48,7 @@ impl ClassCounts {
         self.longest_wait = self.longest_wait.max(waited);
     }
 
-    /// Forgets the waiting commands, without counting them as started.
+    /// Removes the waiting commands, without counting them as started.
     pub(super) fn drop_waiting(&mut self, now: Nanos) {
         self.pass(now);
         self.waiting = 0;
@@ -73,7 +73,7 @@ pub struct Busy {
     pub cells: Nanos,
 }
 
-/// Everything that a scheduler counts.
+/// All counts of a scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
     /// The counts of each class, in the order of [`Class::ALL`].

@@ -39,9 +39,9 @@ pub enum ProfileError {
         /// The cause.
         source: std::io::Error,
     },
-    /// The file is no profile, and its name does not end as that of one.
+    /// The file is not a profile, and its name does not end in `.toml`.
     #[error(
-        "`{path}` is not a profile, which is a TOML file with a name such as `my.toml`; name a trace by --trace {path}"
+        "`{path}` is not a profile (a TOML file with a name such as `my.toml`); to use a trace, type --trace {path}"
     )]
     NotAProfile {
         /// The path.
@@ -52,15 +52,15 @@ pub enum ProfileError {
     Invalid {
         /// The file, or the override.
         origin: String,
-        /// The fault and its place.
+        /// The error and its line.
         message: String,
     },
-    /// The drive needs more memory than it may take.
+    /// The drive needs more memory than the memory budget allows.
     #[error("`{name}` {refusal}")]
     Memory {
         /// The drive, as it is named on the command line.
         name: String,
-        /// How much it needs, and what to do.
+        /// The required memory, and the remedy.
         refusal: Refusal,
     },
     /// A drive with this value cannot work.

@@ -87,7 +87,8 @@ pub enum Eviction {
 pub struct Logs {
     /// The section `[log]` of the profile.
     pub options: Log,
-    /// Bytes from which a write counts as long; `u64::MAX` if the FTL does not distinguish.
+    /// Bytes from which a write counts as long; `u64::MAX` if the FTL does not distinguish long
+    /// writes.
     pub long: u64,
     /// Seed of the random evictions.
     pub seed: u64,
@@ -121,7 +122,7 @@ pub struct Layout {
     pub reliability: Reliability,
     /// True if commands take time.
     pub timed: bool,
-    /// True if the times of commands are summed up, for the energy that they take.
+    /// True if the times of commands are summed up, to compute their energy.
     pub measures_energy: bool,
     /// The queues of flash commands; `None` if each command reserves its unit and bus at
     /// submission.
@@ -135,8 +136,8 @@ pub struct Layout {
     pub stripe: u32,
     /// Number of logical pages in each pool that the host can address.
     pub logical_pages_per_pool: u32,
-    /// True if the mapping table is in memory that survives a power cut. Otherwise it is rebuilt
-    /// from the metadata of pages.
+    /// True if the mapping table is in memory that survives a power cut. If false, recovery
+    /// rebuilds the table from the metadata of pages.
     pub map_survives: bool,
     /// Number of logical pages whose trims one internal page records; 0 if the mapping survives
     /// power cuts without records, or there are no trims.
@@ -148,7 +149,8 @@ pub struct Layout {
     pub background_below: u32,
     /// Number of blocks of each lane that are bad from the factory.
     pub bad_blocks_per_lane: u32,
-    /// Number of free blocks of a lane below which cleaning is urgent; 0 for none.
+    /// Number of free blocks of a lane below which cleaning is urgent; 0 if cleaning is never
+    /// urgent.
     pub urgent_below: u32,
     /// The separation of data into active blocks.
     pub frontiers: Frontiers,
@@ -164,7 +166,7 @@ pub struct Layout {
     pub slc_dynamic: f64,
     /// The fate of writes for which the SLC cache has no room.
     pub slc_when_full: WhenFull,
-    /// Number of logical pages that fit in a block used as SLC; 0 if none is.
+    /// Number of logical pages that fit in a block used as SLC; 0 if no block is used as SLC.
     pub slc_slots_per_block: u32,
     /// The log blocks, if the FTL has any.
     pub logs: Logs,
@@ -213,8 +215,8 @@ impl Layout {
         self.pools * self.lanes_per_pool
     }
 
-    /// Returns the number of sets of lanes between which writes take turns: all lanes of each pool, and
-    /// those of each reclaim group if there are several.
+    /// Returns the number of sets of lanes within which writes take turns. Each pool is a set and, if there are several
+    /// reclaim groups, each group of each pool is a set.
     pub(crate) const fn turns(&self) -> u32 {
         match self.placement.groups {
             1 => self.pools,
@@ -237,8 +239,8 @@ impl Layout {
         self.geometry.blocks() / self.lanes()
     }
 
-    /// Returns the number of blocks of a pool that can hold valid data at the same time: all but
-    /// those used as SLC, those that are bad from the factory, and those that are always free or open.
+    /// Returns the number of blocks of a pool that can hold valid data at the same time. Excludes the blocks of the
+    /// static SLC region, the blocks that are bad from the factory, and those that are always free or open.
     pub const fn data_blocks_per_pool(&self) -> u32 {
         let taken = self.slc_blocks_per_lane + self.bad_blocks_per_lane + self.clean_below;
         self.lanes_per_pool * self.blocks_per_lane().saturating_sub(taken)
@@ -247,8 +249,8 @@ impl Layout {
     /// Returns the first block of a lane.
     ///
     /// Consecutive pools are on different elements. Consecutive lanes of a pool are on different
-    /// elements if possible, and otherwise on different dies. With two-plane commands they are on
-    /// the two planes of a pair.
+    /// elements if possible, or else on different dies. With two-plane commands they are on the two
+    /// planes of a pair.
     pub fn first_block(&self, lane: u32) -> BlockId {
         let elements = self.geometry.elements();
         let (pool, nth) = (lane / self.lanes_per_pool, lane % self.lanes_per_pool);
@@ -273,8 +275,8 @@ impl Layout {
         BlockId(start + ((element * dies + die) * planes + plane) * size)
     }
 
-    /// Returns the blocks of a lane in the order of first use: one from each die, then one from
-    /// each plane, so that consecutive blocks can work in parallel.
+    /// Returns the blocks of a lane in the order of first use. Consecutive blocks are on different
+    /// dies, then on different planes of a die, and can work in parallel.
     pub(crate) fn blocks_of_lane(&self, lane: u32) -> Vec<BlockId> {
         let (first, size) = (self.first_block(lane).0, self.blocks_per_lane());
         let plane = self.geometry.blocks_per_plane.min(size);
@@ -307,9 +309,9 @@ impl Layout {
         self.geometry.slots_per_block - self.geometry.slots_per_page
     }
 
-    /// Returns the logical pages that fill the flash of an empty drive before garbage collection starts, beyond those that
-    /// the host can address, divided by the latter. Returns `None` if the FTL does not map pages, or the host cannot
-    /// write them in any order.
+    /// Returns the effective over-provisioning. This is the number of logical pages that an empty drive takes before
+    /// garbage collection starts, divided by the number that the host can address, minus 1. Returns `None` if the FTL
+    /// does not map pages, or the drive has zones.
     #[must_use]
     pub fn spare_share(&self) -> Option<f64> {
         if !self.ftl.is_page_mapped() || self.zones.is_some() {
@@ -321,7 +323,7 @@ impl Layout {
         Some((pages - own) / f64::from(self.logical_pages()) - 1.0)
     }
 
-    /// Returns the bytes of a logical page.
+    /// Returns the size of a logical page in bytes.
     pub fn logical_page_size(&self) -> u32 {
         self.geometry.logical_page_size
     }
@@ -331,7 +333,7 @@ impl Layout {
         self.pools * self.logical_pages_per_pool
     }
 
-    /// Returns the bytes that the host can address, with the holes of zones.
+    /// Returns the number of bytes that the host can address, including the holes of zones.
     pub fn capacity(&self) -> Bytes {
         let pages = match self.zones {
             Some(zones) => u64::from(zones.count) * zones.size,
@@ -371,7 +373,7 @@ impl Layout {
     ///
     /// Translation pages are few and change often. With four times the blocks that they fill,
     /// nearly all of them are superseded before their block is collected. At most a quarter of the
-    /// spare blocks goes to them, because data needs the rest.
+    /// spare blocks goes to them, because data needs the others.
     pub fn translation_blocks_per_lane(&self) -> u32 {
         let blocks = |pages: u32| pages.div_ceil(self.lanes()).div_ceil(self.slots_per_block());
         let filled = blocks(self.translation_pages());

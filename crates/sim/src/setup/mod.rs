@@ -1,5 +1,5 @@
 //! The configuration of a simulated drive: the profile, which is TOML, its rules, and the layout
-//! that the parts of the drive are made from.
+//! from which the parts of the drive are built.
 
 mod defaults;
 mod error;
@@ -48,13 +48,13 @@ pub struct Profile {
     /// The mapping of logical pages: a name of [`crate::ftl::KINDS`]. Default: `page-map`. Source:
     /// section 3.1.
     pub ftl: String,
-    /// The unit of mapping in bytes: a divisor or a multiple of the flash page size, up to a whole
-    /// block. If `page_span` is above 1, it is a multiple of that many flash pages. 0 stands for
-    /// exactly `page_span` flash pages. A write of a part of this unit first reads the rest.
-    /// Default: 0, so 4 KiB. Source: sections 3.1 and 4.3.
+    /// The unit of mapping in bytes: a divisor or a multiple of the flash page size, up to an
+    /// entire block. If `page_span` is above 1, it is a multiple of that many flash pages. 0 stands
+    /// for exactly `page_span` flash pages. A write of a part of this unit first reads its other
+    /// bytes. Default: 0 (4 KiB). Source: sections 3.1 and 4.3.
     #[serde(deserialize_with = "quantity::size")]
     pub logical_page_size: Bytes,
-    /// The number of packages over which a logical page is spread, which then work in step.
+    /// The number of packages over which a logical page is spread. These packages work in step.
     /// Default: 1. Source: section 3.1, page span.
     pub page_span: u32,
     /// The flash that may hold the pages of one part of the address space: a `package`, `die` or
@@ -65,22 +65,22 @@ pub struct Profile {
     pub packages_per_pool: u32,
     /// The number of consecutive bytes of the address space that belong to one pool. Consecutive
     /// stripes go to consecutive pools, and consecutive pools are in different packages. 0 stands
-    /// for the minimum: a logical page, or the logical pages of one flash page. Default: 0, so 4
-    /// KiB. Source: section 4.3.
+    /// for the minimum: a logical page, or the logical pages of one flash page. Default: 0 (4 KiB).
+    /// Source: section 4.3.
     #[serde(deserialize_with = "quantity::size")]
     pub stripe: Bytes,
-    /// The parts of a pool that have an active block and cleaning of their own: the whole `pool`, or
-    /// each `package`, `die` or `plane` of it, between which writes take turns. Default: `pool`.
-    /// Source: section 3.2.
+    /// The parts of a pool that each have an active block and are cleaned separately: the entire `pool`, or each
+    /// `package`, `die` or `plane` of it. Writes go to these parts in turn. Default: `pool`. Source: section 3.2.
     pub active_blocks: Scope,
     /// The share of the flash's space for data that the host cannot address (0 to 1, both
     /// excluded), the S_f of the literature. Default: 0.15. Source: section 4.3.
     pub over_provisioning: f64,
-    /// The parts of a package that work in parallel and take turns on its serial bus: `none` (one
-    /// command at a time), `die`, or `plane-pair` (planes 0 & 1 in parallel with planes 2 & 3).
-    /// Default: `none`. Source: sections 2.2 and 4.3.
+    /// The parts of a package that work in parallel and take turns on its serial bus. With `none`,
+    /// a package carries out one command at a time. With `die`, its dies work in parallel. With
+    /// `plane-pair`, planes 0 & 1 of a die also work in parallel with planes 2 & 3. Default:
+    /// `none`. Source: sections 2.2 and 4.3.
     pub interleaving: Interleaving,
-    /// True if pools clean while their flash is idle, a page or an erase at a time. Default:
+    /// True if pools clean while their flash is idle, one page or one erase at a time. Default:
     /// false. Source: section 3.3.
     pub background_cleaning: bool,
     /// True if flash operations take time. If false, the drive only counts them, and only the
@@ -101,7 +101,7 @@ pub struct Profile {
     pub errors: Errors,
     /// The power of the drive's parts.
     pub energy: Energy,
-    /// How blocks are recycled.
+    /// Cleaning (garbage collection).
     pub cleaning: Cleaning,
     /// The log blocks in front of the data blocks.
     pub log: Log,
@@ -109,13 +109,13 @@ pub struct Profile {
     pub placement: Placement,
     /// Zones, which the host writes from start to end and resets.
     pub zones: Zones,
-    /// Wear levelling: how the drive keeps blocks from wearing out before others.
+    /// Wear levelling, which prevents some blocks from wearing out before others.
     pub wear: Wear,
     /// The bits of a cell, and the pages of a word line.
     pub cells: Cells,
     /// Blocks that are used as SLC.
     pub slc: Slc,
-    /// How the map survives a power cut.
+    /// The persistence of the map across power cuts.
     pub persistence: Persistence,
     /// The memory for entries of a map that is on the flash.
     pub map_cache: MapCache,
@@ -125,7 +125,7 @@ pub struct Profile {
     pub interface: HostInterface,
     /// Groups of the address space, of which the drive works in one at a time.
     pub groups: Groups,
-    /// The array of such drives that the host sees as one drive.
+    /// The RAID array of drives with this profile, which the host uses as one drive.
     pub raid: Raid,
 }
 
@@ -151,16 +151,16 @@ pub struct Gang {
     /// Packages in a gang (1 to 64); 1 if they share nothing. Default: 1. Source: section 4.3.
     pub packages: u32,
     /// The part that a gang shares: the `bus` (Figure 4), or the `control` pins (Figure 5), so that
-    /// commands of one kind start together. With control pins and pages that span the gang, this is
-    /// the paper's synchronous gang, else the asynchronous one. Default: `bus`; no effect without
-    /// gangs. Source: section 3.3.
+    /// commands of one kind start together. A gang that shares control pins is the paper's
+    /// synchronous gang if pages span it, and the asynchronous gang if they do not. Default: `bus`;
+    /// no effect without gangs. Source: section 3.3.
     pub sharing: GangSharing,
-    /// True if each package of a gang has a queue of its own; otherwise the gang carries out one
-    /// command at a time. Default: true; no effect without gangs. Source: section 3.3.
+    /// True if each package of a gang has its own queue; if false, the gang carries out one command
+    /// at a time. Default: true; no effect without gangs. Source: section 3.3.
     pub queue_per_package: bool,
 }
 
-/// Failures: section 3.4 and Table 1.
+/// Failures and wear of the flash: section 3.4 and Table 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reliability {
@@ -176,8 +176,8 @@ pub struct Reliability {
     /// The probability that an erase fails, after which the drive retires the block. Default: 0.
     /// Source: as `factory_bad_blocks`.
     pub erase_failures: f64,
-    /// The probability that a host read makes its page need one more retry at every later read, until
-    /// its data are rewritten (read disturb). Default: 0. Source: Cai et al., DSN 2015.
+    /// The probability that a host read makes its page need one more retry at every later read, until its data is
+    /// rewritten (read disturb). Default: 0. Source: Cai et al., DSN 2015.
     pub read_disturb: f64,
     /// The number of times that an uncorrectable page is read again, each taking the time of a read,
     /// before the host's read fails. Default: 8. Source: chosen.
@@ -187,7 +187,7 @@ pub struct Reliability {
     pub refresh_retries: u32,
 }
 
-/// Wear levelling: how the drive keeps blocks from wearing out before others (section 5).
+/// Wear levelling, which prevents some blocks from wearing out before others (section 5).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wear {
@@ -201,12 +201,12 @@ pub struct Wear {
     pub retirement_age: f64,
 }
 
-/// How the map survives a power cut: section 3.4.
+/// Persistence of the map across power cuts: section 3.4.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Persistence {
-    /// The way in which the map survives a power cut: `summary` rebuilds it from a summary at the
-    /// end of each block, `pages` from the metadata of every programmed page, and with `nv-ram` the
+    /// The way in which the map survives a power cut. `summary` rebuilds it from a summary at the
+    /// end of each block, `pages` from the metadata of every programmed page. With `nv-ram`, the
     /// map, or its part in memory, survives. FTLs with log blocks do not support summaries.
     /// Default: `summary`. Source: section 3.4.
     pub map: MapMemory,
@@ -223,8 +223,8 @@ pub struct Persistence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapCache {
-    /// The size of this memory in bytes, enough for at least one entry; memory beyond the whole map
-    /// stays unused. Default: 512 KiB, so 65,536 entries. Source: none, chosen; Gupta et al.,
+    /// The size of this memory in bytes, enough for at least one entry; memory beyond the size of
+    /// the map stays unused. Default: 512 KiB (65,536 entries). Source: none, chosen; Gupta et al.,
     /// ASPLOS'09, vary it.
     #[serde(deserialize_with = "quantity::size")]
     pub size: Bytes,
@@ -236,10 +236,10 @@ pub struct MapCache {
     /// True if writing back an entry also writes back all other changed entries of the same page of
     /// the map. Default: true. Source: Gupta et al., ASPLOS'09, batch updates.
     pub batch: bool,
-    /// The bytes of its own memory that the host lends (NVMe's host memory buffer) for entries that
-    /// do not fit in the controller's memory; 0 for none, otherwise enough for at least one entry.
-    /// A power cut loses these entries, so `persistence.map` must not be `nv-ram`. Default: 0.
-    /// Source: none; NVM Express 1.2, section 8.9, describes it.
+    /// The bytes of memory that the host lends (NVMe's host memory buffer) for entries that do not
+    /// fit in the controller's memory. It is 0, or enough for at least one entry. A power cut loses
+    /// these entries; `persistence.map` must therefore not be `nv-ram`. Default: 0. Source: none;
+    /// NVM Express 1.2, section 8.9, describes it.
     #[serde(deserialize_with = "quantity::size")]
     pub host_memory: Bytes,
     /// The time that a request waits to fetch an entry from the host's memory, or a page of the map
@@ -258,7 +258,7 @@ pub enum MapMemory {
     Summary,
     /// In volatile memory, rebuilt from the metadata of each page.
     Pages,
-    /// In memory that survives.
+    /// In memory that survives a power cut.
     NvRam,
 }
 
@@ -266,7 +266,7 @@ pub enum MapMemory {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Flash {
-    /// Packages, each with a serial bus of its own. Default: 8. Source: section 4.3.
+    /// Packages, each with its own serial bus. Default: 8. Source: section 4.3.
     pub packages: u32,
     /// Dies in a package. Default: 2 (the 4 GB part). Source: Table 1.
     pub dies_per_package: u32,
@@ -291,7 +291,7 @@ pub struct Flash {
     pub page_program: Nanos,
     /// Time to program a page that holds only zeros; 0 for the time of `page_program`. If set,
     /// `copy-back` cannot move pages. Default: 0. Source: none; Sun and Zhang, section 4.2, find
-    /// that such pages take less.
+    /// that pages of zeros take less time.
     #[serde(deserialize_with = "quantity::time")]
     pub zero_page_program: Nanos,
     /// Time to erase a block. Default: 1.5 ms. Source: Table 1.
@@ -301,20 +301,20 @@ pub struct Flash {
     /// Source: section 2.1.
     #[serde(deserialize_with = "quantity::time")]
     pub serial_access_per_kib: Nanos,
-    /// True if the planes 0 & 1, or 2 & 3, of a die carry out commands of the same kind together
-    /// if these belong to one request. Default: false. Source: section 2.
+    /// True if the planes 0 & 1, or 2 & 3, of a die carry out commands of the same kind together.
+    /// These commands must belong to one request. Default: false. Source: section 2.
     pub two_plane_commands: bool,
 }
 
-/// How blocks are recycled: section 3.2.
+/// Cleaning, which is the paper's term for garbage collection: section 3.2.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cleaning {
-    /// How the block to clean is chosen: a name of [`crate::gc::KINDS`]. Default: `greedy`.
-    /// Source: section 3.2.
+    /// The policy that chooses the block to clean: a name of [`crate::gc::KINDS`]. Default:
+    /// `greedy`. Source: section 3.2.
     pub policy: String,
-    /// The block that the policies `greedy` and `windowed-greedy` clean among blocks with equally
-    /// few valid pages: `oldest`, the first block to reach that number, or `youngest`, the last
+    /// The choice of the policies `greedy` and `windowed-greedy` among blocks with equally few
+    /// valid pages. `oldest` chooses the first block to reach that number, `youngest` the last
     /// block to reach it. Default: `oldest`. Source: none, section 3.2 leaves it open.
     pub ties: Ties,
     /// The number of blocks among which `windowed-greedy` chooses in each lane: the blocks that
@@ -324,9 +324,9 @@ pub struct Cleaning {
     /// The number of blocks that `d-choices` picks at random, to clean the best of them; at least
     /// 1. Default: 10. Source: Van Houdt, SIGMETRICS'13, which finds ten close to greedy.
     pub choices: u32,
-    /// The data that share an active block: `one` for all data, `host-and-cleaning` to separate the
-    /// host's data from moved data, or `hot-and-cold`, in which the host marks cold data by stream
-    /// 2. Default: `one`. Source: section 5.2.
+    /// The separation of data into active blocks. With `one`, all data shares an active block.
+    /// `host-and-cleaning` separates the host's data from moved data. `hot-and-cold` separates hot
+    /// data from cold data, which the host marks by stream 2. Default: `one`. Source: section 5.2.
     pub frontiers: Frontiers,
     /// The way in which pages move: `inter-plane`, over the serial bus and back, or `copy-back`,
     /// within the plane, which requires `active_blocks` to be `plane`. Default: `inter-plane`.
@@ -352,25 +352,25 @@ pub struct Cleaning {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cache {
-    /// The write buffer, with its policy of eviction: a name of [`crate::cache::KINDS`].
-    /// Default: `none`. Source: section 4, which simulates no buffer.
+    /// The write buffer, with its policy of eviction: a name of [`crate::cache::KINDS`]. Default:
+    /// `none`. Source: section 4, which simulates no buffer.
     pub kind: String,
     /// The size of the write buffer in bytes, a multiple of the logical page; no effect if `kind`
     /// is `none`. Default: 16 MiB. Source: none, chosen.
     #[serde(deserialize_with = "quantity::size")]
     pub size: Bytes,
-    /// True if the write buffer survives a power cut, so that a flush need not wait for the flash;
-    /// no effect if `kind` is `none`. Default: false. Source: none, chosen.
+    /// True if the write buffer survives a power cut. A flush then need not wait for the flash; no
+    /// effect if `kind` is `none`. Default: false. Source: none, chosen.
     pub protected: bool,
     /// The share of the write buffer (0 to 1) that the drive keeps free in the background. While
     /// less is free and fewer than `batch` programs are in progress, the drive writes out the next
     /// victim. 0 for none; no effect if `kind` is `none`. Default: 0. Source: as `protected`.
     pub write_back: f64,
     /// The number of evictions that a full write buffer starts before it waits for all of them (1
-    /// to the logical pages of `size`), so that merges and programs in several packages overlap. It
-    /// is also the number of concurrent programs in the background. No effect if `kind` is `none`.
-    /// Default: 1. Source: none; fitted to the times of drives in uFLIP's Table 3 for writes that
-    /// all fall on one package.
+    /// to the logical pages of `size`). With several evictions, merges and programs in several
+    /// packages overlap. This is also the number of concurrent programs in the background. No
+    /// effect if `kind` is `none`. Default: 1. Source: none; fitted to the times of drives in
+    /// uFLIP's Table 3 for writes that all fall on one package.
     pub batch: u32,
     /// The share of the write buffer (0 to `write_back`) that a full buffer frees before it stops draining.
     /// While it drains, each write that needs space waits for all evictions in progress, at most `batch`.
@@ -407,12 +407,12 @@ pub struct HostInterface {
     /// The largest number of requests in flight (1 to 65536). Default: 32. Source: native command
     /// queuing of SATA.
     pub queue_depth: u32,
-    /// Time the controller spends on each request, one at a time; may be 0. Default: 0. Source:
-    /// Table 3, whose times are those of the flash alone.
+    /// The time for which the controller processes a request, one request at a time; may be 0.
+    /// Default: 0. Source: Table 3, whose times are those of the flash alone.
     #[serde(deserialize_with = "quantity::time")]
     pub request_overhead: Nanos,
-    /// The number of the controller's cores that process commands (1 to 1024), each a command at a time; no effect
-    /// unless `command_time` is above 0. Default: 1. Source: chosen.
+    /// The number of the controller's cores that process commands (1 to 1024). Each core processes one command at a
+    /// time. No effect unless `command_time` is above 0. Default: 1. Source: chosen.
     pub cores: u32,
     /// The time for which a core processes a command, after `request_overhead`, before the drive carries it out; may
     /// be 0. The cores limit the drive to `cores` / `command_time` commands a second. Default: 0. Source: chosen.
@@ -424,7 +424,7 @@ pub struct HostInterface {
     /// Zhang, section 4.4, find 120 KiB.
     #[serde(deserialize_with = "quantity::size")]
     pub largest_request: Bytes,
-    /// True if each page of a write goes to the flash as soon as it arrives; otherwise all pages go
+    /// True if each page of a write goes to the flash as soon as it arrives. If false, all pages go
     /// once the last page has arrived. Default: true. Source: none.
     pub cut_through: bool,
     /// Time to transfer 1024 bytes between host and drive, one transfer at a time in each

@@ -1,4 +1,4 @@
-//! Sizes and times as a person writes them.
+//! Deserialization of sizes and times that have units, such as `4KiB` and `25us`.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -29,8 +29,8 @@ pub const KINDS: &[Kind] = &[
     },
     Kind {
         name: "dram-less",
-        summary: "an NVMe drive of 3.7 GiB without memory of its own: most of its map is on the \
-                  flash, and the host lends 1 MiB for some of it",
+        summary: "a DRAM-less NVMe drive of 3.7 GiB: most of its map is on the flash, and the host \
+                  lends 1 MiB of memory for a part of the map",
         source: "chosen, in the proportions of drives with a host memory buffer (NVM Express 1.2, \
                  section 8.9)",
         toml: include_str!("../../../../profiles/dram-less.toml"),

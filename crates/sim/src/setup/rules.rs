@@ -23,7 +23,7 @@ use crate::nand::{
 use crate::setup::{Frontiers, Layout, PageFactors, PageTimes, Scope, Transfer};
 use crate::{gc, raid, wear};
 
-/// Distinct seeds, so that the random numbers of a drive's parts are independent.
+/// Distinct seeds, which make the random numbers of a drive's parts independent.
 const FAULT_SEED: u64 = 0x6661_756c_7473;
 const WEAR_SEED: u64 = 0x7765_6172;
 
@@ -45,7 +45,7 @@ pub(crate) fn require(
     if kept { Ok(()) } else { Err(broken(field, value, rule)) }
 }
 
-/// A field, true if its value is excluded, that value in words, and what it must be.
+/// A field; true if its value is excluded; that value in words; and the required value.
 type Exclusion<'a> = (&'static str, bool, &'a str, &'a str);
 
 /// Refuses the first excluded value. `by` names the setting that excludes it, such as `with ftl = "bast"`.
@@ -70,20 +70,20 @@ struct Lanes {
 }
 
 impl Profile {
-    /// Returns the maximum memory of the drive, or of all drives of its array.
+    /// Returns the maximum size of the drive in memory, or of all drives of its array.
     ///
     /// # Errors
-    /// The first field that breaks a rule.
+    /// Returns the first field that breaks a rule.
     pub fn footprint(&self) -> Result<Footprint, ProfileError> {
         Ok(self.footprint_of(&self.layout()?))
     }
 
     /// Reserves the memory of the drive, or of all drives of its array. Call this before the drive
-    /// is created, or before another use that takes as much memory. `name` is the drive's name on
+    /// is created, or before another use that needs as much memory. `name` is the drive's name on
     /// the command line.
     ///
     /// # Errors
-    /// If a field breaks a rule, or `memory` does not suffice.
+    /// Returns an error if a field breaks a rule, or `memory` does not suffice.
     pub fn reserve(&self, name: &str, memory: &Budget) -> Result<Reservation, ProfileError> {
         let refused = |refusal| ProfileError::Memory { name: name.into(), refusal };
         memory.reserve(self.footprint()?.total()).map_err(refused)
@@ -103,7 +103,7 @@ impl Profile {
     /// Checks every rule and computes the layout, which holds the settings of all parts of a drive.
     ///
     /// # Errors
-    /// The first field that breaks a rule, with its value and the rule.
+    /// Returns the first field that breaks a rule, with its value and the rule.
     pub fn layout(&self) -> Result<Layout, ProfileError> {
         let geometry = self.geometry()?;
         let timing = self.timing()?;
@@ -287,7 +287,7 @@ impl Profile {
         require(small || large, field, size.0, rule)?;
         let geometry = Geometry::new(dimensions).map_err(|places| {
             let rule = format!(
-                "the drive must have fewer than 2^32 - 1 places for logical pages; it has {places}"
+                "the drive must have fewer than 2^32 - 1 slots for logical pages; it has {places}"
             );
             broken("flash.blocks_per_plane", dimensions.blocks_per_plane, rule)
         })?;
@@ -299,8 +299,8 @@ impl Profile {
         Ok(geometry)
     }
 
-    /// Returns the duration of a step inside the drive: `time`, or 0 where flash operations take none. They are then
-    /// done when a request is answered, and an erase waits for nothing.
+    /// Returns the duration of a step inside the drive: `time`, or 0 if flash operations take no time. All operations
+    /// are then done when the drive answers a request, and no erase has to wait.
     fn within_drive(&self, time: Nanos) -> Nanos {
         if self.timed { time } else { Nanos(0) }
     }
@@ -369,7 +369,7 @@ impl Profile {
         let (gang, span) = (&self.gang, self.page_span);
         let control = gang.sharing == GangSharing::Control;
         let rule = format!(
-            "it must be 1 or, so that the gang works in step, gang.packages, which is {}",
+            "it must be 1 or, for a gang that works in step, gang.packages, which is {}",
             gang.packages
         );
         require(span == 1 || span == gang.packages, "page_span", span, rule)?;
@@ -485,7 +485,7 @@ impl Profile {
         let unit = Bytes(logical.max(geometry.element_page()));
         let stripe = if self.stripe == Bytes(0) { unit } else { self.stripe };
         let rule = format!(
-            "it must be a multiple of {} bytes: of a logical page, and of the pages that it spans",
+            "it must be a multiple of {} bytes, the larger of a logical page and page_span flash pages",
             unit.0
         );
         let fits = stripe > Bytes(0) && stripe.is_multiple_of(unit);
@@ -539,11 +539,11 @@ impl Profile {
         Ok(urgent)
     }
 
-    /// Returns the number of logical pages of a pool that the host can address. It is small enough
-    /// for cleaning always to find a victim: while cleaning frees up to `keep_free` blocks of every
-    /// lane, at least one full block has a page's worth of superseded places. Hence valid places
-    /// must not fill all blocks that are neither free nor open. Each of these blocks may leave part
-    /// of a page unused. The number is a multiple of `unit`.
+    /// Returns the number of logical pages of a pool that the host can address. The number is small
+    /// enough that cleaning always has a victim. While cleaning frees up to `keep_free` blocks of
+    /// every lane, at least one full block has a page of superseded slots. Valid slots must
+    /// therefore not fill all blocks that are neither free nor open. Each of these blocks may leave
+    /// part of a page unused. The number is a multiple of `unit`.
     fn logical_pages(
         &self,
         geometry: &Geometry,
@@ -557,8 +557,7 @@ impl Profile {
         let spare = share(field, value, places, f64::floor)?;
         let logical = (places - spare) / unit * unit;
         let what = if self.zones.is_on() { "a zone in each lane" } else { "a stripe" };
-        let rule =
-            format!("it must leave at least {what}, so {unit} pages of a pool, for the host");
+        let rule = format!("it must leave at least {what} ({unit} pages of a pool) for the host");
         require(logical > 0, field, value, rule)?;
         let map_frontier = u32::from(entries_per_page > 0);
         let open = map_frontier
@@ -600,7 +599,7 @@ impl Profile {
     }
 }
 
-/// Returns the memory that a name takes in a drive and its array.
+/// Returns the size of a name in a drive and its array.
 fn text(name: &str) -> Size {
     Size(name.len() as u64) * 4
 }
@@ -609,8 +608,8 @@ fn threshold(field: &'static str, value: f64, blocks: u32) -> Result<u32, Profil
     share(field, value, blocks, f64::ceil)
 }
 
-/// Returns `value` times `whole`, rounded by `round`. A product that is within 1e-6 of a whole
-/// number counts as that number, because binary fractions are not exact.
+/// Returns `value` times `whole`, rounded by `round`. A product within 1e-6 of an integer counts as
+/// that integer, because binary fractions are not exact.
 fn share(
     field: &'static str,
     value: f64,

@@ -1,4 +1,5 @@
-//! How flash commands wait for their die and their bus: the section of a profile, and its rules.
+//! Scheduling of the flash commands that wait for a die and a bus: the section of a profile, and
+//! its rules.
 
 use flashscope_block::Nanos;
 use schemars::JsonSchema;
@@ -9,39 +10,40 @@ use super::{Profile, ProfileError, quantity};
 use crate::nand::{Geometry, Queues, Wiring, bus_has_one_die};
 use crate::sched::{self, BusOrder, ChoiceTime, Invalid, Level, Limits, Setup, Suspension};
 
-/// The section `scheduling` of a profile: how flash commands wait for their die and their bus.
+/// The section `scheduling` of a profile: the order of the flash commands that wait for a die and a
+/// bus.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scheduling {
     /// The policy that chooses the next command of a die: a name of [`crate::sched::KINDS`].
     /// Default: `fcfs`. Source: section 2 has queues of packages.
     pub policy: String,
-    /// The number of reads that may overtake the oldest program or erase of a die before it goes
-    /// first; 0 for no limit. Default: 0. Source: none; schedulers that prefer reads limit this.
+    /// The number of reads that may overtake the oldest program or erase of a die before that
+    /// command goes first; 0 for no limit. Default: 0. Source: none; schedulers that prefer reads
+    /// limit this.
     pub overtake_limit: u32,
-    /// The time that the oldest program or erase of a die waits before it goes first; 0 for no limit.
-    /// Default: 0. Source: as `overtake_limit`.
+    /// The time after which the oldest waiting program or erase of a die goes first; 0 for no limit. Default: 0.
+    /// Source: as `overtake_limit`.
     #[serde(deserialize_with = "quantity::time")]
     pub overtake_wait: Nanos,
-    /// Time from the suspension of a program or an erase until its die takes a read. Default: 0.
-    /// Source: none; Wu and He, FAST'12, describe suspension.
+    /// Time from the suspension of a program or an erase until its die can start a read.
+    /// Default: 0. Source: none; Wu and He, FAST'12, describe suspension.
     #[serde(deserialize_with = "quantity::time")]
     pub suspend_time: Nanos,
     /// Time to resume a suspended program or erase. Default: 0. Source: as `suspend_time`.
     #[serde(deserialize_with = "quantity::time")]
     pub resume_time: Nanos,
-    /// The largest number of suspensions of a command; 0 for any number. Default: 0. Source: as
+    /// The maximum number of suspensions of a command; 0 for no limit. Default: 0. Source: as
     /// `suspend_time`.
     pub most_suspensions: u32,
-    /// The least time in the cells, since its start or its last resumption, before a command may be
-    /// suspended. Default: 0. Source: as `suspend_time`.
+    /// The minimum time that a command spends in the cells, after its start or its last resumption,
+    /// before it may be suspended. Default: 0. Source: as `suspend_time`.
     #[serde(deserialize_with = "quantity::time")]
     pub least_progress: Nanos,
-    /// The last part of its time in the cells, in which a command is not suspended. Default: 0. Source: as
-    /// `suspend_time`.
+    /// The remaining time in the cells below which a command is not suspended. Default: 0. Source: as `suspend_time`.
     #[serde(deserialize_with = "quantity::time")]
     pub least_remaining: Nanos,
-    /// The time that the command cycles of each command take on the bus. Default: 0. Source: section 2.1, where
+    /// The time for which the command cycles of each command occupy the bus. Default: 0. Source: section 2.1, where
     /// they are part of the transfer.
     #[serde(deserialize_with = "quantity::time")]
     pub command_cycles: Nanos,
@@ -54,17 +56,18 @@ pub struct Scheduling {
     /// The order of transfers on the bus: as dies request it (`asking`), or the data of reads first
     /// (`data-first`). Default: `asking`. Source: none; `data-first` is as in MQSim.
     pub bus_order: BusOrder,
-    /// When a die chooses its next command: when it is free (`die-free`), or when it gets the bus
-    /// (`bus-granted`). Default: `die-free`. Source: none; `bus-granted` is as in MQSim.
+    /// The time at which a die chooses its next command: when it is free (`die-free`), or when it
+    /// gets the bus (`bus-granted`). Default: `die-free`. Source: none; `bus-granted` is as in
+    /// MQSim.
     pub choice_time: ChoiceTime,
-    /// The unit in which the drive queues its own work: all commands for a block together (`block`),
-    /// or the next command of a die once the previous one is done (`step`), so that host commands can
-    /// run in between. `by-policy` is `block` for `fcfs`, and `step` for the other policies, which
-    /// refuse `block`. Default: `by-policy`. Source: none.
+    /// The unit in which the drive queues its own work. With `block`, it queues all commands for a block together. With
+    /// `step`, it queues the next command of a die once the previous one is done, and host commands can run in between.
+    /// `by-policy` is `block` for `fcfs`, and `step` for the other policies, which refuse `block`. Default:
+    /// `by-policy`. Source: none.
     pub cleaning: CleaningUnit,
-    /// The number of commands of the drive's own work that a die carries out in a row before it looks
-    /// at other waiting commands, if it queues them in steps: 1 to the pages of a block. Commands in a row
-    /// are not suspended. Default: 1. Source: none.
+    /// The number of consecutive commands of the drive's own work on a die before another waiting command may go first
+    /// (1 to the pages of a block). Above 1 only if the drive queues its own work in steps. Commands in a row are not
+    /// suspended. Default: 1. Source: none.
     pub steps_in_a_row: u32,
     /// The priority of the drive's own work that a write waits for: `urgent` before the host's
     /// commands, `equal` like them, `low` after them. Background work is always `low`.
@@ -83,7 +86,8 @@ pub struct Scheduling {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CleaningUnit {
-    /// All commands for a block where the policy is `fcfs`, and one command of each die otherwise.
+    /// All commands for a block with the policy `fcfs`, and one command of each die with any other
+    /// policy.
     ByPolicy,
     /// All commands for a block.
     Block,
@@ -117,8 +121,8 @@ impl Default for Scheduling {
 
 impl Profile {
     /// Returns the queues of flash commands, or `None` if a command reserves its die and its bus
-    /// when it is submitted. This is the case if commands take no time, or if nothing can overtake
-    /// a command because the order is that of arrival.
+    /// when it is submitted. This is the case if all settings are defaults, and commands take no
+    /// time or each bus has one die. On a bus with one die, no command can overtake another.
     pub(super) fn queues(
         &self,
         geometry: &Geometry,
@@ -133,7 +137,8 @@ impl Profile {
             return Ok(None);
         }
         let setup = scheduling.setup(*kind, wiring);
-        let rule = "commands that take no time do not wait in queues";
+        let rule =
+            "it must be true where scheduling is set: commands without time do not wait in queues";
         require(self.timed, "timed", "false", rule)?;
         setup.check().map_err(|invalid| scheduling.refusal(invalid))?;
         let in_order = !kind.overtakes && !kind.weighs_starts;
@@ -149,7 +154,7 @@ impl Profile {
         let field = "scheduling.steps_in_a_row";
         let rule = format!("it must be from 1 to the {pages} pages of a block");
         require((1..=pages).contains(&in_a_row), field, in_a_row, rule)?;
-        let rule = "all commands for a block are in a row: set scheduling.cleaning to step, or another policy than fcfs";
+        let rule = "it must be 1 unless work is queued in steps: set scheduling.cleaning to step";
         require(steps || in_a_row == 1, field, in_a_row, rule)?;
         self.check_turns(steps, kind.suspends)?;
         Ok(Some(Queues {
@@ -184,7 +189,8 @@ impl Profile {
 }
 
 impl Scheduling {
-    /// Returns true for the order of arrival without any other feature.
+    /// Returns true if dies serve commands in the order of arrival, without any other feature of
+    /// this section.
     fn is_plain(&self) -> bool {
         let cleaning = match self.cleaning {
             CleaningUnit::Block => CleaningUnit::ByPolicy,

@@ -5,33 +5,34 @@ use flashscope_block::Bytes;
 use super::{Flash, Profile, ProfileError};
 
 impl Profile {
-    /// Returns the capacity that the host sees.
+    /// Returns the number of bytes that the host can address.
     ///
     /// # Errors
-    /// The first invalid field.
+    /// Returns the first invalid field.
     pub fn capacity(&self) -> Result<Bytes, ProfileError> {
         let layout = self.layout()?;
         let one = layout.capacity();
         if self.raid.drives == 1 {
             return Ok(one);
         }
-        // An array uses only the whole stripe units of each drive.
+        // An array uses only the complete stripe units of each drive.
         let stripes = one.round_down(self.raid.stripe_unit);
         Ok(Bytes(stripes.0 * u64::from(self.raid.drives)))
     }
 
     /// Returns the drive with the minimum number of blocks in a plane for a capacity of at least
-    /// `size`. All other fields stay the same, and with them its speed and its parallelism.
+    /// `size`. All other fields, and therefore speed and parallelism, stay the same.
     ///
     /// # Errors
-    /// The first field that is invalid, as it is or at that size.
+    /// Returns the first field that is invalid, in this profile or at that size.
     pub fn sized(&self, size: Bytes) -> Result<Profile, ProfileError> {
         self.layout()?;
         let with = |blocks_per_plane| {
             let flash = Flash { blocks_per_plane, ..self.flash.clone() };
             Profile { flash, ..self.clone() }
         };
-        // A drive with too few blocks has no spare ones and is refused, so it counts as too small.
+        // A drive with too few blocks is refused for lack of spare blocks, and therefore counts as
+        // too small.
         let fits = |blocks| with(blocks).capacity().is_ok_and(|capacity| capacity >= size);
         let (mut least, mut enough) = (1, 1u32);
         while !fits(enough) {
@@ -55,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    // Is every profile as large as requested, and no larger than necessary?
+    // Every profile reaches a requested size, with no more blocks than necessary.
     #[test]
     fn every_profile_at_other_sizes() {
         for kind in KINDS {
@@ -73,7 +74,8 @@ mod tests {
         }
     }
 
-    // Is an array as large as requested? Is a size refused that the drive cannot have?
+    // An array has the capacity of its profile and reaches a requested size. A size that the drive
+    // cannot have is refused.
     #[test]
     fn arrays_and_limits() {
         let array = setup::parse("demo?raid.drives=3").unwrap();

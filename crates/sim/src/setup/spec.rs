@@ -8,14 +8,14 @@ use flashscope_block::{nearest, parse_share};
 
 use super::{KINDS, Profile, ProfileError};
 
-/// Parses the text after `sim:` on the command line: the name of a profile of [`KINDS`] or a TOML
-/// file, and after `?` any fields by their dotted names, as in
+/// Parses the text after `sim:` on the command line. It consists of the name of a profile of
+/// [`KINDS`] or a TOML file, and after `?` any fields by their dotted names, as in
 /// `demo?over_provisioning=0.28&flash.packages=4`. If a field is given twice, the last value
 /// counts.
 ///
 /// # Errors
-/// An error in the spec or the file, with the nearest valid name if one is unknown. Rules that
-/// combine several fields are only checked when a drive is created from the profile.
+/// Returns an error in the spec or the file, with the nearest valid name if a name is unknown.
+/// Rules that combine several fields are only checked when a drive is created from the profile.
 pub fn parse(spec: &str) -> Result<Profile, ProfileError> {
     // Most specs are valid, and sweeps have thousands of specs. Only an invalid spec is checked
     // part by part, to name the wrong part.
@@ -26,7 +26,7 @@ pub fn parse(spec: &str) -> Result<Profile, ProfileError> {
 /// Returns a profile in TOML with overrides, in the form that they have after the `?` of a spec.
 ///
 /// # Errors
-/// An error in the text or in an override, as for [`parse`].
+/// Returns an error in the text or in an override, as [`parse`] does.
 pub fn from_toml_with(text: &str, overrides: &str) -> Result<Profile, ProfileError> {
     over(&read(text, "the profile")?, "the profile", overrides)
 }
@@ -38,8 +38,8 @@ fn over(base: &Table, name: &str, overrides: &str) -> Result<Profile, ProfileErr
     each(&|_, _| Ok(())).or_else(|_| each(&|table, part| checked(table, part).map(drop)))
 }
 
-/// Returns the profile `table` with overrides. Calls `check` after each override with the fields so far and the text of the
-/// override.
+/// Returns the profile `table` with overrides. Calls `check` after each override, with the fields set so far and the
+/// text of the override.
 fn overridden(
     mut table: Table,
     name: &str,
@@ -58,7 +58,7 @@ fn overridden(
 /// Reads a profile in TOML.
 ///
 /// # Errors
-/// An error in the text, with the nearest valid name if one is unknown.
+/// Returns an error in the text, with the nearest valid name if a name is unknown.
 pub fn from_toml(text: &str) -> Result<Profile, ProfileError> {
     checked(&read(text, "the profile")?, "the profile")
 }
@@ -115,10 +115,11 @@ fn base(name: &str) -> Result<Table, ProfileError> {
     read(&text, name).map_err(|fault| if is_toml { fault } else { other() })
 }
 
-/// Fields of earlier versions, and the names that they have now.
+/// The old names of renamed fields, with their current names.
 const RENAMED: [(&str, &str); 1] = [("slc.bits_per_cell", "cells.bits_per_cell")];
 
-/// Gives fields of earlier versions their names of today. Returns true if there were any.
+/// Replaces the old names of fields by their current names. Returns true if the table had an old
+/// name.
 fn rename(table: &mut Table) -> bool {
     let mut any = false;
     for (old, new) in RENAMED {

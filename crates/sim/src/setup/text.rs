@@ -22,7 +22,7 @@ impl Profile {
     /// written after `?` in a spec.
     ///
     /// # Errors
-    /// A field does not exist, or cannot have the value.
+    /// Returns an error if a field does not exist, or cannot have the value.
     pub fn with_fields<'f>(
         &self,
         fields: impl IntoIterator<Item = (&'f str, &'f str)>,
@@ -102,7 +102,7 @@ mod tests {
     use super::super::{KINDS, parse};
     use super::*;
 
-    // Does every profile survive the conversion to text and back, and to fields and back?
+    // Every profile survives the conversion to text and back, and to fields and back.
     #[test]
     fn every_profile_is_read_again() {
         for kind in KINDS {
@@ -116,7 +116,7 @@ mod tests {
         }
     }
 
-    // Do comments follow their fields, even those with default values?
+    // Comments follow their fields, even fields with default values.
     #[test]
     fn comments() {
         let profile = parse("agrawal-2008?flash.page_read=30us").unwrap();
@@ -125,7 +125,7 @@ mod tests {
         assert!(text.contains("page_size = 4096 # found\n"), "{text}");
     }
 
-    // Is a field that does not exist refused, and a value that a field cannot have?
+    // A field that does not exist is refused, and so is a value that a field cannot have.
     #[test]
     fn wrong_fields() {
         let profile = Profile::default();

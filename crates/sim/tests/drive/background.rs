@@ -31,14 +31,15 @@ fn a_pause_cleans_in_the_background() {
         let before = drive.counters();
         drive.idle_until(drive.now() + Nanos::secs(10));
         let cleaned = drive.counters().since(&before).cleanings();
-        // From 5 to 10 of the 100 blocks; an active block may have been opened on the way.
+        // Cleaning raises the number of free blocks from 5 to 10 of 100. An active block may be
+        // opened in the meantime.
         assert_eq!(cleaned >= 4, background, "{cleaned} blocks");
         let slowest = (0..128).map(|i| round_trip(&mut drive, Op::Write, i * PAGE, PAGE).latency());
         assert_eq!(slowest.max() == Some(Nanos(305_600)), background);
     }
 }
 
-// More idle time changes nothing once enough blocks are free.
+// Longer idle times change nothing when enough blocks are free.
 #[test]
 fn background_cleaning_stops() {
     let mut drive = used(&cleans_in_background());
@@ -104,7 +105,7 @@ fn trims_start_no_work_in_the_past() {
 }
 
 // If the host fills the block that background collection has opened, a free block is still left for
-// the rest of the victim.
+// the remaining pages of the victim.
 #[test]
 fn writes_into_background_cleaning_leave_it_room() {
     let mut profile = one_pool(48);

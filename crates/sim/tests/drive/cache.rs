@@ -13,7 +13,7 @@ const PAGE: u64 = 4096;
 const READ: u64 = 130_600;
 const WRITE: u64 = 305_600;
 
-/// A drive of one package with 4 pages to a block and a buffer of `pages`.
+/// Returns a drive of one package with 4 pages to a block and a buffer of `pages` pages.
 fn buffered(kind: &str, pages: u64) -> Profile {
     let mut profile = one_pool(64);
     profile.flash.pages_per_block = 4;
@@ -34,7 +34,7 @@ fn flush(drive: &mut SimDevice) -> Nanos {
     round_trip(drive, Op::Flush, 0, 0).latency()
 }
 
-/// The pages in the buffer.
+/// Returns the pages in the buffer.
 fn held(drive: &SimDevice) -> Vec<u32> {
     let pages = u32::try_from(drive.info().capacity.0 / PAGE).expect("a small drive");
     (0..pages).filter(|lpn| drive.cache().holds(Lpn(*lpn))).collect()
@@ -58,7 +58,7 @@ fn a_write_waits_for_room_alone() {
     assert_eq!((programs(&drive), held(&drive)), (2, vec![2, 3]));
 }
 
-// Is a slot free at the moment t when the program of its page is done, and not at t - 1?
+// A slot is free at the time t at which the program of its page is done, and not at t - 1.
 #[test]
 fn a_slot_is_free_when_its_program_is_done() {
     for early in [0, 1] {
@@ -66,7 +66,7 @@ fn a_slot_is_free_when_its_program_is_done() {
         for page in [1, 0, 3, 2] {
             assert_eq!(write(&mut drive, page), Nanos(0));
         }
-        // The whole block is evicted at time 0; its pages are programmed one after the other.
+        // All pages of the block are evicted at time 0, and programmed one after the other.
         assert_eq!(write(&mut drive, 8), Nanos(WRITE));
         drive.idle_until(Nanos(2 * WRITE - early));
         assert_eq!(write(&mut drive, 9), Nanos(early));
@@ -115,7 +115,7 @@ fn reads_are_served_from_the_buffer_as_far_as_it_holds_them() {
     assert_eq!(read(&mut drive, 1), Nanos(0));
     assert_eq!(round_trip(&mut drive, Op::Read, 1024, 512).latency(), Nanos(0));
     assert_eq!(round_trip(&mut drive, Op::Read, 1024, 1024).latency(), Nanos(READ));
-    // The rest of the page comes in two parts.
+    // Two writes fill the remaining bytes of the page.
     round_trip(&mut drive, Op::Write, 2048, 2048);
     round_trip(&mut drive, Op::Write, 1536, 512);
     assert_eq!(round_trip(&mut drive, Op::Read, 512, 3584).latency(), Nanos(0));
@@ -152,8 +152,7 @@ fn a_logical_page_of_a_quarter_of_a_flash_page_amplifies_fourfold() {
     assert_eq!(drive.counters().write_amplification(), Some(16.0 / 10.0));
 }
 
-// Is a page that was written in parts programmed once? Is the flash read first only if it holds a
-// missing part?
+// A page that was written in parts is programmed once. The flash is read first only if it holds a missing part.
 #[test]
 fn parts_of_a_page_are_written_out_as_one() {
     let parts: &[(&[(u64, u64)], u64)] = &[
@@ -224,7 +223,7 @@ fn the_background_keeps_slots_free() {
         for page in 0..4 {
             write(&mut drive, page);
         }
-        // Pages 0 and 1 leave, one after the other; then pages 4 and 5 fill the buffer.
+        // Pages 0 and 1 are evicted one after the other. Pages 4 and 5 then fill the buffer.
         let until = 2 * WRITE - early;
         for step in 1..=steps {
             drive.idle_until(Nanos(until / steps * step));
@@ -237,8 +236,8 @@ fn the_background_keeps_slots_free() {
     }
 }
 
-// If a write finds the buffer full, does it wait for the whole evicted batch: for the sum of the
-// programs on one package, or for the longest on two? Does the next write find room?
+// A write that finds the buffer full waits for the complete evicted batch: for the sum of its programs on one package,
+// or for the longest program on two packages. The next write finds room.
 #[test]
 fn a_batch_leaves_side_by_side() {
     for (packages, batch, waits) in
@@ -257,8 +256,8 @@ fn a_batch_leaves_side_by_side() {
     }
 }
 
-// Does background eviction program a whole batch at once? Two slots are free at the same time if their
-// pages are on two packages, and one program apart on one package or with a batch of one.
+// Background eviction programs a complete batch at once. Two slots are free at the same time if their pages are on two
+// packages. On one package, or with a batch of one, they are free one program apart.
 #[test]
 fn the_background_works_side_by_side() {
     for (packages, batch, second) in
@@ -278,9 +277,8 @@ fn the_background_works_side_by_side() {
     }
 }
 
-// A full buffer evicts a batch of 4, so that at most 3 writes in a row find room. A buffer that drains
-// makes several writes wait, and then accepts as many at once as half of it holds. Both take as long
-// in total.
+// A full buffer evicts a batch of 4: at most 3 further writes in a row find room. A buffer that drains makes several
+// writes wait until half of it is free, and then accepts this half at once. The total time is the same within 10 %.
 #[test]
 fn a_full_buffer_drains_in_one_go() {
     let [each, drained] = [0.0, 0.5].map(|drain| {
@@ -305,8 +303,8 @@ fn draining_more_than_the_background_frees_is_refused() {
     }
 }
 
-// `fifo` programs every write. Before a page is rewritten, its older version is evicted, with all
-// pages that came before it.
+// `fifo` programs every write. Before a page is rewritten, its older version is evicted, with all pages that entered
+// the buffer earlier.
 #[test]
 fn fifo_writes_all_out() {
     let mut drive = drive(&buffered("fifo", 3));
@@ -323,8 +321,8 @@ fn fifo_writes_all_out() {
     }
 }
 
-// Does `gather` hold one run that grows in either direction? Does it evict the run in order when it is
-// full, when a page elsewhere is written, and when a page of the run is written again?
+// `gather` holds one run that grows in either direction. It evicts the run in order when the buffer is full, when
+// another page is written, and when a page of the run is written again.
 #[test]
 fn gather_holds_one_run() {
     let mut drive = drive(&buffered("gather", 3));
@@ -344,7 +342,7 @@ fn gather_holds_one_run() {
     assert_eq!(places, [Some(0), Some(1), Some(2)]);
 }
 
-/// Logical pages oldest first: a plain model of the buffer's order.
+/// A reference model of the buffer: its logical pages, oldest first.
 struct PlainLru {
     pages: Vec<u32>,
     capacity: usize,
@@ -361,8 +359,7 @@ impl PlainLru {
 }
 
 proptest! {
-    // Does `lru` keep the pages that a plain list would, whatever is written, read, trimmed and
-    // flushed?
+    // `lru` holds the same pages as a plain list, after any sequence of writes, reads, trims and flushes.
     #[test]
     fn lru_agrees_with_a_plain_list(
         capacity in 1u64..6,
@@ -388,7 +385,7 @@ proptest! {
     }
 }
 
-/// A drive with a `bplru` buffer of 8 pages whose first 24 pages are on flash.
+/// Returns a drive with a `bplru` buffer of 8 pages whose first 24 pages are on flash.
 fn bplru() -> SimDevice {
     let mut drive = drive(&buffered("bplru", 8));
     round_trip(&mut drive, Op::Write, 0, 24 * PAGE);
@@ -396,8 +393,8 @@ fn bplru() -> SimDevice {
     drive
 }
 
-// Block-level LRU (section 3.1) with 4 pages to a block: a write of one page makes its whole block
-// the newest, and the oldest block is evicted whole.
+// Block-level LRU (section 3.1) with 4 pages to a block: a write of one page makes its block the newest. An eviction
+// removes all pages of the oldest block.
 #[test]
 fn bplru_gives_up_the_oldest_block() {
     let mut drive = bplru();
@@ -417,9 +414,8 @@ fn bplru_gives_up_the_oldest_block() {
     assert_eq!(held(&drive), [5, 8, 9, 11, 17, 18, 19]);
 }
 
-// Page padding (section 3.2): when a block is evicted, its missing pages are read and programmed in
-// order with the others, so that the block is contiguous on the flash. Pages without data are left
-// out.
+// Page padding (section 3.2): when a block is evicted, its missing pages are read and programmed with its other pages,
+// in order. The block is then contiguous on the flash. Pages without data are left out.
 #[test]
 fn bplru_pads_blocks() {
     let mut drive = bplru();
@@ -437,8 +433,8 @@ fn bplru_pads_blocks() {
     assert_eq!(drive.locate(Lpn(15)), None);
 }
 
-// LRU compensation (section 3.3): a block that was written whole and in order, even in small parts,
-// is evicted first although it is the newest. A block written in another order is not.
+// LRU compensation (section 3.3): a block that was written completely and in order, even in small parts, is evicted
+// first although it is the newest. This does not apply to a block written in another order.
 #[test]
 fn bplru_gives_up_sequential_blocks_first() {
     for (part, backwards) in [(4 * PAGE, false), (PAGE, false), (512, false), (PAGE, true)] {
@@ -457,7 +453,7 @@ fn bplru_gives_up_sequential_blocks_first() {
     }
 }
 
-/// Small drives of every shape with buffers of every kind; many of them are refused.
+/// Generates small drives of every shape with buffers of every kind. Many of these profiles are invalid.
 pub(crate) fn buffered_profiles() -> impl Strategy<Value = Profile> {
     let buffer = (0..KINDS.len(), 1u64..40, any::<bool>(), 0u8..3, 0u32..4, 1u32..4);
     (profiles(), buffer, any::<bool>()).prop_map(|(mut profile, buffer, timed)| {
@@ -528,7 +524,7 @@ fn exercise(drive: &mut SimDevice, page_size: u64, seed: u64, trims: bool) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    // No sequence of IOs makes a drive with a buffer lose a page, or bring a trimmed page back.
+    // No sequence of IOs makes a drive with a buffer lose a page, or return a trimmed page.
     #[test]
     fn no_buffer_loses_a_page(
         profile in buffered_profiles().prop_filter("refused", |profile| profile.layout().is_ok()),
@@ -557,7 +553,7 @@ fn sequential_reads_are_read_ahead() {
         assert_eq!(drive.counters().flash.reads.host, 5);
         drive.idle_until(Nanos(start.0 + 4 * READ - early));
         assert_eq!(read(&mut drive, 3), Nanos(early));
-        // Page 5 is fetched now. Page 4 is already there, and is dropped when it is written.
+        // Page 5 is being fetched. Page 4 is already in the buffer, and is dropped when it is written.
         assert_eq!(drive.counters().flash.reads.host, 6);
         round_trip(&mut drive, Op::Write, 4 * PAGE, PAGE);
         drive.idle_until(drive.now() + Nanos::millis(10));

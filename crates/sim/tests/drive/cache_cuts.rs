@@ -14,16 +14,16 @@ const PAGE: u64 = 4096;
 /// A number that grows with each write of the host; 0 is the empty page at the start.
 type Version = u32;
 
-/// The host's knowledge of a page.
+/// The host's record of a page.
 #[derive(Default)]
 struct Page {
     /// The versions written to the page.
     versions: Vec<Version>,
-    /// The oldest version that may be there after a power cut.
+    /// The oldest version that the page may hold after a power cut.
     durable: Version,
     /// The version of each copy on the flash.
     copies: BTreeMap<Stamp, Version>,
-    /// The stamp when the host looked last.
+    /// The stamp at the last call of [`Host::look`].
     stamp: Option<Stamp>,
 }
 
@@ -33,15 +33,14 @@ impl Page {
         self.versions.iter().rev().nth(steps).copied().unwrap_or_default()
     }
 
-    /// Returns the newest version that the copy with this stamp can hold. The host sees no copy
-    /// that was written and superseded in one request; the next copy that it saw bounds the
-    /// version.
+    /// Returns the newest version that the copy with this stamp can hold. The host records no copy that was written and
+    /// superseded in one request; the next recorded copy bounds the version.
     fn copied(&self, stamp: Stamp) -> Version {
         *self.copies.range(stamp..).next().expect("the host saw the last copy").1
     }
 }
 
-/// A host that remembers the results of its requests, and a drive whose power is cut.
+/// A host that records the results of its requests, and a drive whose power is cut.
 struct Host {
     drive: SimDevice,
     page_size: u64,
@@ -89,7 +88,7 @@ impl Host {
             let (stamp, buffered) = (self.stamp(index), self.buffered(index));
             let page = &mut self.pages[index];
             let Some(copy) = stamp.filter(|_| stamp != page.stamp) else { continue };
-            // The newest version has just entered the buffer, so the copy on the flash is an older one.
+            // The newest version has just entered the buffer. The copy on the flash is therefore older.
             let steps = usize::from(buffered && written.contains(&index));
             page.copies.insert(copy, page.before(steps));
             page.stamp = stamp;
@@ -108,7 +107,7 @@ impl Host {
         self.look(&written);
     }
 
-    /// Takes the next answer that is due by `until`. Returns false if there is none.
+    /// Receives the next answer that is due by `until`. Returns false if no answer is due.
     fn complete(&mut self, until: Nanos) -> Result<bool, Errno> {
         let done = self.drive.complete(until);
         self.look(&(0..0));
@@ -163,7 +162,7 @@ impl Host {
                 None => 0,
             };
             assert!(version >= page.durable, "page {index}: {version} for {}", page.durable);
-            // From now on, the recovered version is the only one: no other can come back.
+            // From now on, the recovered version is the only possible version of the page.
             page.durable = version;
             page.versions.retain(|written| *written <= version);
             page.copies = found.map(|stamp| (stamp, version)).into_iter().collect();

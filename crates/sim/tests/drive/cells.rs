@@ -55,8 +55,9 @@ fn reads_and_programs_take_the_time_of_their_page_type() {
     }
 }
 
-// A word line in one shot takes a transfer for each page and one program, in whatever order its
-// pages are written. A page of it takes the time of a transfer, the last one also the program.
+// A word line in one shot takes a transfer for each page and one program, for any order of its
+// pages. A write of a page takes the time of a transfer, and the last page also that of the
+// program.
 #[test]
 fn a_word_line_is_programmed_in_one_shot() {
     for bits in [2, 3, 4] {
@@ -74,7 +75,8 @@ fn a_word_line_is_programmed_in_one_shot() {
     }
 }
 
-// Without times of its own, a page type takes the times of `[flash]`: nothing changes.
+// Page types without times in the profile take the times of `[flash]`. The drive then behaves like
+// a drive without page types.
 #[test]
 fn equal_page_types_equal_flash_without_types() {
     let mut profile = typed(3);
@@ -135,8 +137,8 @@ fn small(ftl: &ftl::Kind, bits: usize) -> Profile {
     profile
 }
 
-// Every command, also of garbage collection and merges, takes the time of its page, with queues
-// and without.
+// Every command takes the time of its page, including those of garbage collection and merges, with
+// and without queues.
 #[test]
 fn every_command_takes_the_time_of_its_page() {
     for ftl in ftl::KINDS {
@@ -175,7 +177,7 @@ fn copies_within_a_plane_read_the_type_of_their_source() {
     profile.over_provisioning = 0.2;
     let mut drive = drive(&profile);
     let pages = drive.info().capacity.0 / PAGE;
-    /// The time of each copy, without that of its program.
+    /// The time of each copy, without the time of its program.
     struct Copies(Vec<u64>);
     impl Observer for Copies {
         fn command(&mut self, command: &Command) {

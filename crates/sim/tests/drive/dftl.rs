@@ -188,8 +188,8 @@ fn programs_add_up_by_cause() {
     }
 }
 
-// Memory for the whole mapping table costs only the first lookup of each page. Less memory costs
-// more.
+// With memory for the complete mapping table, only the first lookup of each page reads the flash.
+// Less memory needs more reads and writes.
 #[test]
 fn memory_saves_traffic() {
     let [none, some, most, all] = [1, 1000, 10_000, 100_000].map(|entries| steady(entries, true));
@@ -206,7 +206,7 @@ struct Blind;
 impl Observer for Blind {}
 
 // Out-of-date translation pages are written many at a time if there are no observers. Times and
-// slots are the same as one by one, with and without stamps.
+// slots are the same as if they were written one by one, with and without stamps.
 #[test]
 fn many_at_once_are_the_same_as_one_by_one() {
     for (map, batch) in [(MapMemory::NvRam, true), (MapMemory::Summary, false)] {

@@ -1,4 +1,4 @@
-//! Energy against sums over commands.
+//! Compares the energy of a drive with sums over its commands.
 
 use flashscope_block::{Device, Nanos, Op};
 use flashscope_sim::ftl;
@@ -32,8 +32,8 @@ fn powered(ftl: &ftl::Kind) -> Profile {
     profile
 }
 
-/// Sums up the energy of commands from the times that observers see. On a single die, no command waits
-/// between its start and its end.
+/// Sums up the energy of commands from the times that observers receive. On a single die, no command waits between its
+/// start and its end.
 struct Meter(f64);
 
 impl Observer for Meter {
@@ -60,8 +60,7 @@ fn work(drive: &mut SimDevice, ios: u64) {
     }
 }
 
-// The energy is the sum over all commands, requests and time, for every FTL, with queues and
-// without.
+// The energy is the sum over all commands, requests and time, for every FTL, with and without queues.
 #[test]
 fn energy_is_the_sum_over_commands() {
     for ftl in ftl::KINDS {
@@ -83,7 +82,7 @@ fn energy_is_the_sum_over_commands() {
     }
 }
 
-// A word line in one shot takes three transfers and one program. An idle drive takes its idle power.
+// A word line in one shot needs the energy of three transfers and one program. An idle drive uses its idle power.
 #[test]
 fn energy_of_a_word_line() {
     let mut profile = powered(&ftl::KINDS[0]);
@@ -101,7 +100,7 @@ fn energy_of_a_word_line() {
     assert!((rest.total() - 5.0).abs() < 1e-12, "{rest:?}");
 }
 
-// Energy changes nothing else: the drive leaves the plain lane, and gives the same answers.
+// A drive with energy leaves the plain lane, but gives the same answers.
 #[test]
 fn energy_changes_no_answer() {
     let with = powered(&ftl::KINDS[0]);
@@ -118,7 +117,6 @@ fn energy_changes_no_answer() {
     assert_eq!(Drive::One(Box::new(without)).energy(&Counters::default(), 0, Nanos(1)), None);
 }
 
-// The drives of an array add up.
 #[test]
 fn an_array_takes_the_energy_of_its_drives() {
     let mut profile = powered(&ftl::KINDS[0]);

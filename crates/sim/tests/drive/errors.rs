@@ -1,4 +1,4 @@
-//! Bit errors against the binomial distribution: retries, uncorrectable pages, and refresh.
+//! Compares bit errors with the binomial distribution: retries, uncorrectable pages, and refresh.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,7 @@ const ATTEMPT: u64 = 130_600;
 const GAIN: f64 = 0.8;
 const RETRIES: u32 = 6;
 
-/// Returns a drive of one plane whose codewords have 4096 bits, of which 40 may be wrong, so that a page
-/// has eight.
+/// Returns a drive of one plane. A page has eight codewords of 4096 bits, of which 40 may be wrong.
 fn faulty(rate: f64) -> Profile {
     let mut profile = one_pool(512);
     profile.over_provisioning = 0.3;
@@ -42,12 +41,12 @@ fn failure(rate: f64) -> f64 {
     1.0 - corrected.powi(8)
 }
 
-/// The reads of pages, counted by their retries, and the number that is expected.
+/// The numbers of reads by their retries, and the expected numbers.
 #[derive(Default)]
 struct Ladder {
     found: BTreeMap<u32, f64>,
     expected: [f64; RETRIES as usize + 1],
-    /// Sum of the variances of each number.
+    /// The variance of each number.
     variance: [f64; RETRIES as usize + 1],
     failed: f64,
     expected_failed: f64,
@@ -103,8 +102,8 @@ fn place(drive: &SimDevice, page: u64) -> Page {
     drive.locate(Lpn(u32::try_from(page).expect("a small drive"))).expect("it was written")
 }
 
-// The share of pages that need each number of retries, and of those that fail, is that of the
-// binomial distribution.
+// The share of pages that need each number of retries, and the share of pages that fail, follow the binomial
+// distribution.
 #[test]
 fn retries_are_those_of_the_curve() {
     for rate in [0.004, 0.006, 0.008, 0.011, 0.02, 0.05] {
@@ -152,7 +151,7 @@ fn errors_grow_with_wear_age_and_reads() {
     (profile.errors.retention, profile.errors.retention_exponent) = (Nanos::secs(1000), 0.5);
     let mut old = drive(&profile);
     let pages = fill(&mut old);
-    // All data is written within a minute of the fill, so its age is known to a thousandth.
+    // The age of a page counts from the first page of its block. The error is far below a thousandth of the age.
     old.idle_until(Nanos::secs(4000));
     let mut ladder = Ladder::default();
     for page in 0..pages {
@@ -168,14 +167,14 @@ fn errors_grow_with_wear_age_and_reads() {
     let pages = fill(&mut read);
     let mut ladder = Ladder::default();
     for page in 0..pages {
-        // Each block is read in order, so a page is read after those before it.
+        // Each block is read in order: a page is read after all earlier pages of its block.
         let before = f64::from(place(&read, page).index);
         ladder.read(&mut read, page, 0.003 * (1.0 + before / 100.0));
     }
     ladder.check("reads");
 }
 
-// A page that cannot be corrected stays so, until it is written again.
+// A page that cannot be corrected remains unreadable until it is written again.
 #[test]
 fn uncorrectable_pages_stay_so_until_they_are_written() {
     let mut drive = drive(&faulty(0.022));
@@ -199,7 +198,7 @@ fn uncorrectable_pages_stay_so_until_they_are_written() {
     assert!(failed(&after) < failed(&first) / 2, "new data is as good as that of other pages");
 }
 
-// The drive rewrites pages that need retries. Then fewer do, and no data is lost as it ages.
+// The drive rewrites pages that need retries. Fewer pages then need retries, and no aging data is lost.
 #[test]
 fn refresh_keeps_aging_data_readable() {
     let mut profile = faulty(0.003);
@@ -209,7 +208,7 @@ fn refresh_keeps_aging_data_readable() {
         profile.reliability.refresh_retries = refresh_retries;
         let mut drive = drive(&profile);
         let pages = fill(&mut drive);
-        // The whole drive is read each 400 s, as a scrubber of the host would.
+        // Reads all of the drive every 400 s, as a scrubber on the host does.
         for pass in 1..=20 {
             drive.idle_until(Nanos::secs(400 * pass));
             for page in 0..pages {
@@ -225,7 +224,7 @@ fn refresh_keeps_aging_data_readable() {
     assert!(kept == 0 && refreshed > 1000, "{kept} reads failed, {refreshed} pages rewritten");
 }
 
-// Each attempt is decoded, with queues and without.
+// Each attempt takes the time to decode, with and without queues.
 #[test]
 fn attempts_take_the_time_to_decode() {
     for policy in ["fcfs", "read-first"] {
@@ -245,7 +244,8 @@ fn attempts_take_the_time_to_decode() {
     }
 }
 
-// On a drive whose commands take no time, decoding takes none either, so a power cut between requests undoes nothing.
+// On a drive whose commands take no time, decoding takes no time either. A power cut between requests therefore undoes
+// nothing.
 #[test]
 fn a_drive_that_only_counts_decodes_in_no_time() {
     let mut profile = faulty(0.008);

@@ -35,7 +35,7 @@ pub(crate) fn drive_with(
     rho: f64,
     change: impl FnOnce(&mut Profile),
 ) -> (SimDevice, u64) {
-    // Two blocks take no part: the active block, and the block that the threshold keeps free.
+    // Two blocks are not in use: the active block, and the block that the threshold keeps free.
     let reserve = 2;
     let mut profile = one_pool(used + reserve);
     profile.cleaning.free_threshold = f64::from(reserve) / f64::from(used + reserve);
@@ -46,8 +46,8 @@ pub(crate) fn drive_with(
     (drive, pages)
 }
 
-// Is the write amplification of uniform random writes that of the greedy mean field with 64
-// pages a block (Van Houdt, SIGMETRICS'13, for infinitely many choices)?
+// The write amplification of uniform random writes is that of the greedy mean field with 64 pages a
+// block (Van Houdt, SIGMETRICS'13, for infinitely many choices).
 #[test]
 fn uniform_write_amplification_is_the_mean_fields() {
     for (rho, expected) in [(0.9, 4.8213), (0.8696, 3.8005)] {

@@ -1,4 +1,4 @@
-//! Profiles with values at the ends of what can be written.
+//! Tests profiles with extreme values in each field.
 
 use flashscope_block::{Bytes, Device, Io, Nanos, Op};
 use flashscope_sim::observe::{Watch, erases};
@@ -80,14 +80,14 @@ fn try_out(mut drive: Drive) {
     std::hint::black_box((erases(drive.members()), watch.report(drive.now()), drive.flash()));
 }
 
-/// Opens and uses a drive, or refuses it; returns whether it works.
+/// Creates a drive and uses it. Returns false if the profile is invalid or needs too much memory.
 fn is_usable(profile: &Profile) -> bool {
     match profile.footprint() {
         Ok(need) if need.total() <= LIMIT => {
             try_out(Drive::new("sim:test", profile).expect("a profile with a footprint works"));
             true
         }
-        // The drive is refused, for a rule or for its memory.
+        // The profile is invalid, or needs too much memory.
         _ => false,
     }
 }

@@ -1,4 +1,4 @@
-//! Faults with every FTL and every policy, up to the end of life of a drive.
+//! Tests faults with every FTL and every policy, up to the end of life of a drive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -124,7 +124,7 @@ fn worn_out_drives_hold_their_data() {
     }
 }
 
-/// Returns a drive on which nearly every read disturbs.
+/// Returns a drive on which nearly every read disturbs its block.
 fn disturbed(ftl: &ftl::Kind, refresh_retries: u32) -> Profile {
     let mut profile = mortal(ftl);
     profile.reliability = Reliability {

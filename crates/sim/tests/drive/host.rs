@@ -36,7 +36,7 @@ fn host(
     (Host::new(drive, namespaces, classes, arbitration), service)
 }
 
-/// A read of a random page in the namespace of a tenant, due at `at`.
+/// Returns a read of a random page in the namespace of a tenant, due at `at`.
 fn read(host: &Host<SimDevice>, tenant: usize, at: Nanos, random: &mut fastrand::Rng) -> Io {
     let namespaces = namespaces(host);
     let page = random.u64(..namespaces.size.0 / PAGE);
@@ -47,7 +47,7 @@ fn namespaces(host: &Host<SimDevice>) -> Namespaces {
     Namespaces::of(host.device().info(), u32::try_from(host.tenants()).unwrap())
 }
 
-/// Runs closed loops, one of each depth, for `ios` IOs. Returns the completions of each.
+/// Runs closed loops, one of each depth, for `ios` IOs. Returns the completions of each loop.
 fn closed(host: &mut Host<SimDevice>, depths: &[u32], ios: usize) -> Vec<Vec<Completion>> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut done = vec![Vec::new(); depths.len()];
@@ -112,7 +112,7 @@ fn weighted(weights: [u32; 3]) -> Arbitration {
     Arbitration { burst: 1, weights: Some(weights) }
 }
 
-// n closed loops of depth d on one server: every IO waits for n d - 1 others. The slowdown is n for each, and the
+// n closed loops of depth d on one server: every IO waits for n d - 1 others. The slowdown of each tenant is n, and the
 // fairness of equal tenants is 1.
 #[test]
 fn equal_closed_loops_wait_for_each_other() {
@@ -129,8 +129,8 @@ fn equal_closed_loops_wait_for_each_other() {
     }
 }
 
-// Under round robin, a deep queue does not slow down a shallow one more than an equal one does. With room for all
-// commands in the controller, the shallow one waits for the whole deep queue.
+// Under round robin, a deep queue slows down a shallow queue no more than an equally shallow queue does. If the
+// controller has room for all commands, the shallow queue waits for all commands of the deep queue.
 #[test]
 fn round_robin_protects_shallow_queues_where_commands_wait_in_them() {
     let classes = [QueueClass::Medium; 2];
@@ -152,8 +152,8 @@ fn weights_divide_the_throughput() {
     assert_eq!(counts, [100, 300, 300, 300]);
 }
 
-// An urgent queue is a priority queue without pre-emption (Cobham, 1954): with rho the load of a class in service times
-// of one, the urgent class waits W = (rho_1 + rho_2)/2 / (1 - rho_1), and the others W / (1 - rho_1 - rho_2).
+// An urgent queue is a priority queue without pre-emption (Cobham, 1954): with rho the load of a class, in service
+// times, the urgent class waits W = (rho_1 + rho_2)/2 / (1 - rho_1), and the other class W / (1 - rho_1 - rho_2).
 #[test]
 fn urgent_queues_wait_as_priority_queues_do() {
     use QueueClass::{Medium, Urgent};
@@ -169,8 +169,8 @@ fn urgent_queues_wait_as_priority_queues_do() {
     }
 }
 
-// Whatever the order, the mean wait weighted by load is that of M/D/1 (Kleinrock's conservation law), and under round
-// robin equal tenants wait the same.
+// For any order of service, the mean wait weighted by load is that of M/D/1 (Kleinrock's conservation law). Under round
+// robin, equal tenants have the same mean wait.
 #[test]
 fn round_robin_conserves_the_mean_wait() {
     let (mut host, service) = host(1, &[QueueClass::Medium; 2], Arbitration::default());
@@ -231,7 +231,8 @@ fn a_write_waits_for_its_core_and_for_its_data() {
     assert_eq!(latency(3000, 1000), flash + 4000);
 }
 
-// A tenant alone with the whole drive is a drive without queues, as long as the controller takes its commands.
+// A single tenant gets the same answers as from a drive without submission queues, while the controller has room for
+// its commands.
 #[test]
 fn one_tenant_is_a_drive() {
     let (mut host, _) = host(8, &[QueueClass::Low], weighted([3, 2, 1]));

@@ -1,5 +1,5 @@
-//! A map on the flash with a second cache in host memory: the place of each entry, the cost of a lookup,
-//! and the benefit.
+//! Tests a map on the flash with a second cache in host memory: the location of each entry, the cost of a lookup, and
+//! the benefit.
 
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
@@ -10,8 +10,7 @@ use flashscope_sim::{Drive, Profile, SimDevice};
 
 use crate::{drive, one_pool, request, round_trip};
 
-/// The bytes of a page, small enough that the map takes eight pages, and the number of pages of a
-/// drive.
+/// The bytes of a page, few enough that the map occupies eight pages, and the number of pages of a drive.
 const PAGE: u64 = 512;
 const PAGES: u64 = 1000;
 
@@ -49,8 +48,8 @@ fn skewed(random: &mut fastrand::Rng) -> u64 {
 }
 
 // The stack distance of a page determines where its map entry is: in the controller's memory, in
-// host memory, or on the flash only. The read then takes no extra time, one link access more, or
-// one read of a map page more, to the nanosecond.
+// host memory, or on the flash only. The extra time of the read is 0, the time of a link access, or the time to read a
+// map page, to the nanosecond.
 #[test]
 fn reads_cost_what_their_stack_distance_says() {
     for (entries, on_host) in [(1, 1), (50, 200), (200, 50), (50, 0), (600, 600)] {

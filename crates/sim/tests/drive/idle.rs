@@ -1,4 +1,4 @@
-//! Idle times of a drive.
+//! Tests idle times of a drive.
 
 use flashscope_block::{Completion, Device, Nanos, Op};
 use flashscope_sim::nand::{Lpn, Page};
@@ -19,7 +19,7 @@ const LOGS: &str = "background_cleaning=false&persistence.map=pages&log.blocks=6
 const DAY: u64 = 86_400_000_000_000;
 const YEAR: u64 = 365 * DAY;
 
-/// A step of a wait while there is something to do.
+/// The length of a step of a wait, in nanoseconds, unless the drive is quiet for longer.
 const STEP: u64 = 100_000_000;
 
 /// Waits in steps, as measurements do. Returns the number of steps.
@@ -40,7 +40,8 @@ fn give(drive: &mut Drive, op: Op, offset: u64, len: u64) -> Completion {
     drive.complete(Nanos::MAX).expect("an IO in flight completes")
 }
 
-/// Overwrites a drive at random, so that there is something to do.
+/// Opens a drive and overwrites it at random, which leaves background work. Returns `None` if the
+/// drive is invalid.
 fn used(spec: &str) -> Option<Drive> {
     let mut drive = flashscope_sim::open(spec).ok()?;
     let places = drive.info().capacity.0 / 4096;

@@ -1,4 +1,4 @@
-//! The plain lane against the general path, which is its oracle.
+//! Compares the plain lane with the general path, which is its oracle.
 
 use flashscope_block::{Completion, Device, Io, Nanos, Op};
 use flashscope_sim::nand::BlockId;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::robustness::{place, profiles};
 use crate::{drive, one_pool, request};
 
-/// One step of a host: the kind of IO, its place as a share of the drive, and its stream.
+/// A step of a host: the kind of IO, its address as a share of the drive, and its stream.
 type Step = (u8, u16, u16);
 
 /// Returns the IO of a step. Most IOs are of one page.
@@ -34,7 +34,7 @@ fn general(drive: &mut SimDevice, io: &Io) -> Option<Completion> {
     drive.complete(Nanos::MAX)
 }
 
-/// Returns all that a host or an engineer can see of a drive.
+/// Returns the observable state of a drive.
 fn state(drive: &mut SimDevice) -> impl PartialEq + std::fmt::Debug {
     drive.catch_up();
     let page = u64::from(drive.nand().geometry().logical_page_size);
@@ -45,7 +45,7 @@ fn state(drive: &mut SimDevice) -> impl PartialEq + std::fmt::Debug {
     (drive.counters(), drive.now(), drive.free_blocks(), drive.flash(), places, valid)
 }
 
-/// Lets a drive go without all that keeps it from the plain lane.
+/// Removes the features of a profile that exclude a drive from the plain lane.
 fn plain(mut profile: Profile) -> Profile {
     profile.flash.two_plane_commands = false;
     profile.gang.packages = 1;
@@ -98,7 +98,7 @@ fn a_drive_may_change_between_the_lane_and_the_general_path_at_any_time() {
     assert_eq!(state(&mut mixed), state(&mut oracle));
 }
 
-/// An observer that needs each command by itself, which keeps a drive from the lane.
+/// An observer that needs each command by itself, which excludes a drive from the lane.
 struct Single;
 
 impl Observer for Single {}

@@ -43,8 +43,8 @@ fn sequential_writes_are_switch_merges() {
     assert!(5 * copied > 4 * fast.programs.host, "{fast:?}");
 }
 
-// With one stream too many, each eviction copies the rest of the evicted stream's block. When that
-// stream continues, the pages before it are copied.
+// With one stream too many, each eviction copies the remaining pages of the evicted stream's block.
+// When that stream continues, the pages before it are copied.
 #[test]
 fn a_stream_too_many_is_a_partial_merge_each_time() {
     let mut drive = last();
@@ -55,7 +55,7 @@ fn a_stream_too_many_is_a_partial_merge_each_time() {
                 assert_eq!(time, 8 * WRITE);
                 continue;
             }
-            // The evicted block was begun two writes earlier, in this round or the one before.
+            // The evicted block was begun two writes earlier, in this round or the previous round.
             let rest = if stream == 2 { PAGES - 8 * (round + 1) } else { PAGES - 8 * round };
             let copies = rest + 8 * round;
             assert_eq!(merges(&flash), [0, 1, 0], "{round} {stream}");
@@ -81,7 +81,7 @@ fn long_writes_in_the_middle_are_in_order_too() {
 }
 
 // Short writes go to other log blocks than long writes. Pages that are rewritten within the
-// interval have log blocks of their own; with one more write in between, they do not.
+// interval go to separate log blocks; with one more write in between, they do not.
 #[test]
 fn localities_follow_from_length_and_interval() {
     let mut profile = profile("last", 6);

@@ -138,7 +138,7 @@ fn fast_separates_sequential_from_random_writes() {
     }
     let (time, flash) = write(&mut drive, 7 * PAGES, 1);
     assert_eq!((time, merges(&flash)), (53 * (READ + WRITE) + ERASE + WRITE, [0, 1, 0]));
-    // All pages of the oldest block of the ring were rewritten in the next one.
+    // All pages of the oldest block of the ring were rewritten in the next block.
     let (time, flash) = write(&mut drive, 20 * PAGES + 12, 1);
     assert_eq!((time, merges(&flash)), (ERASE + WRITE, [0, 0, 0]));
 }
@@ -165,9 +165,9 @@ fn every_64th_write_pays_for_a_merge() {
     }
 }
 
-// A block written whole and in order costs only an erase. Written up to the middle, it costs the
-// copies of the rest when its log block is evicted. Written from the second page on, it costs
-// copies of all pages.
+// A block written completely and in order costs only an erase. A block written up to the middle
+// costs the copies of its other pages when its log block is evicted. A block written from the
+// second page on costs copies of all pages.
 #[test]
 fn order_decides_which_merge_it_is() {
     let mut drive = filled(&profile("bast", 1));
@@ -180,9 +180,9 @@ fn order_decides_which_merge_it_is() {
     assert_eq!((time, merges(&flash)), (64 * (READ + WRITE) + 2 * ERASE + WRITE, [0, 0, 1]));
 }
 
-// A log block that takes 8 pages out of order takes a whole block in order. It is merged with the
-// 8th page of a block written backwards. After more than 8 pages in order, it is merged with the
-// next page out of order.
+// A log block with a limit of 8 unordered pages accepts a complete block in order. It is merged
+// with the 8th page of a block written backwards. After more than 8 pages in order, it is merged
+// with the next page out of order.
 #[test]
 fn few_pages_are_taken_out_of_order() {
     let mut profile = profile("bast", 4);
@@ -325,7 +325,7 @@ fn the_log_list_shows_as_a_step() {
     }
 }
 
-// A pool begins nothing before a merge is done, not even on another package.
+// A pool begins no other work before a merge is done, not even on another package.
 #[test]
 fn a_pool_does_one_thing_at_a_time() {
     let mut profile = profile("bast", 7);

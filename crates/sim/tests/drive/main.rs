@@ -1,4 +1,5 @@
-//! The simulated drive from the outside: as a device, as profiles, and against closed forms.
+//! Tests the simulated drive through its public interface: as a device, as profiles, and against
+//! closed forms.
 
 mod activities;
 mod background;

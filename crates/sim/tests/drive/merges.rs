@@ -116,7 +116,7 @@ fn equivalent_throughput(case: Case, logs: u32, w: u32, local: bool) -> f64 {
     let (turnover, waves) = (turnover(case, logs, w), case == FAST && w <= 8);
     write(&mut drive, &mut random, w, local, if waves { 6 } else { 4 } * turnover);
     let before = drive.counters();
-    // Enough for a random error of a third of a percent.
+    // This number gives a random error of a third of a percent.
     let least = if w <= 4 { 20_000 } else { 3_000_000 / u64::from(w.max(64)) };
     write(&mut drive, &mut random, w, local, least.max(if waves { 8 } else { 4 } * turnover));
     let found = drive.counters().since(&before);
@@ -144,7 +144,7 @@ fn geometric(random: &mut fastrand::Rng, mean: u32) -> u64 {
     length.max(1)
 }
 
-// Within 1 % of the simulation for every mean length of uniform writes.
+// The throughput is within 1 % of the simulation for every mean length of uniform writes.
 #[test]
 fn uniform_writes_match_the_simulation() {
     for (w, expected) in UNIFORM {
@@ -164,8 +164,8 @@ fn more_and_fewer_log_blocks_match_the_simulation() {
     }
 }
 
-// Covers writes of which most go to a part of the drive, with eviction of the least recently
-// written log block too.
+// Covers writes of which most go to a part of the drive. Includes eviction of the least recently
+// written log block.
 #[test]
 fn local_writes_match_the_simulation() {
     for (w, expected) in HOT_AND_COLD {

@@ -65,8 +65,8 @@ impl SharedFile {
     }
 }
 
-/// A small drive of two packages that interleave their dies, in pairs of planes, which cleans in
-/// the foreground.
+/// Returns a small drive of two packages that interleave their dies, in pairs of planes. It cleans
+/// in the foreground.
 fn small() -> Profile {
     let mut profile = Profile::default();
     profile.flash.packages = 2;
@@ -76,7 +76,7 @@ fn small() -> Profile {
     profile
 }
 
-/// Profiles that differ in how commands are carried out.
+/// Returns profiles that differ in the execution of commands.
 fn profiles() -> Vec<(&'static str, Profile)> {
     let with = |change: fn(&mut Profile)| {
         let mut profile = small();
@@ -232,7 +232,8 @@ fn utilization_is_exact_to_the_nanosecond() {
     // The second write waited for WRITE; the read still waits.
     let waiting = (WRITE + (WRITE + 1)) as f64 / (WRITE + 1) as f64;
     assert_eq!(unit.mean_queue_length, waiting);
-    // Just before the read gets the bus, and when the read is done.
+    // This report ends just before the read gets the bus. The next two end when the read is done,
+    // and later.
     let (_, bus, commands) = at(2 * WRITE + CELLS_READ);
     assert_eq!((bus, commands[0]), (2 * TRANSFER, (read, Cause::Host, 1, CELLS_READ)));
     let all = [(read, Cause::Host, 1, READ), (program, Cause::Host, 2, 2 * WRITE)];

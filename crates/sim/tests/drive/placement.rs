@@ -1,5 +1,5 @@
-//! Placement of data by the host, compared with the drives that separate data in other ways, with a
-//! mean field for each class, and with the place of each page.
+//! Compares placement of data by the host with drives that separate data in other ways, with a mean field for each
+//! class, and with the address of each page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ fn handles(handles: u32, isolation: Isolation) -> Placement {
 /// A class of data: its share of the writes, its share of the pages, and its stream.
 type Class = (f64, f64, u16);
 
-/// Writes a page of a class to a random place.
+/// A generator of writes to random pages of classes.
 struct Classes {
     classes: Vec<Class>,
     pages: u64,
@@ -90,7 +90,7 @@ fn run(drive: &mut SimDevice, mut classes: Classes, rounds: [u64; 2]) -> (Counte
     (drive.counters().since(&start), times)
 }
 
-// Two persistently isolated handles are hot and cold frontiers, which have an oracle of their own.
+// Two persistently isolated handles behave like hot and cold frontiers, which have a separate oracle.
 #[test]
 fn two_persistent_handles_are_hot_and_cold_frontiers() {
     let classes = |cold| [(0.9, 0.05, 0), (0.1, 0.95, cold)];
@@ -103,7 +103,7 @@ fn two_persistent_handles_are_hot_and_cold_frontiers() {
     assert!(expected.0.pages_moved() > 1000);
 }
 
-// With all data on one handle, initial isolation is a frontier for the host and one for cleaning.
+// With all data on one handle, initial isolation behaves like one frontier for the host and one for cleaning.
 #[test]
 fn initial_isolation_of_one_handle_is_a_frontier_for_cleaning() {
     let classes = [(0.9, 0.05, 0), (0.1, 0.95, 0)];
@@ -116,10 +116,10 @@ fn initial_isolation_of_one_handle_is_a_frontier_for_cleaning() {
     assert!(expected.0.pages_moved() > 1000);
 }
 
-// Greedy cleaning takes the block with the fewest valid pages of all handles. If ties go to the youngest
-// block, the blocks of each class have the same mean number of valid pages when they are cleaned. Each
-// class is then a drive of uniform writes with the same share of spare pages, whatever the rates: the mean
-// field of uniform writes (Van Houdt, SIGMETRICS'13), 4.8213 at 10 % and 6.6155 at 7 %.
+// Greedy cleaning chooses the block with the fewest valid pages of all handles. If ties go to the youngest block, the
+// blocks of each class have the same mean number of valid pages when they are cleaned. Each class is then a drive of
+// uniform writes with the same share of spare pages, whatever the rates: the mean field of uniform writes (Van Houdt,
+// SIGMETRICS'13), 4.8213 at 10 % and 6.6155 at 7 %.
 //
 // If ties go to the oldest block, a block waits with j valid pages for the same time T in each class, unless
 // it loses a page first. A class with the share w of the writes and f of the pages loses each page at the
@@ -156,8 +156,8 @@ fn persistent_classes_have_their_mean_field() {
     }
 }
 
-/// Writes two circular logs, each to half of the drive. The first log gets three of every four writes. Returns
-/// the counts after the first round of the slower log, and the drive.
+/// Writes two circular logs, each to half of the drive. The first log receives three of every four writes. Returns the
+/// counts after the first round of the slower log, and the drive.
 fn two_logs(placement: Placement, streams: [u16; 2]) -> (Counters, SimDevice) {
     let (mut drive, pages) = drive_with(128, 0.9, |profile| profile.placement = placement);
     let half = pages / 2;
@@ -207,9 +207,9 @@ fn shared_blocks(drive: &SimDevice, pages: u64) -> usize {
     classes.values().filter(|classes| classes.len() == 2).count()
 }
 
-// The same writes, to random pages by one handle and in turn by another: persistently isolated handles never share a unit, and
-// initially isolated ones do once data has moved. In both, every page that the flash programs is written by
-// the host or moved out of a unit of some handle.
+// One handle writes random pages, another writes pages in turn. Persistently isolated handles never share a unit;
+// initially isolated handles do once data has moved. In both cases, every page that the flash programs is written by
+// the host or moved out of a unit of a handle.
 #[test]
 fn isolation_decides_which_data_shares_a_unit() {
     for isolation in [Isolation::Initial, Isolation::Persistent] {
@@ -261,7 +261,7 @@ fn streams_get_handles_until_there_are_none_left() {
     let (_, drive) = two_logs(streams(2), [4711, 815]);
     let counts = drive.placement();
     let written = drive.counters().host_pages_written;
-    // Of four writes, the first and the last find their handle with the other stream.
+    // Of every four writes, the first and the last belong to a stream whose handle the other stream has taken.
     assert_eq!(counts.streams_replaced, written / 2 - 1);
     assert_eq!(counts.handles[1].pages_written, written);
 }
@@ -302,7 +302,7 @@ fn data_stays_in_its_reclaim_group() {
     assert_eq!(drive.placement().invalid_identifiers, 0);
 }
 
-// A group that is full sends its data elsewhere, and no data is lost.
+// Data of a full group goes to another group, and no data is lost.
 #[test]
 fn a_full_group_overflows() {
     let mut drive = two_groups();
@@ -314,7 +314,7 @@ fn a_full_group_overflows() {
     let second = 64 * 2 * 63;
     assert!(counts.groups_overflowed >= pages - second, "{counts:?} of {pages}");
     assert!(counts.groups_overflowed < pages / 2);
-    // Streams of a group that the drive does not have name no group.
+    // A pool of one lane cannot be divided into three groups.
     let mut profile = Profile::default();
     profile.placement.groups = 3;
     let error = profile.layout().map(drop).expect_err("one lane").to_string();
@@ -343,8 +343,8 @@ fn refreshed_data_stays_with_its_handle() {
     assert_eq!(counts.handles[0].pages_written, 0);
 }
 
-// A host sees the room of a reclaim unit shrink with each page. After an update, the handle fills another block, and
-// the drive reports the rest of the previous one. Updates at random times lose no data and no space.
+// The reported room of a reclaim unit shrinks with each page. After an update, the handle fills another block, and the
+// drive reports the remaining room of the previous block. Updates at random times lose no data and no space.
 #[test]
 fn updated_handles_go_on_in_empty_units() {
     let (mut drive, pages) =

@@ -98,7 +98,7 @@ fn unknown_names_are_refused_with_the_nearest() {
     assert!(refusal("nowhere/my.toml").contains("nowhere/my.toml"));
 }
 
-// A section that is given as a field is refused, at any position. It once crashed the program if
+// A section that is given as a field is refused, at any position. An earlier version crashed if
 // fields of the section followed.
 #[test]
 fn a_section_is_no_field() {
@@ -258,7 +258,7 @@ fn unusable_profiles_are_refused_with_field_value_and_rule() {
         ),
         (
             "ftl=bast&background_cleaning=false&persistence.map=pages&logical_page_size=8KiB",
-            "that of a page, 4096",
+            "it must be 4096: page_span flash pages",
         ),
         (
             "ftl=bast&background_cleaning=false&persistence.map=pages&log.blocks=0",
@@ -331,8 +331,8 @@ fn unusable_profiles_are_refused_with_field_value_and_rule() {
         ("cache.size=5000", ""),
         ("cache.kind=lru&cache.size=5000", "`cache.size` is 5000: it must be a multiple"),
         ("cache.kind=bplru&cache.size=0", "the logical page, which is 4096"),
-        ("cache.kind=lru&cache.size=2GiB", "not exceed what the host can address"),
-        ("cache.kind=lru&cache.size=1048576TiB", "not exceed what the host can address"),
+        ("cache.kind=lru&cache.size=2GiB", "not exceed the drive's capacity"),
+        ("cache.kind=lru&cache.size=1048576TiB", "not exceed the drive's capacity"),
         ("cache.write_back=1.01", "`cache.write_back` is 1.01: it must be from 0 to 1"),
         ("cache.write_back=nan", "from 0 to 1"),
         ("cache.batch=0", ""),

@@ -1,4 +1,4 @@
-//! Drives whose flash commands wait in queues.
+//! Tests drives whose flash commands wait in queues.
 
 use flashscope_block::{Bytes, Completion, Device, Nanos, Op};
 use flashscope_sim::nand::Interleaving;
@@ -215,8 +215,8 @@ fn steps_in_a_row_delay_reads() {
     assert!(slow[3] < slow[0], "{slow:?}");
 }
 
-// A drive that never rests and has few free blocks: with urgent cleaning, which keeps pace with the
-// writes, no write waits for a whole block to be cleaned.
+// The drive has no idle time and few free blocks. Urgent cleaning keeps pace with the writes: no
+// write waits until a complete block is cleaned.
 #[test]
 fn urgent_cleaning_spares_the_slowest_writes() {
     let [none, urgent] = [0.0, 0.2].map(|threshold| {
@@ -274,7 +274,8 @@ fn merges_in_steps_linger_over_many_reads() {
 }
 
 // If reads take turns with background steps, each read until the end of the work is delayed, because
-// no step overlaps with a read. Otherwise steps run beside the reads, and delay them less in total.
+// no step overlaps with a read. Without turns, steps run beside the reads, and delay them less in
+// total.
 #[test]
 fn turns_delay_every_read_until_the_work_is_done() {
     let [turns, steps] = [true, false].map(|turns| {

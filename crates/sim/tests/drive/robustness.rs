@@ -40,7 +40,7 @@ fn shapes() -> impl Strategy<Value = Profile> {
     })
 }
 
-/// Small drives of every shape; many of them are refused.
+/// Generates small drives of every shape. Many of these profiles are invalid.
 pub(crate) fn profiles() -> impl Strategy<Value = Profile> {
     let interleaving = prop_oneof![
         Just(Interleaving::None),
@@ -78,7 +78,7 @@ pub(crate) fn profiles() -> impl Strategy<Value = Profile> {
         if let Some(kind) = kinds.cycle().nth(logs.0).filter(|_| slc || copy_back) {
             profile.ftl = kind.name.into();
             without_cleaning(&mut profile);
-            // Nearly every page costs a merge here, so blocks with a shorter lifetime would wear out within the test.
+            // Nearly every page costs a merge here. Blocks with a shorter lifetime would wear out within the test.
             profile.reliability.block_lifetime = 1_000_000;
         }
         profile.log.blocks = logs.1;
@@ -96,13 +96,13 @@ pub(crate) fn profiles() -> impl Strategy<Value = Profile> {
     })
 }
 
-/// Returns the place of a logical page, and the number of erases of its block.
+/// Returns the flash page of a logical page, and the number of erases of its block.
 pub(crate) fn place(drive: &SimDevice, lpn: u32) -> Option<(Page, u32)> {
     let page = drive.locate(Lpn(lpn))?;
     Some((page, drive.nand().erases(page.block)))
 }
 
-/// The host's knowledge: which pages hold data.
+/// The host's record of the pages that hold data.
 struct Shadow {
     written: BTreeSet<u32>,
     page_size: u64,
@@ -219,8 +219,8 @@ fn exercise(drive: &mut SimDevice, seed: u64, ios: u32, trims: bool) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    // On any valid drive and for any sequence of IOs, every IO completes, every page is where it
-    // was last written, and the counts of valid pages agree with the map.
+    // On any valid drive and for any sequence of IOs, every IO completes, the map points to the last copy of every
+    // page, and the counts of valid pages agree with the map.
     #[test]
     fn any_drive_keeps_its_pages(
         profile in profiles().prop_filter("refused", |profile| profile.layout().is_ok()),

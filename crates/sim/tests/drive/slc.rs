@@ -17,7 +17,7 @@ const ERASE: u64 = 1_500_000;
 /// The time to move a page out of a block used as SLC.
 const MOVE: u64 = SLC_READ + 2 * TRANSFER + PROGRAM;
 const FAST_WRITE: u64 = TRANSFER + SLC_PROGRAM;
-/// The pages of a block used as SLC, and of another block.
+/// The numbers of pages of a block used as SLC, and of any other block.
 const SLC_PAGES: u64 = 20;
 const PAGES: u64 = 60;
 /// The free blocks that the drive keeps for cleaning.
@@ -41,8 +41,8 @@ fn write(drive: &mut SimDevice, page: u64) -> u64 {
     round_trip(drive, Op::Write, page * PAGE, PAGE).latency().0
 }
 
-// A dynamic cache holds a share of the blocks that hold nothing else: the fuller the drive, the
-// smaller it is. After it, writes go to other blocks at once.
+// A dynamic cache consists of a share of the blocks without other data: the fuller the drive, the
+// smaller the cache. Once the cache is full, writes go directly to other blocks.
 #[test]
 fn a_dynamic_cache_shrinks_as_the_drive_fills() {
     for (share, folded) in
@@ -90,8 +90,8 @@ fn role(drive: &SimDevice, page: u64) -> u8 {
     drive.nand().opened(drive.locate(lpn).expect("it was written").block).1
 }
 
-// The time to exhaustion is size / (rate - drain). The drive folds whenever it is idle. In a dynamic
-// cache, a folded page still takes a third of its space.
+// The time to exhaustion is size / (rate - drain). The drive folds whenever it is idle. In a
+// dynamic cache, a folded page still occupies a third of its space.
 #[test]
 fn a_cache_is_exhausted_by_the_rate_less_the_drain() {
     for interval in [350_000, 500_000, 700_000] {
@@ -135,7 +135,7 @@ fn writes_wait_for_folds() {
                         && f64::from(used + 1) <= share * f64::from(used + free - RESERVE)
                 };
                 while !fits(free, used) {
-                    // A fold fills a third of a block, and frees a whole one.
+                    // A fold fills a third of a block, and frees a complete block.
                     free += 1;
                     free -= u32::from(room == 0);
                     room = (room + 2) % 3;

@@ -15,7 +15,7 @@ fn written(profile: &Profile, pages: u64) -> SimDevice {
     drive
 }
 
-// Do the read and the write of a page take the times that section 2 of the paper adds up?
+// The read and the write of a page take the times that section 2 of the paper adds up.
 #[test]
 fn one_page_takes_the_times_of_table_1() {
     let mut drive = drive(&one_pool(64));
@@ -23,8 +23,8 @@ fn one_page_takes_the_times_of_table_1() {
     assert_eq!(round_trip(&mut drive, Op::Read, 0, PAGE).latency(), Nanos(READ));
 }
 
-// Do 8 packages read 8 pages in the time of one, which is the 61,255 reads/s of Table 3, while
-// one package takes them one by one?
+// 8 packages read 8 pages in the time of one page, which gives the 61,255 reads/s of Table 3. A
+// single package reads them one by one.
 #[test]
 fn packages_work_in_parallel() {
     for (profile, rounds) in [(Profile::default(), 1), (one_pool(64), 8)] {
@@ -43,8 +43,8 @@ fn packages_work_in_parallel() {
     }
 }
 
-// Does a request that arrives at the moment t when its package becomes free wait for nothing? Does
-// a request that arrives at t - 1 wait for one nanosecond?
+// A request that arrives at the time t at which its package becomes free does not wait. A request
+// that arrives at t - 1 waits for one nanosecond.
 #[test]
 fn a_busy_package_makes_wait_to_the_nanosecond() {
     for early in [0, 1] {
@@ -59,8 +59,8 @@ fn a_busy_package_makes_wait_to_the_nanosecond() {
     }
 }
 
-// Does `complete` stop at its limit if the completion is due a nanosecond later? Does it return the
-// completion if this is due at the limit?
+// `complete` returns a completion that is due at its limit. If the completion is due a nanosecond
+// later, `complete` stops at its limit.
 #[test]
 fn complete_stops_at_its_limit() {
     let mut drive = drive(&one_pool(64));
@@ -71,7 +71,7 @@ fn complete_stops_at_its_limit() {
     assert_eq!(drive.now(), Nanos(WRITE));
 }
 
-// Does a write of part of a page read the page first if it holds data, and only then?
+// A write of part of a page reads the page first, but only if the page holds data.
 #[test]
 fn partial_writes_read_modify_write() {
     let mut drive = drive(&one_pool(64));
@@ -79,13 +79,13 @@ fn partial_writes_read_modify_write() {
     assert_eq!(drive.counters().flash.reads.host, 0);
     assert_eq!(round_trip(&mut drive, Op::Write, 0, 512).latency(), Nanos(READ + WRITE));
     assert_eq!(drive.counters().flash.reads.host, 1);
-    // Half of one page, which holds data, and half of the next, which does not.
+    // Writes half of a page with data, and half of the next page, which has no data.
     let both = round_trip(&mut drive, Op::Write, PAGE / 2, PAGE).latency();
     assert_eq!(both, Nanos(READ + 2 * WRITE));
     assert_eq!(drive.counters().host_pages_written, 4);
 }
 
-// Are pages that hold nothing (never written, or trimmed whole) read without the flash?
+// A read of a page without data (never written, or completely trimmed) does not use the flash.
 #[test]
 fn empty_pages_cost_no_flash() {
     let mut drive = written(&one_pool(64), 2);
@@ -103,8 +103,8 @@ fn with_interface(overhead: u64, per_kib: u64) -> Profile {
     profile
 }
 
-// Does the host interface charge its overhead per request and its transfer time per byte, serve one
-// request at a time, and pass the data of a write to the flash page by page?
+// The host interface takes its overhead per request and its transfer time per byte. It serves one
+// request at a time, and passes the data of a write to the flash page by page.
 #[test]
 fn the_interface_is_serial() {
     let mut drive = drive(&with_interface(7, 1000));
@@ -123,7 +123,7 @@ fn the_interface_is_serial() {
 }
 
 // Completions are in the order of time, and completions of one instant in the order of submission.
-// A flush completes after all earlier requests, and does not delay later ones.
+// A flush completes after all earlier requests, and does not delay later requests.
 #[test]
 fn completions_are_in_order() {
     let mut drive = written(&with_interface(0, 1000), 4);
@@ -191,7 +191,7 @@ fn impossible_ios_are_answered_with_an_error() {
     assert_eq!(results.last(), Some(&Err(Errno::EAGAIN)));
 }
 
-// Is an IO that is due in the future held until then?
+// An IO that is due in the future is held until then.
 #[test]
 fn ios_are_never_early() {
     let mut drive = drive(&one_pool(64));
@@ -201,7 +201,7 @@ fn ios_are_never_early() {
     assert_eq!(done.io.len, Bytes(PAGE));
 }
 
-// Does a request pay the switch time if, and only if, the previous request ended in another group?
+// A request takes the switch time if, and only if, the previous request ended in another group.
 #[test]
 fn groups_are_switched() {
     let mut profile = one_pool(64);
@@ -210,7 +210,7 @@ fn groups_are_switched() {
     let mut drive = drive(&profile);
     let group = drive.info().capacity.0 / 4;
     let mut read = |offset| round_trip(&mut drive, Op::Read, offset, 4096).latency();
-    // A read of pages that were never written takes no time itself.
+    // The reads concern unwritten pages, which take no time.
     let (stays, switches) = (Nanos(0), Nanos::micros(250));
     let page = 4096;
     assert_eq!(
@@ -223,8 +223,8 @@ fn groups_are_switched() {
     assert_eq!([across, after], [switches, stays]);
 }
 
-// Is a request above the size limit of the drive split into parts, each of which starts when the
-// previous part is complete?
+// A request above the size limit of the drive is split into parts. Each part starts when the
+// previous part is complete.
 #[test]
 fn long_requests_come_in_parts() {
     let mut profile = one_pool(64);
@@ -244,8 +244,8 @@ fn long_requests_come_in_parts() {
     }
 }
 
-// Does each flash page of zeros take less time to program, even beside a page of random data, and
-// from a write buffer?
+// Each flash page of zeros takes less time to program, even beside a page of random data, and from
+// a write buffer.
 #[test]
 fn zeros_take_less() {
     let mut profile = one_pool(64);
@@ -260,7 +260,7 @@ fn zeros_take_less() {
     let [random, half, zeros] =
         [Data::Random, Data::HalfZeros, Data::Zeros].map(|data| write(&mut unbuffered, data));
     assert_eq!([random - half, half - zeros], [Nanos::micros(170); 2]);
-    // A flush takes longer if the buffer holds other data than zeros.
+    // A flush takes longer if the buffer holds data that is not zeros.
     profile.cache.kind = "lru".into();
     profile.cache.size = Bytes::kib(64);
     let flushed = [Data::Random, Data::Zeros].map(|data| {
@@ -272,7 +272,7 @@ fn zeros_take_less() {
     assert_eq!(flushed[0] - flushed[1], Nanos::micros(340));
 }
 
-// Does each program of zeros, by the host or by cleaning, save the same time?
+// Each program of zeros, by the host or by cleaning, saves the same time.
 #[test]
 fn zeros_are_moved_in_less() {
     let time_and_moves = |data| {
@@ -294,7 +294,7 @@ fn zeros_are_moved_in_less() {
     assert_eq!((random - zeros).0, programs * 170_000);
 }
 
-// Do writes of all lanes go through the blocks used as SLC, although each lane has room elsewhere?
+// Writes of all lanes go through the blocks used as SLC, although each lane has room elsewhere.
 #[test]
 fn slc_takes_writes_of_every_lane() {
     let mut profile = one_pool(64);

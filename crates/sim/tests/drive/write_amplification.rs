@@ -178,8 +178,8 @@ fn greedy_uniform() {
 
 // d choices matches the mean field. A draw of only fully valid blocks is repeated. The left side of
 // the equation is therefore (1 - h_i^d) / (1 - h_b^d). For d = 2 this changes A from 3.2453 to
-// 3.2403; for larger d it makes no difference. With two choices, some blocks are not chosen for
-// long, so the steady state is far away.
+// 3.2403; for larger d it makes no difference. With two choices, some blocks are not chosen for a
+// long time. The steady state therefore takes many requests.
 #[test]
 fn d_choices_uniform() {
     let cases = [(2, 0.21875, 3.2403, [15, 10]), (5, 0.1, 5.3426, USUAL), (10, 0.1, 5.0002, USUAL)];
@@ -293,8 +293,8 @@ fn cost_benefit_mixed() {
 
 // Separate frontiers for host writes and moved pages: greedy and cost-benefit, which needs them,
 // match independent simulations. If the host marks cold data, the result matches an oracle's
-// separation. Cold data is rarely written, so the steady state takes long. For cost-benefit, two
-// simulations differ, and a third decides (docs/simulator-exactness.md).
+// separation. Cold data is rarely written. The steady state therefore takes many requests. For
+// cost-benefit, two simulations differ, and a third decides (docs/simulator-exactness.md).
 #[test]
 fn separate_frontiers() {
     let (two, by_heat) = (Frontiers::HostAndCleaning, Frontiers::HotAndCold);

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::zones::{PAGE, limits, with_hole, zone, zoned};
 use crate::{drive, request};
 
-/// A zone as the host knows it.
+/// The host's record of a zone.
 #[derive(Clone, Copy, Default)]
 struct HostZone {
     /// The write pointer after the last power cut, in pages. Pages before it may have been lost.
@@ -19,11 +19,11 @@ struct HostZone {
     acknowledged: u64,
     /// The write pointer after the last write.
     submitted: u64,
-    /// A reset was submitted, and not answered yet.
+    /// True if a reset of the zone is in flight.
     resets: bool,
 }
 
-/// A host that keeps account of its zones.
+/// A host that records the state of its zones.
 struct Host {
     drive: SimDevice,
     zones: Vec<HostZone>,
@@ -91,7 +91,7 @@ impl Host {
         self.drive.submit(&request(op, offset, len, self.drive.now()));
     }
 
-    /// Resets a zone. One that is read-only is sometimes taken offline instead.
+    /// Resets a zone. Takes a read-only zone offline first in half of the cases.
     fn reset(&mut self, number: u32) {
         let Zone { start, size, state, .. } = zone(&mut self.drive, number);
         if state == ZoneState::ReadOnly && self.random.bool() {
@@ -180,8 +180,8 @@ impl Host {
 }
 
 proptest! {
-    // Whatever a host does and whenever the power is cut, acknowledged data stays until it is reset, and zones can be
-    // written on from their write pointers.
+    // For any requests and power cuts, acknowledged data remains until its zone is reset, and later writes can continue
+    // at the write pointers.
     #[test]
     fn acknowledged_data_survives_power_cuts(
         seed in any::<u64>(),

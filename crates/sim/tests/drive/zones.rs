@@ -1,4 +1,4 @@
-//! Zones: the rules of their writes, the place of their data, the time of resets, and lost zones.
+//! Tests zones: the rules of writes, the location of data, the time of resets, and lost zones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ use crate::{drain, drive, request, round_trip};
 
 pub(crate) const PAGE: u64 = 4096;
 
-/// Returns a drive with one pool of `lanes` packages, whose zones span `spanned` of them and take `blocks` blocks of
-/// 16 pages in each.
+/// Returns a drive with one pool of `lanes` packages. Its zones span `spanned` packages (0: all), with `blocks` blocks
+/// of 16 pages on each.
 pub(crate) fn zoned(lanes: u32, spanned: u32, blocks: u32) -> Profile {
     let mut profile = crate::one_pool(24);
     profile.flash.packages = lanes;
@@ -27,7 +27,7 @@ pub(crate) fn zoned(lanes: u32, spanned: u32, blocks: u32) -> Profile {
     profile
 }
 
-/// Returns the same drive with zones of this many pages more than their capacity.
+/// Returns the profile with zones that are `pages` pages larger than their capacity.
 pub(crate) fn with_hole(profile: Profile, pages: u64) -> Profile {
     let capacity = limits(&mut drive(&profile)).capacity.0;
     let mut profile = profile;
@@ -85,8 +85,8 @@ fn writes_begin_at_the_write_pointer() {
     assert_eq!(try_io(&mut drive, Op::Read, start, size), Ok(()), "zeros");
 }
 
-// A zone ends with a hole: it takes writes up to its capacity, reads zeros beyond, and is reset as a whole. The addresses
-// of the drive have the holes, and its flash has not.
+// A zone ends with a hole. It accepts writes up to its capacity, and reads zeros in its hole. A reset covers the hole,
+// too. The addresses of the drive include the holes, but its flash does not.
 #[test]
 fn writes_end_at_the_capacity_of_a_zone() {
     let plain = zoned(2, 0, 1);
@@ -120,7 +120,8 @@ fn writes_end_at_the_capacity_of_a_zone() {
     assert_eq!(drive.locate(Lpn(63)), None);
 }
 
-// Writes close the zone that has been open for longest, and the host's zones stay open. An active zone needs one of the places.
+// If 3 zones are open, a write to another zone closes the one that a write opened first. Zones that the host opened
+// stay open. At most 5 zones can be active.
 #[test]
 fn open_and_active_zones_have_limits() {
     let mut drive = drive(&zoned(2, 0, 1));
@@ -146,7 +147,7 @@ fn open_and_active_zones_have_limits() {
     assert_eq!((zones.open(1), zones.close(1)), (Err(Errno::EIO), Err(Errno::EIO)));
     assert_eq!(append(&mut drive, 5, 1), Ok(()), "the finished zone left its place");
     assert_eq!(reset(&mut drive, 0), Ok(()));
-    // Opened and closed without data, a zone stays active: a close never empties one.
+    // A zone that was opened and closed without data stays active: a close never makes a zone empty.
     let zones = drive.zones().expect("it has zones");
     assert_eq!((zones.open(0), zones.close(0), zones.close(0)), (Ok(()), Ok(()), Ok(())));
     assert_eq!(zones.zone(0).state, closed);
@@ -193,7 +194,7 @@ fn write_and_reset(drive: &mut SimDevice, rounds: u32, depth: usize, seed: u64) 
     pages
 }
 
-// The drive programs what the host writes and nothing else, whatever zones a host fills at the same time.
+// The drive programs only the pages that the host writes, for any set of zones that the host fills at the same time.
 #[test]
 fn write_amplification_is_1() {
     for (lanes, spanned, blocks, policy) in [
@@ -218,7 +219,7 @@ fn write_amplification_is_1() {
     }
 }
 
-// A block holds data of one zone. A zone has equally many pages on each of its lanes, and none on others.
+// A block holds data of one zone. A zone has equally many pages on each of its lanes, and no pages on other lanes.
 #[test]
 fn zones_lie_on_blocks_and_lanes_of_their_own() {
     for (lanes, spanned, blocks) in [(4, 0, 1), (4, 2, 2), (4, 1, 3)] {
@@ -253,7 +254,7 @@ fn time_follows_from_the_lanes_of_a_zone() {
         let mut drive = drive(&zoned(4, spanned, blocks));
         let Zone { start, size, .. } = zone(&mut drive, 0);
         let written = round_trip(&mut drive, Op::Write, start.0, size.0).latency().0;
-        // 200 us in the cells and 105.6 us on the bus of its own for each page.
+        // Each page takes 200 us in the cells and 105.6 us on the bus of its package.
         assert_eq!(written, 305_600 * 16 * u64::from(blocks), "{spanned}, {blocks}");
         let erased = round_trip(&mut drive, Op::Trim, start.0, size.0).latency().0;
         assert_eq!(erased, 1_500_000 * u64::from(blocks), "{spanned}, {blocks}");
@@ -262,7 +263,7 @@ fn time_follows_from_the_lanes_of_a_zone() {
     }
 }
 
-// A finished zone keeps its data, and its unwritten rest costs nothing but space.
+// A finished zone keeps its data, and its unwritten part only occupies space.
 #[test]
 fn finished_zones_keep_their_data() {
     let mut drive = drive(&zoned(4, 2, 1));
@@ -282,7 +283,7 @@ fn finished_zones_keep_their_data() {
     assert_eq!(drive.counters().write_amplification(), Some(1.0));
 }
 
-// The first field that does not go with zones is named, with what it must be.
+// The error names the first field that zones do not allow, and the value that it must have.
 #[test]
 fn parts_that_move_data_are_refused() {
     let refused = |change: fn(&mut Profile), field: &str| {
@@ -318,8 +319,8 @@ fn in_state(drive: &mut SimDevice, state: ZoneState) -> Vec<u32> {
     (0..limits(drive).zones).filter(|number| zone(drive, *number).state == state).collect()
 }
 
-// Blocks that expire cost one zone after the other, each at a reset. The zones that are left take all of their data,
-// and the last zone goes only when its blocks do.
+// Expired blocks take one zone after the other offline, each at a reset. The remaining zones accept writes up to their
+// capacity. The last zone is lost only when its blocks are.
 #[test]
 fn a_worn_drive_loses_its_zones_one_by_one() {
     for (lanes, spanned, blocks) in [(1, 1, 1), (4, 2, 2), (4, 0, 1)] {
@@ -356,8 +357,8 @@ fn a_worn_drive_loses_its_zones_one_by_one() {
     }
 }
 
-// A write that finds no block makes its zone read-only: the data before it can be read until the zone is taken offline.
-// Other zones go on.
+// A write that finds no free block makes its zone read-only: the data before it can be read until the zone is taken
+// offline. Other zones can still be written.
 #[test]
 fn zones_whose_writes_fail_are_read_only() {
     let mut profile = zoned(2, 1, 2);
@@ -406,7 +407,7 @@ fn zones_whose_writes_fail_are_read_only() {
     assert_eq!(drive.locate(Lpn(first)), None, "its data is gone");
     let start = zone(&mut drive, gone).start.0;
     assert_eq!(try_io(&mut drive, Op::Read, start, PAGE), Err(Errno::EIO));
-    // A trim of all zones leaves out the lost ones.
+    // A trim of all zones does not change lost zones.
     let size = drive.info().capacity.0;
     let _ = try_io(&mut drive, Op::Trim, 0, size);
     assert_eq!(in_state(&mut drive, ZoneState::ReadOnly), read_only[1..]);

@@ -1,5 +1,5 @@
-//! The published runs of the paper's own simulator (the SSD extension of DiskSim by Agrawal et
-//! al.), repeated here from their parameters. `docs/simulator-exactness.md` describes the runs.
+//! Repeats the published runs of the paper's own simulator (the SSD extension of DiskSim by Agrawal et al.) from their
+//! parameters. `docs/simulator-exactness.md` describes the runs.
 //!
 //! The tests need the files of `devices/disksim_ssd_reference`, and are skipped with a message if
 //! these are missing: see [`disksim`].
@@ -17,9 +17,8 @@ const PAGE: u64 = 4096;
 
 /// Returns the profile of the drive that a run's parameters describe.
 ///
-/// The statistics show two facts that the parameters leave open. A write crosses the link as a
-/// whole before its first page is programmed. A block has one page of summary, of which 528 bytes
-/// cross the serial bus.
+/// The statistics show two facts that the parameters leave open. All data of a write crosses the link before its first
+/// page is programmed. A block has one page of summary, of which 528 bytes cross the serial bus.
 fn profile(run: &Run) -> Profile {
     let mut profile = Profile::default();
     let share = |name| run.parameter(name) / 100.0;
@@ -79,7 +78,7 @@ fn fill(drive: &mut SimDevice) {
     }
 }
 
-/// Sends every request to a full drive when the request is due, whatever is in flight.
+/// Sends every request to a full drive when the request is due, even if other requests are in flight.
 fn simulate(run: &Run, requests: impl Iterator<Item = Io>) -> RunStatistics {
     let mut drive = SimDevice::new("sim:disksim", &profile(run)).expect("the profile works");
     fill(&mut drive);
@@ -146,46 +145,45 @@ fn assert_same_synthetic(name: &str) {
     }
 }
 
-// Do 250,000 sequential reads of a page take as long as in the paper's simulator?
+// 250,000 sequential reads of a page take as long as in the paper's simulator.
 #[test]
 fn sequential_reads() {
     assert_same_synthetic("sr250k");
 }
 
-// Do 250,000 random reads of 1.58 pages on average take as long as in the paper's simulator?
+// 250,000 random reads of 1.58 pages on average take as long as in the paper's simulator.
 #[test]
 fn random_reads() {
     assert_same_synthetic("rr250k");
 }
 
-// Do 250,000 sequential writes of a page, before any cleaning, take as long as in the paper's simulator?
+// 250,000 sequential writes of a page, before any cleaning, take as long as in the paper's simulator.
 #[test]
 fn sequential_writes_before_cleaning() {
     assert_same_synthetic("sw250k");
 }
 
-// Do 250,000 random writes, before any cleaning, take as long as in the paper's simulator?
+// 250,000 random writes, before any cleaning, take as long as in the paper's simulator.
 #[test]
 fn random_writes_before_cleaning() {
     assert_same_synthetic("rw250k");
 }
 
-// Do 5,000,000 sequential writes take as long as in the paper's simulator, and clean as many blocks, all
-// without valid pages?
+// 5,000,000 sequential writes take as long as in the paper's simulator, and clean as many blocks, all without valid
+// pages.
 #[test]
 fn sequential_writes_with_cleaning() {
     assert_same_synthetic("sw5m");
 }
 
-// Do 5,000,000 random writes take as long as in the paper's simulator, clean as many blocks and move as
-// many pages?
+// 5,000,000 random writes take as long as in the paper's simulator, clean as many blocks and move as many pages.
 #[test]
 fn random_writes_with_cleaning() {
     assert_same_synthetic("rw5m");
 }
 
-// Does the IOzone trace, which holds every request of the paper's run, take as long and clean as
-// many blocks? Does the longest response agree to one part in a million?
+// The IOzone trace, which holds every request of the paper's run, takes as long and cleans as many blocks. The longest
+// response agrees to one part in a million.
 #[test]
 fn iozone() {
     let trace = disksim::trace("traces/ssd-iozone-aligned2-100K.trace.zst");
@@ -196,8 +194,8 @@ fn iozone() {
     assert_near("iozone, longest response, ns", longest, run.longest_response(), 1e-6);
 }
 
-// Does the identity of Table 7 hold in the outputs of the paper's simulator: is the average
-// lifetime 50 erases minus the mean number of erases of a block?
+// The identity of Table 7 holds in the outputs of the paper's simulator: the average lifetime is 50 erases minus the
+// mean number of erases of a block.
 #[test]
 fn lifetimes_are_what_erases_leave() {
     for name in ["sw5m", "rw5m", "iozone"] {

@@ -9,9 +9,9 @@ use crate::disksim::{Run, milliseconds};
 const PAGE: u64 = 4096;
 
 /// Returns the requests of a synthetic run. The time between requests is uniform up to a
-/// millisecond. Random requests have uniform places, and exponential sizes with a mean of one page,
-/// rounded up. In a sequence, each request is as long as the previous request. At the end of the
-/// range, a new sequence begins elsewhere with another size.
+/// millisecond. Random requests have uniform addresses, and exponential sizes with a mean of one
+/// page, rounded up. In a sequence, each request is as long as the previous request. At the end of
+/// the range, a new sequence begins elsewhere with another size.
 pub(crate) fn requests(run: &Run) -> impl Iterator<Item = Io> + use<> {
     let count = run.count("Number of I/O requests to generate");
     // The authors gave this value in sectors, although their comment computes the pages of a

@@ -3,10 +3,10 @@
 //!
 //! The host memory buffer takes the entries that the controller evicts. An entry that is used in
 //! the host memory buffer moves back to the controller. Each entry is in at most one of the two
-//! memories, which together hold the most recently used entries. The cost of an access thus depends
-//! on how many other entries were used since the last use of its entry. An entry that leaves the
-//! host memory buffer is dropped, after a write-back if it has changed. An entry that leaves the
-//! controller needs no write-back.
+//! memories, which together hold the most recently used entries. The cost of an access depends on
+//! the number of other entries used since the last use of the accessed entry. An entry that leaves
+//! the host memory buffer is dropped, after a write-back if it has changed. An entry that leaves
+//! the controller needs no write-back.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::footprint::Size;
 use crate::nand::Lpn;
 use crate::setup::MapCacheLayout;
 
-/// The memory in which an entry was found.
+/// The memory that holds an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryLocation {
     /// The memory of the controller.
@@ -41,7 +41,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Returns the memory for what [`Memory::new`] creates.
+    /// Returns the size of the memory that [`Memory::new`] allocates.
     pub(super) fn footprint(cache: &MapCacheLayout, logical_pages: u32) -> Size {
         let host = match cache.host_entries {
             0 => Size(0),
@@ -99,7 +99,7 @@ impl Memory {
         host.table.remove(lpn).then_some(changed)
     }
 
-    /// Returns the entry that leaves both memories when the next one is inserted, or `None` if
+    /// Returns the entry that leaves both memories when the next entry is inserted, or `None` if
     /// there is free room.
     #[inline]
     pub(super) fn victim(&mut self) -> Option<Lpn> {
@@ -110,7 +110,7 @@ impl Memory {
         }
     }
 
-    /// Inserts an entry that is not held, in place of the victim.
+    /// Inserts an entry that neither memory holds, in place of the victim.
     #[inline]
     pub(super) fn insert(&mut self, lpn: Lpn) {
         if let Some(host) = &mut self.host
@@ -125,13 +125,14 @@ impl Memory {
         self.controller.insert(lpn);
     }
 
-    /// Marks an entry as changed. Returns false if it is not held.
+    /// Marks an entry as changed. Returns false if neither memory holds it.
     #[inline]
     pub(super) fn change(&mut self, lpn: Lpn) -> bool {
         self.controller.change(lpn) || self.host.as_mut().is_some_and(|host| host.table.change(lpn))
     }
 
-    /// Returns true if an entry is held and has changed since it was last written to the flash.
+    /// Returns true if either memory holds an entry and it has changed since it was last written to
+    /// the flash.
     #[inline]
     pub(super) fn is_changed(&self, lpn: Lpn) -> bool {
         let on_host = || self.host.as_ref().is_some_and(|host| host.table.is_changed(lpn));
@@ -162,7 +163,8 @@ mod tests {
 
     const PAGES: u32 = 150;
 
-    /// The entries, each with whether it has changed, in order of last use.
+    /// The entries in order of last use, oldest use first, each with a flag that is true if it has
+    /// changed.
     type Plain = Vec<(u32, bool)>;
 
     /// Returns the memory that holds an entry, and the position of the entry in `plain`.
@@ -193,7 +195,7 @@ mod tests {
             let mut memory = Memory::new(&cache, PAGES);
             let mut plain: Plain = Vec::new();
             for (call, lpn) in calls {
-                // With few entries and many uses, the ring of uses fills up.
+                // Many uses of few entries fill up the ring of uses.
                 let lpn = if call == 0 { lpn % (controller + host + 2) } else { lpn };
                 let (place, nth) = found(&plain, controller as usize, lpn);
                 match call {

@@ -8,21 +8,21 @@
 //! back if it has changed: its translation page is read, changed and programmed. With batching, the
 //! write-back includes all other changed entries of that page.
 //!
-//! Translation blocks are collected separately from data blocks. Their pages are superseded much
-//! faster, so a common policy would collect them too early.
+//! Translation blocks are collected separately from data blocks. A common policy would collect them
+//! too early, because their pages are superseded much faster.
 //!
 //! Garbage collection of data blocks changes the entries of the pages that it moves. If an entry is
 //! in memory, it changes there. The other entries change on the flash: right after the collection,
-//! each translation page concerned is written once. With background collection, which moves one
-//! page at a time, these writes may be delayed until a block's worth of translation pages is out of
+//! each affected translation page is written once. With background collection, which moves one page
+//! at a time, these writes may be delayed until a block's worth of translation pages is out of
 //! date.
 //!
 //! If the host lends memory, entries evicted from the cached mapping table move to this host memory
 //! buffer first ([`memory`]), as in drives without DRAM. A lookup that finds its entry there waits
 //! for the link but reads no translation page.
 //!
-//! The paper's cached mapping table is a segmented LRU. This one is a plain LRU, which behaves the
-//! same for accesses that are independent of each other.
+//! The paper's cached mapping table is a segmented LRU. This table is a plain LRU, which behaves
+//! the same if accesses are independent of each other.
 
 mod memory;
 mod outdated;
@@ -79,8 +79,8 @@ pub struct CachedMap {
     contents: Option<Contents>,
 }
 
-/// The full translation blocks. They are collected separately from data blocks, by fewest valid
-/// pages.
+/// The full translation blocks. They are collected separately from data blocks, fewest valid pages
+/// first.
 struct TranslationBlocks {
     policy: Policy,
     /// The number of translation blocks in each lane. Above `most`, the lane collects translation
@@ -107,7 +107,7 @@ struct Contents {
 }
 
 impl CachedMap {
-    /// Returns the memory that a [`CachedMap`] needs in addition to that of a page map.
+    /// Returns the size of the memory that a [`CachedMap`] needs in addition to that of a page map.
     fn footprint(layout: &Layout) -> Size {
         Memory::footprint(&layout.map_cache, layout.logical_pages())
             + OutdatedPages::footprint(layout)
@@ -150,7 +150,7 @@ fn fetch(ftl: &Dftl, nand: &mut Array, page: u32, at: Nanos) -> Result<Nanos, Er
         return Ok(at);
     }
     let geometry = *nand.geometry();
-    // A logical page is one flash page or several.
+    // A logical page consists of one or more flash pages.
     let slot = Slot(mapped - 1);
     let (block, first) = (geometry.block(slot), geometry.index(slot) * geometry.pages_per_slot);
     let mut ready = at;
@@ -244,7 +244,8 @@ fn miss(
     {
         free = match write(ftl, nand, ftl.mapping.page_of(victim), Some(victim), at) {
             Ok(done) => done,
-            // Without room to write the victim back, the entry is read but not kept in memory.
+            // If there is no room to write the victim back, the entry is read but not stored in
+            // memory.
             Err(Errno::ENOSPC) if !write_follows => return fetch(ftl, nand, page, at),
             Err(errno) => return Err(errno),
         };

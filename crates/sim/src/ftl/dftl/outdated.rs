@@ -25,11 +25,12 @@ pub(super) struct OutdatedPages {
 }
 
 /// The capacity of a pool's queue: the first number times the pool's translation pages, plus the
-/// second number. When a queue reaches it, pages that have been written since are removed.
+/// second number. When a queue reaches its capacity, pages that were written after they were queued
+/// are removed.
 const QUEUED: (usize, usize) = (2, 64);
 
 impl OutdatedPages {
-    /// Returns the memory of an [`OutdatedPages`].
+    /// Returns the size of the memory that an [`OutdatedPages`] allocates.
     pub(super) fn footprint(layout: &Layout) -> Size {
         let (pages, pools) = (u64::from(layout.translation_pages()), u64::from(layout.pools));
         let queued = QUEUED.0 as u64 * pages.div_ceil(pools) + QUEUED.1 as u64;
@@ -60,7 +61,7 @@ impl OutdatedPages {
         }
     }
 
-    /// Removes duplicates, and pages that have been written since, from the queue of a pool.
+    /// Removes duplicates from a pool's queue, and pages that were written after they were queued.
     #[cold]
     fn forget_written(&mut self, pool: u32) {
         let mut seen = BTreeSet::new();
@@ -102,7 +103,7 @@ impl OutdatedPages {
 }
 
 /// Writes all translation pages that are out of date. Returns the time at which they are written,
-/// or `None` if there was no room for some.
+/// or `None` if some pages had no room.
 pub(super) fn catch_up(
     ftl: &mut Dftl,
     nand: &mut Array,

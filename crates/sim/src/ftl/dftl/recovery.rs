@@ -4,8 +4,8 @@
 //!
 //! The metadata of all pages has already been read to rebuild the map and the directory.
 //! Translation pages with outdated entries are rewritten: pages whose entries had changed only in
-//! memory, and pages that were being written. If the map survives the cut, the drive knows which
-//! pages these are without reading any.
+//! memory, and pages that were being written. If the map survives the cut, the drive identifies
+//! these pages without reading any.
 
 use flashscope_block::Errno;
 

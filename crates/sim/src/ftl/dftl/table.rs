@@ -30,7 +30,7 @@ impl Bits {
     }
 
     fn clear_range(&mut self, range: Range<u32>) {
-        // Most ranges consist of whole words, which are cleared at once.
+        // Most ranges consist of complete words, each of which is cleared at once.
         let whole = range.start.next_multiple_of(64)..range.end / 64 * 64;
         if whole.is_empty() {
             range.for_each(|nth| self.clear(nth));
@@ -67,16 +67,16 @@ const fn bit(lpn: u32) -> u64 {
 ///
 /// A list ordered by age would cause cache misses all over memory. This table keeps a ring of all
 /// uses in order instead: the insertions and lookups of entries. Only the last use of an entry
-/// counts; earlier uses are skipped. The next victims are known well in advance, so their state can
-/// be prefetched. Three bits for each entry record whether it is held, was used again, and has
-/// changed. These bits are mostly in the processor's cache and answer most questions. An entry that
-/// was not used again has a single use in the ring, which is also its last.
+/// counts; earlier uses are skipped. The next victims are known well in advance, which allows
+/// prefetches of their state. Three bits for each entry record whether it is held, was used again,
+/// and has changed. These bits are mostly in the processor's cache and suffice for most operations.
+/// An entry that was not used again has a single use in the ring, which is also its last.
 pub(super) struct Table {
     /// A ring of uses: the logical page of each used entry.
     uses: Vec<u32>,
     /// Capacity of the ring.
     room: u32,
-    /// Index of the oldest use, and number of uses.
+    /// Index of the oldest use. `count` is the number of uses in the ring.
     oldest: u32,
     count: u32,
     /// For each logical page whose entry was used again, the ring index of the last use of the
@@ -86,7 +86,7 @@ pub(super) struct Table {
     /// been prefetched.
     unnoted: u32,
     groups: Vec<Group>,
-    /// Changed entries, among those held.
+    /// Entries that the table holds and that have changed.
     changed: Bits,
     used: u32,
     entries: u32,
@@ -106,7 +106,7 @@ impl Table {
         entries.saturating_mul(2).saturating_add(2).max(2 * Self::AHEAD)
     }
 
-    /// Returns the memory for what [`Table::new`] creates.
+    /// Returns the size of the memory that [`Table::new`] allocates.
     pub(super) fn footprint(entries: u32, logical_pages: u32) -> Size {
         fixed::<u32>(Self::room(entries))
             + fixed::<u32>(logical_pages)
@@ -149,7 +149,7 @@ impl Table {
         prefetch(&self.changed.0, lpn.0 as usize / 64);
     }
 
-    /// Records a use of an entry. Returns false if the entry is not held.
+    /// Records a use of an entry. Returns false if the table does not hold it.
     #[inline]
     pub(super) fn touch(&mut self, lpn: Lpn) -> bool {
         let held = self.group(lpn.0).held & bit(lpn.0);
@@ -157,8 +157,8 @@ impl Table {
             return false;
         }
         prefetch(&self.last_use, lpn.0 as usize);
-        // The bit is set after `note_use`, which may call `forget_former_uses`, and this clears the
-        // bit.
+        // `note_use` may call `forget_former_uses`, which clears the bit. The bit is therefore set
+        // afterwards.
         self.note_use(lpn.0);
         self.group(lpn.0).used_again |= held;
         true
@@ -257,7 +257,7 @@ impl Table {
         self.count -= 1;
     }
 
-    /// Inserts an entry that is not held, in place of the victim.
+    /// Inserts an entry that the table does not hold, in place of the victim.
     #[inline]
     pub(super) fn insert(&mut self, lpn: Lpn) {
         match self.victim() {
@@ -274,8 +274,8 @@ impl Table {
         self.note_use(lpn.0);
     }
 
-    /// Removes an entry. Returns false if the entry is not held. Its uses stay in the ring and no
-    /// longer count.
+    /// Removes an entry. Returns false if the table does not hold it. Its uses stay in the ring and
+    /// no longer count.
     pub(super) fn remove(&mut self, lpn: Lpn) -> bool {
         let held = self.group(lpn.0).held & bit(lpn.0);
         if held == 0 {
@@ -293,7 +293,7 @@ impl Table {
         true
     }
 
-    /// Marks an entry as changed. Returns false if it is not held.
+    /// Marks an entry as changed. Returns false if the table does not hold it.
     #[inline]
     pub(super) fn change(&mut self, lpn: Lpn) -> bool {
         let held = self.group(lpn.0).held & bit(lpn.0) != 0;
@@ -303,7 +303,8 @@ impl Table {
         held
     }
 
-    /// Returns true if an entry is held and has changed since it was last written to the flash.
+    /// Returns true if the table holds an entry and it has changed since it was last written to the
+    /// flash.
     #[inline]
     pub(super) fn is_changed(&self, lpn: Lpn) -> bool {
         self.changed.get(lpn.0)
@@ -338,10 +339,10 @@ mod tests {
             calls in prop::collection::vec((0u32..3, 0..PAGES), 1..200),
         ) {
             let mut table = Table::new(entries, PAGES);
-            // Oldest entry first, each with whether it has changed.
+            // The entries, oldest first, each with a flag that is true if it has changed.
             let mut plain: Vec<(u32, bool)> = Vec::new();
             for (call, lpn) in calls {
-                // With few entries and many uses, the ring of uses fills up.
+                // Many uses of few entries fill up the ring of uses.
                 let lpn = if call == 0 { lpn % (entries + 2) } else { lpn };
                 let found = plain.iter().position(|entry| entry.0 == lpn);
                 match call {

@@ -30,7 +30,7 @@ struct Drive {
     ftl: Dftl,
     nand: Array,
     random: fastrand::Rng,
-    /// The start of the last step, and the time at which it was answered.
+    /// The start of the last step. `now` is the time at which the drive answered it.
     began: Nanos,
     now: Nanos,
 }
@@ -102,7 +102,7 @@ impl Drive {
     }
 }
 
-// Each entry is up to date on its translation page, or known in memory to have changed.
+// Each entry is up to date on its translation page, or marked in memory as changed.
 #[test]
 fn no_entry_is_lost() {
     let memories = [
@@ -145,7 +145,8 @@ fn no_entry_is_lost() {
 fn translation_blocks_are_cleaned() {
     let mut drive = Drive::new(&profile(20, 0));
     let layout = drive.ftl.layout.clone();
-    // In addition to the full ones, one block is open, and one may be full and not yet collected.
+    // In addition to the full translation blocks, one block is open, and one may be full and not
+    // yet collected.
     let most = (layout.translation_blocks_per_lane() + 2) * layout.lanes();
     let (mut erased, mut before) = (0, Vec::new());
     for round in 0..4000 {

@@ -22,7 +22,7 @@ pub(crate) struct Pool {
     /// Erased blocks in the order of next use. The block that has been free for the longest time
     /// comes first.
     pub(in crate::ftl) free: VecDeque<BlockId>,
-    /// Time until which writes and merges wait for the present merge.
+    /// Time until which writes and merges wait for the current merge.
     pub(in crate::ftl) busy: Nanos,
 }
 
@@ -42,7 +42,8 @@ pub struct Core {
     pub(in crate::ftl) pool: Vec<Pool>,
     pub(in crate::ftl) stamp: Stamp,
     pub(in crate::ftl) health: Health,
-    /// The sources of the pages that move together; kept to allocate its memory once.
+    /// The sources of the pages that move together. Merges reuse the vector, whose memory is
+    /// allocated only once.
     sources: Vec<u32>,
 }
 
@@ -53,7 +54,8 @@ fn small(number: u64) -> u32 {
 }
 
 impl Core {
-    /// Returns the memory of a [`Core`], including the vectors used by merges.
+    /// Returns the size of the memory that a [`Core`] allocates, including the vectors used by
+    /// merges.
     pub(in crate::ftl) fn footprint(layout: &Layout) -> Size {
         let (pools, places) = (u64::from(layout.pools), u64::from(layout.slots_per_block()));
         let blocks = layout.geometry.blocks() / layout.pools;
@@ -327,7 +329,7 @@ impl Core {
             at = done;
         }
         while let Some(slot) = nand.next_valid(log.block, 0) {
-            // A valid page is readable, so this error cannot occur.
+            // This error cannot occur, because a valid page is readable.
             let entry = nand.entry(slot).ok_or(Errno::EIO)?;
             nand.notify_merge(log.block);
             at = self.rewrite(nand, self.page(entry.lpn).logical, at)?;
@@ -388,7 +390,7 @@ impl Core {
         }
     }
 
-    /// Copies to a log block in order the pages that it lacks before `index`. The slot at `index`
+    /// Copies to a log block, in order, the pages before `index` that it lacks. The slot at `index`
     /// is then its next slot. Returns the time at which the copies are done. If a program fails,
     /// the log block takes no more pages.
     pub(in crate::ftl) fn fill(
@@ -419,9 +421,9 @@ impl Core {
         }
     }
 
-    /// Returns true if a log block can become a data block. The log block must be in order. The
-    /// data block must not hold the newest copy of a page that the log block also holds, as it may
-    /// after a full merge.
+    /// Returns true if a log block can become a data block. The log block must be in order, and the
+    /// data block must not hold a newer copy of any of its pages. After a full merge, the data
+    /// block may hold such a copy.
     fn can_be_completed(&self, nand: &Array, log: &Log) -> bool {
         let may = self.layout.logs.options.switch && log.in_order && !log.failed;
         if !may || nand.valid(log.block) == 0 {
@@ -442,9 +444,9 @@ impl Core {
         self.map[self.pages_of(logical)].iter().any(here)
     }
 
-    /// Turns a log block in order into the data block: by a switch merge, or by a partial merge if
-    /// it first copies the pages that the log block lacks. Returns true if the merge succeeded, and
-    /// the time at which it was done.
+    /// Turns a log block in order into the data block. This is a switch merge, or a partial merge
+    /// if the pages that the log block lacks are copied first. Returns true if the merge succeeded,
+    /// and the time at which it was done.
     fn complete(
         &mut self,
         nand: &mut Array,

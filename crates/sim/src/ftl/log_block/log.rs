@@ -1,4 +1,4 @@
-//! Log blocks: where the next page of the host goes, and whether their pages are in order.
+//! Log blocks: the slot of the next host page, and the order of the pages written so far.
 
 use flashscope_block::Nanos;
 

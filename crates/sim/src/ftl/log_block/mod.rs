@@ -1,15 +1,15 @@
-//! FTLs that map data by whole blocks, with log blocks for new writes.
+//! FTLs that map data by entire blocks, with log blocks for new writes.
 //!
-//! This module has the parts that these FTLs share: the path of host requests, the merges of log
-//! blocks with data blocks ([`core`]), and recovery after a power cut ([`recovery`]). Each FTL is a
-//! [`Scheme`] in its own file beside this folder. A scheme decides which log block takes a page,
-//! and when a log block is merged.
+//! This module has the parts that these FTLs share. These are the path of host requests, the merges
+//! of log blocks with data blocks ([`core`]), and recovery after a power cut ([`recovery`]). Each
+//! FTL is a [`Scheme`] in its own file beside this folder. A scheme decides which log block takes a
+//! page, and when a log block is merged.
 //!
 //! *Merges* are named as by Boboila and Desnoyers, MSST'11, section II. A log block may hold pages
 //! of a single data block in order, from the first page on. It can then become the data block: at
 //! once if it holds all pages (*switch*), or after the missing pages are copied to it (*partial*).
-//! Otherwise, every data block with newest pages in the log block is rewritten: the newest copy of
-//! each of its pages is copied to a free block (*full*).
+//! If the log block cannot become the data block, the merge rewrites every data block that has
+//! newest pages in the log block (*full*). It copies the newest copy of each page to a free block.
 //!
 //! *A pool does one operation at a time*: no write and no merge begins in a pool before the
 //! previous merge and its erases are done. A power cut therefore leaves at most one merge
@@ -102,8 +102,8 @@ pub trait Scheme {
     /// more pages.
     fn failed(&mut self, nand: &Array, page: HostPage, block: BlockId);
 
-    /// Restarts with the log blocks found after a power cut, oldest first. Without
-    /// [`Scheme::KEEPS_ORDER`], `found` lists all blocks in use.
+    /// Resumes with the log blocks that recovery identified after a power cut, oldest first.
+    /// Without [`Scheme::KEEPS_ORDER`], `found` lists all blocks in use.
     fn adopt(&mut self, core: &mut Core, found: Vec<Log>);
 }
 

@@ -2,9 +2,9 @@
 //!
 //! If a page has several copies, recovery uses the newest. A merge creates equally new copies; of
 //! these, recovery uses the copy in the most recently opened block. Recovery discards a data block
-//! that a merge was writing if all its pages still exist in other blocks. They do until the merge
-//! erases its first source block, and by then the data block is complete. Recovery erases blocks
-//! without valid pages.
+//! that a merge was writing if all its pages still exist in other blocks. These copies exist until
+//! the merge erases its first source block, and by then the data block is complete. Recovery erases
+//! blocks without valid pages.
 
 use std::collections::BTreeSet;
 
@@ -21,9 +21,9 @@ type InUse = Vec<BlockId>;
 
 impl Core {
     /// Rebuilds the state from the flash, from `at` on, and erases the remains of an unfinished
-    /// merge. Also returns the log blocks, oldest first. If `ordered`, distinguishes data blocks
-    /// from log blocks by the order of their pages; otherwise all blocks in use count as log
-    /// blocks.
+    /// merge. Also returns the log blocks, oldest first. If `ordered` is true, distinguishes data
+    /// blocks from log blocks by the order of their pages. If it is false, all blocks in use count
+    /// as log blocks.
     pub(super) fn rebuild(
         &mut self,
         nand: &mut Array,

@@ -1,6 +1,6 @@
-//! Log blocks that belong to groups of data blocks: one log block for each data block (`bast`, the
-//! replacement blocks of `block-map`, and the sequential log blocks of `last`), or up to K log
-//! blocks for N data blocks (`n-k`).
+//! Log blocks that belong to groups of data blocks. `bast`, `block-map` (for its replacement
+//! blocks) and `last` (for its sequential log blocks) have one log block for each data block. `n-k`
+//! has up to K log blocks for N data blocks.
 
 use flashscope_block::{Errno, Nanos};
 
@@ -24,7 +24,7 @@ pub(in crate::ftl) enum Placement {
     /// The slot at the index that the page has in its data block. Free slots before it are skipped.
     InPlace,
     /// The same slot as with `InPlace`, but the free slots before it receive copies of their pages.
-    /// The log block is thus always in order.
+    /// The log block is therefore always in order.
     InOrder,
 }
 
@@ -68,7 +68,7 @@ pub struct TiedLogs {
 }
 
 impl TiedLogs {
-    /// Returns the memory for groups of `group` logical blocks: see [`TiedLogs::new`].
+    /// Returns the size of the memory for groups of `group` logical blocks: see [`TiedLogs::new`].
     pub(in crate::ftl) fn footprint(layout: &Layout, group: u32, per_pool: u32) -> Size {
         let lists =
             fixed::<EvictionOrder>(1u32) + List::footprint(per_pool) + fixed::<u32>(per_pool);

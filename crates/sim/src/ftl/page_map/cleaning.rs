@@ -38,8 +38,8 @@ impl<M: MapStorage> PageMap<M> {
         }
     }
 
-    /// Collects the present victim, or chooses one and collects it. Blocks of a dynamic SLC cache are
-    /// folded first. Returns false if there is no block whose collection gains a page.
+    /// Collects the current victim, or chooses a victim and collects it. Blocks of a dynamic SLC cache are folded
+    /// first. Returns false if there is no block whose collection gains a page.
     pub(super) fn clean_block(
         &mut self,
         nand: &mut Array,
@@ -66,7 +66,7 @@ impl<M: MapStorage> PageMap<M> {
         Ok(true)
     }
 
-    /// Abandons the present victim if there is no room for the rest of its data.
+    /// Abandons the current victim if there is no room for its remaining data.
     fn give_up_victim(&mut self, nand: &Array, lane: u32) {
         let Some(victim) = self.lanes[lane as usize].victim else { return };
         if !self.fits(nand, lane, victim) {
@@ -75,7 +75,7 @@ impl<M: MapStorage> PageMap<M> {
         }
     }
 
-    /// Returns the present victim of a lane, or chooses one.
+    /// Returns the current victim of a lane, or chooses a victim.
     #[inline]
     fn choose_victim(&mut self, nand: &Array, lane: u32) -> Option<BlockId> {
         let victim = self.lanes[lane as usize].victim;
@@ -83,7 +83,7 @@ impl<M: MapStorage> PageMap<M> {
             return victim;
         }
         let suited = self.eligible_victims(nand, lane);
-        // Data of a zone that moves would join that of another zone.
+        // Moved data would share a block with the data of another zone.
         let is_zoned = self.layout.zones.is_some();
         let suits = |block: BlockId| match is_zoned {
             true => nand.valid(block) == 0,
@@ -96,8 +96,8 @@ impl<M: MapStorage> PageMap<M> {
         victim
     }
 
-    /// Takes a victim that `suits` accepts: a translation block if `of_map`, otherwise a data
-    /// block.
+    /// Takes a victim that `suits` accepts: a translation block if `of_map` is true, a data block
+    /// if it is false.
     #[inline]
     fn take(
         &mut self,
@@ -120,7 +120,7 @@ impl<M: MapStorage> PageMap<M> {
             let remaining = lifetime - f64::from(nand.erases(block));
             suits(block) && wear.judge(remaining, average) != Verdict::Spare
         });
-        // If wear levelling spares every block, one must be recycled anyway.
+        // If wear levelling spares every block, the policy chooses without it.
         judged.or_else(|| policy.take(lane, suits))
     }
 
@@ -179,7 +179,7 @@ impl<M: MapStorage> PageMap<M> {
         let (map, mapping) = (&mut self.map, &mut self.mapping);
         let moved = |lpns: &[u32], first: Slot| {
             // The entries are scattered over the map. Reading them first lets the processor overlap
-            // the cache misses, which writes alone would take one after the other.
+            // the cache misses; with writes alone, the misses would follow one another.
             lpns.iter().for_each(|lpn| mapping.expect_change(Lpn(*lpn)));
             let read = lpns.iter().fold(0, |all, lpn| all ^ map[*lpn as usize]);
             std::hint::black_box(read);
@@ -245,7 +245,7 @@ impl<M: MapStorage> PageMap<M> {
         let (mut sources, mut ready) = (Vec::new(), at);
         let (mut next, mut page_read) = (Some(first), None);
         while let Some(slot) = next {
-            // A valid page is readable, so this error cannot occur.
+            // This error cannot occur, because a valid page is readable.
             let entry = nand.entry(slot).ok_or(Errno::EIO)?;
             let page = geometry.page(slot);
             if page_read != Some(page) {
@@ -276,7 +276,7 @@ impl<M: MapStorage> PageMap<M> {
     }
 
     /// Returns true if the valid data of a block fits on fewer flash pages than the block has.
-    /// Internal pages may prevent this, because each takes a whole flash page.
+    /// Internal pages may prevent this, because each fills a flash page alone.
     fn gains(&self, nand: &Array, block: BlockId) -> bool {
         let per_page = self.layout.geometry.slots_per_page;
         if per_page == 1 {
@@ -421,8 +421,9 @@ impl<M: MapStorage> PageMap<M> {
             .min_by_key(|block| self.temperatures[block.0 as usize])
     }
 
-    /// Moves the data of the next failed block elsewhere, and marks the block bad. Returns false if there is no failed block, or no
-    /// room for its data. Each zone has room of its own, so that another of its blocks may come first.
+    /// Moves the data of the next failed block elsewhere, and marks the block bad. Returns false if there is no failed
+    /// block, or no room for its data. On a drive with zones, chooses the first failed block whose data fits, because
+    /// each zone has its own open block.
     pub(super) fn empty_failed(
         &mut self,
         nand: &mut Array,
@@ -496,8 +497,8 @@ impl<M: MapStorage> PageMap<M> {
     }
 
     /// Collects garbage in the lanes of a pool that are short of free blocks, as much as keeps pace
-    /// with one write. A block with v of n pages valid gains n - v pages for v moves, so a write
-    /// needs v / (n - v) moves.
+    /// with one write. A block with v of n pages valid gains n - v pages for v moves. A write
+    /// therefore needs v / (n - v) moves.
     #[inline]
     pub(super) fn urgent_in(
         &mut self,

@@ -59,8 +59,8 @@ impl DeferredWrites {
         Some(oldest)
     }
 
-    /// Returns the slot that the newest deferred write of a logical page has written, if there is
-    /// such a write.
+    /// Returns the slot of the newest deferred write of a logical page, or `None` if no write of
+    /// the page is deferred.
     #[inline]
     pub(super) fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
         let newest_first = (0..self.count).rev().map(|nth| self.nth(nth));
@@ -103,7 +103,7 @@ impl<M: MapStorage> PageMap<M> {
     /// Applies every deferred write.
     #[inline]
     pub(super) fn apply_deferred(&mut self, nand: &mut Array) {
-        // Prefetches for all writes first, so that these memory accesses overlap.
+        // Prefetching for all writes first lets these memory accesses overlap.
         while self.deferred.fetched < self.deferred.count {
             self.expect_supersede(nand);
         }

@@ -11,7 +11,7 @@ use crate::nand::{BlockId, Lpn, Note, Stamp};
 use crate::setup::Layout;
 use crate::wear::Wear;
 
-/// Returns the memory of a [`super::PageMap`] with its whole map in memory, for a drive of this
+/// Returns the size of a [`super::PageMap`] with its entire map in memory, for a drive of this
 /// layout.
 pub(crate) fn footprint(layout: &Layout) -> Size {
     let blocks = layout.geometry.blocks();
@@ -29,12 +29,13 @@ pub(crate) fn footprint(layout: &Layout) -> Size {
         + records(layout)
 }
 
-/// Returns the memory of the handles and their counts.
+/// Returns the size of the handles and their counts.
 fn handles(layout: &Layout) -> Size {
     match layout.placement.is_on() {
         true => {
             let handles = layout.placement.handles;
-            // The last block before a zone gave back each handle, too.
+            // The `u32` of a handle is the number of the last block opened before a zone gave back
+            // the handle.
             fixed::<HandleCounts>(handles)
                 + grown::<(StreamId, u8)>(handles)
                 + fixed::<u32>(handles)
@@ -43,7 +44,7 @@ fn handles(layout: &Layout) -> Size {
     }
 }
 
-/// Returns the memory of the lanes with their lists of blocks.
+/// Returns the size of the lanes with their lists of blocks.
 fn lanes(layout: &Layout) -> Size {
     let (lanes, size) = (u64::from(layout.lanes()), layout.blocks_per_lane());
     // The list of all blocks, and for each block one entry in the list of free, full or failed
@@ -55,8 +56,8 @@ fn lanes(layout: &Layout) -> Size {
     (fixed::<Lane>(1u32) + handles + lists + fixed::<u32>(1u32)) * lanes + Size(suited)
 }
 
-/// Returns the memory of the records of trims and of the pages with unrecorded trims. A record
-/// exists twice while its block is collected.
+/// Returns the size of the records of trims and of the pages with unrecorded trims. A record exists
+/// twice while its block is collected.
 fn records(layout: &Layout) -> Size {
     let records = u64::from(layout.records());
     if records == 0 {

@@ -13,7 +13,7 @@ pub(in crate::ftl) enum Role {
     Host,
     /// Data moved by garbage collection; with separate temperatures, cold data.
     Other,
-    /// Host data in the SLC region.
+    /// Host data in a block used as SLC.
     Slc,
     /// Cold data that wear levelling moved to a worn block.
     Wear,
@@ -58,7 +58,8 @@ impl Role {
         if handle == 0 { Role::Host } else { Role::Handle(handle) }
     }
 
-    /// Returns the placement handle whose data a block of this role holds, if it is one.
+    /// Returns the placement handle whose data a block of this role holds, or `None` for a role
+    /// without a handle.
     pub(super) const fn handle(self) -> Option<u8> {
         match self {
             Role::Host => Some(0),
@@ -94,7 +95,7 @@ pub(in crate::ftl) struct Lane {
     pub(super) index: u32,
     /// Its blocks, in the order of first use.
     pub(super) blocks: Vec<BlockId>,
-    /// The places of its first and its last block.
+    /// The [`Place`] of its first block, and that of its last block.
     pub(in crate::ftl) places: (Place, Place),
     /// Erased blocks in the order of next use. The block that has been free for the longest time
     /// comes first.
@@ -105,10 +106,10 @@ pub(in crate::ftl) struct Lane {
     pub(super) slc_full: VecDeque<BlockId>,
     /// Failed blocks, to be emptied and marked bad.
     pub(super) failed: VecDeque<BlockId>,
-    /// Failed blocks of zones that gave their handles back while there was no room for the data: it stays
-    /// there until the zone is reset.
+    /// Failed blocks whose data fitted nowhere else when their zone gave back its handle. The data stays in the block
+    /// until the zone is reset.
     pub(super) stranded: Vec<BlockId>,
-    /// True if a block must hold data of one zone.
+    /// True if a block must not hold data of several zones.
     is_zoned: bool,
     frontiers: [Option<Frontier>; Role::COUNT],
     /// The frontiers of placement handles, from handle 1 on.
@@ -150,7 +151,8 @@ impl Lane {
         }
     }
 
-    /// Returns the number of free blocks outside the static SLC region, which the thresholds apply to.
+    /// Returns the number of free blocks outside the static SLC region. The thresholds of garbage collection refer to
+    /// this number.
     #[inline]
     pub(super) fn free_blocks(&self) -> u32 {
         u32::try_from(self.free.len()).expect("fewer than the blocks of a lane, a u32")
@@ -178,14 +180,14 @@ impl Lane {
         }
     }
 
-    /// Closes no block, but forgets which blocks are open.
+    /// Forgets which blocks are open, without closing them.
     pub(super) fn forget_frontiers(&mut self) {
         self.frontiers = [None; Role::COUNT];
         self.handles.fill(None);
     }
 
-    /// Returns the roles of the frontiers to which pages of a block of this role may move: first the
-    /// role of the host's data, then the role of moved data, then the handles. Data of a zone keeps its handle.
+    /// Returns the roles of the frontiers to which pages of a block of this role may move. The order is: the role of
+    /// host data, the role of moved data, the handles. Data of a zone keeps its handle.
     pub(super) fn moves_to(&self, role: Role) -> impl Iterator<Item = Role> + use<> {
         let handles = u8::try_from(self.handles.len()).expect("at most 128 handles");
         let stays = self.is_zoned || role == Role::Map;
@@ -197,7 +199,8 @@ impl Lane {
         own.into_iter().chain(data.into_iter().flatten())
     }
 
-    /// Returns true if a block is full of data and no operation is using it.
+    /// Returns true if a block may be a victim. It must have data, must not be used as SLC, and
+    /// must not be open, bad, failed or the current victim.
     pub(super) fn is_candidate(&self, nand: &Array, block: BlockId) -> bool {
         let mut frontiers = self.frontiers.iter().chain(&self.handles).flatten();
         let open = frontiers.any(|frontier| frontier.block == block);

@@ -1,5 +1,5 @@
-//! The extra work of a page-mapped FTL to look up and store its mapping table. There is none if the
-//! whole table is in memory.
+//! The extra work of a page-mapped FTL to look up and store its mapping table. A table that is
+//! entirely in memory needs no extra work.
 
 use flashscope_block::{Errno, Nanos};
 
@@ -8,11 +8,10 @@ use crate::ftl::Recovery;
 use crate::nand::{Array, BlockId, Lpn};
 use crate::setup::Layout;
 
-/// The storage of the mapping table of a [`PageMap`]. [`PageMap`] itself always knows the newest
-/// slot of every logical page, as the simulator must. This trait models what the lookup of a slot
-/// costs the drive.
+/// The storage of the mapping table of a [`PageMap`]. [`PageMap`] itself always stores the newest
+/// slot of every logical page. This trait models the cost of looking up a slot in the drive.
 pub trait MapStorage: Sized {
-    /// True if the whole table is in memory, so that a lookup costs nothing.
+    /// True if the entire table is in memory. A lookup then costs nothing.
     const IN_MEMORY: bool = false;
 
     /// Creates the storage of an empty drive.
@@ -69,8 +68,8 @@ pub trait MapStorage: Sized {
         false
     }
 
-    /// Writes all translation pages that are out of date, from `at` on. Returns false if there was
-    /// no room for some.
+    /// Writes all translation pages that are out of date, from `at` on. Returns false if some pages
+    /// had no room.
     ///
     /// # Errors
     /// Returns `EIO` if the flash refuses a command.
@@ -114,7 +113,7 @@ pub trait MapStorage: Sized {
     }
 }
 
-/// The whole mapping table in memory.
+/// A mapping table that is entirely in memory.
 pub struct InMemory;
 
 impl MapStorage for InMemory {

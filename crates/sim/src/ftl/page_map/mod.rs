@@ -75,8 +75,8 @@ pub struct PageMap<M = InMemory> {
     programmed: Nanos,
     /// Time at which the last record of trims is on the flash.
     recorded: Nanos,
-    /// If the map survives power cuts, the writes that a cut may undo: the logical page, its
-    /// previous map entry, and the time at which the write is done.
+    /// The writes that a power cut may undo, if the map survives power cuts. Each item has the
+    /// logical page, its previous map entry, and the time at which the write is done.
     undo: Option<Vec<(Lpn, u32, Nanos)>>,
     health: Health,
     handles: Handles,
@@ -86,7 +86,7 @@ pub struct PageMap<M = InMemory> {
     deferred: DeferredWrites,
     /// True if writes may be deferred.
     defers: bool,
-    /// True if the layout lets host pages take the short way: see [`plain`].
+    /// True if the layout allows the plain path for host pages: see [`plain`].
     plain: bool,
     pub(super) mapping: M,
 }
@@ -204,7 +204,7 @@ impl<M: MapStorage> PageMap<M> {
         (mapped != NOWHERE).then(|| Slot(mapped - 1))
     }
 
-    /// Returns the logical pages that a slice covers in whole or in part.
+    /// Returns the logical pages that a slice covers completely or partly.
     #[inline]
     fn lpns(&self, slice: &Slice) -> std::ops::Range<u32> {
         let size = self.layout.geometry.logical_page_size;
@@ -214,8 +214,8 @@ impl<M: MapStorage> PageMap<M> {
         slice.lpn.0..slice.lpn.0 + (slice.start + slice.len).div_ceil(size)
     }
 
-    /// Reads the parts of logical pages that a partial write does not cover, so that they can be
-    /// written as a whole (section 3.1). Returns the time at which the data is in the controller.
+    /// Reads the parts of logical pages that a partial write does not cover. The complete pages can
+    /// then be written (section 3.1). Returns the time at which the data is in the controller.
     fn read_rest(&mut self, nand: &mut Array, slice: &Slice, at: Nanos) -> Result<Nanos, Errno> {
         let size = u64::from(self.layout.geometry.logical_page_size);
         let covered = u64::from(slice.start)..u64::from(slice.start + slice.len);

@@ -45,7 +45,8 @@ pub struct PlacementCounts {
     pub invalid_identifiers: u64,
     /// Streams that took the handle of another stream.
     pub streams_replaced: u64,
-    /// Pages written to another group than the one they were for, because that was full.
+    /// Pages written to a reclaim group other than the requested group, because the requested group
+    /// was full.
     pub groups_overflowed: u64,
 }
 
@@ -76,10 +77,11 @@ impl PlacementCounts {
 
 /// The handles of a drive.
 pub(super) struct Handles {
-    /// With [`Identifiers::Streams`], the stream of each handle from handle 1 on, the one used last
-    /// first.
+    /// With [`Identifiers::Streams`], the stream of each handle from handle 1 on, most recently
+    /// used first.
     streams: Vec<(StreamId, u8)>,
-    /// On a drive with zones, the number of the last block that was opened before the last zone gave each handle back.
+    /// On a drive with zones, for each handle: the opening number of the newest block at the time when a zone last gave
+    /// back the handle.
     ended: Vec<u32>,
     pub(super) counts: PlacementCounts,
 }
@@ -101,22 +103,23 @@ impl Handles {
         self.streams.clear();
     }
 
-    /// Notes that a zone gave a handle back after the block of this number was opened.
+    /// Records that a zone gave back a handle when `opened` was the opening number of the newest
+    /// block.
     pub(super) fn end(&mut self, handle: StreamId, opened: u32) {
         if let Some(ended) = self.ended.get_mut(usize::from(handle)) {
             *ended = opened;
         }
     }
 
-    /// Returns true if a block of a role that was opened with this number has data of a zone that gave its handle back.
+    /// Returns true if a block of this role and this opening number has data of a zone that gave back its handle.
     pub(super) fn has_ended(&self, role: Role, opened: u32) -> bool {
         let handle = role.handle().map(usize::from);
         let ended = handle.and_then(|handle| self.ended.get(handle));
         ended.is_some_and(|ended| opened <= *ended)
     }
 
-    /// Returns the handle of a stream, which is not 0 and may take the handle of another stream. The
-    /// drive has `handles` handles, at least 2.
+    /// Returns the handle of a stream other than stream 0. If no handle is free, the stream takes the handle of the
+    /// least recently used stream. The drive has `handles` handles, at least 2.
     fn of_stream(&mut self, stream: StreamId, handles: u32) -> u8 {
         let known = self.streams.iter().position(|(known, _)| *known == stream);
         let more = self.streams.len() + 1 < handles as usize;
@@ -145,8 +148,8 @@ impl Handles {
 }
 
 impl<M: MapStorage> PageMap<M> {
-    /// Returns the role and the reclaim group of a page that is written to this stream. Without a
-    /// group, it may go to any.
+    /// Returns the role and the reclaim group of a page that is written to this stream. If the
+    /// group is `None`, the page may go to any group.
     #[cold]
     pub(super) fn place(&mut self, stream: StreamId) -> (Role, Option<u32>) {
         let placement = self.layout.placement;
@@ -180,7 +183,7 @@ impl<M: MapStorage> PageMap<M> {
         }
     }
 
-    /// Returns a stream that places data as the data of `block` is placed.
+    /// Returns a stream whose data is placed like the data of `block`.
     pub(super) fn stream_for(&self, nand: &Array, block: BlockId) -> StreamId {
         let placement = self.layout.placement;
         let handle = Role::of(nand.opened(block).1).handle().unwrap_or(0);

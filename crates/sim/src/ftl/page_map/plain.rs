@@ -1,5 +1,5 @@
-//! The short way of a host page, where the profile leaves nothing to decide but the place. It does
-//! the same as [`Ftl::write`](crate::ftl::Ftl::write).
+//! The plain path: a faster write of a host page, for profiles with which only the slot is to be
+//! chosen. It does the same as [`Ftl::write`](crate::ftl::Ftl::write).
 
 use flashscope_block::{Errno, Nanos};
 
@@ -9,7 +9,7 @@ use crate::ftl::Slice;
 use crate::nand::{Array, Cause, Entry};
 use crate::setup::Layout;
 
-/// Returns true if writes of whole host pages may take the short way on a drive of this layout.
+/// Returns true if writes of complete host pages may take the plain path on a drive of this layout.
 pub(super) const fn is_in(layout: &Layout) -> bool {
     layout.lanes_per_pool == 1
         && layout.background_below == 0
@@ -19,13 +19,13 @@ pub(super) const fn is_in(layout: &Layout) -> bool {
 }
 
 impl<M: MapStorage> PageMap<M> {
-    /// Returns true if a write of a host page may take the short way at present.
+    /// Returns true if a write of a host page may currently take the plain path.
     #[inline]
     pub(super) fn is_plain(&self, nand: &Array) -> bool {
         self.plain && nand.is_plain_now() && self.trimmed.is_empty() && self.undo.is_none()
     }
 
-    /// Writes a whole host page, if [`PageMap::is_plain`].
+    /// Writes a complete host page, if [`PageMap::is_plain`].
     #[inline]
     pub(super) fn write_plain(
         &mut self,

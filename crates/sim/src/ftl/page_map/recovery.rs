@@ -1,14 +1,14 @@
 //! Persistence (section 3.4): the metadata from which the map is rebuilt after a power cut.
 //!
 //! Each block ends with a summary that lists its logical pages and their stamps, so that recovery
-//! need not visit every page. Open blocks are read page by page, and so are all blocks if there are
+//! need not read every page. Open blocks are read page by page, and so are all blocks if there are
 //! no summaries. If a logical page has several copies, recovery uses the newest.
 //!
-//! A trim leaves no trace on the page itself, so a flush records it. Records are internal pages
-//! with one bit for each logical page, set if the page has no data. A record overrides every older
-//! copy of these pages. Until the record is written, the data of a trimmed page counts as valid.
-//! Otherwise garbage collection could erase the data, and a power cut could then bring back an even
-//! older copy.
+//! A flush records trims, because a trim leaves no trace on the page itself. Records are internal
+//! pages with one bit for each logical page, set if the page has no data. A record overrides every
+//! older copy of these pages. Until the record is written, the data of a trimmed page counts as
+//! valid. Otherwise garbage collection could erase the data, and a power cut could then bring back
+//! an even older copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -19,7 +19,7 @@ impl<M: MapStorage> PageMap<M> {
     /// Does the same as [`PageMap::make_room`] for a host page, and then writes the translation
     /// pages that garbage collection has made out of date. Writing these may itself need garbage
     /// collection. The loop ends, because each collection of a data block uses up superseded data
-    /// pages, and no new ones arise.
+    /// pages, and the loop supersedes no data page.
     #[inline]
     pub(super) fn host_room(
         &mut self,
@@ -40,8 +40,8 @@ impl<M: MapStorage> PageMap<M> {
         }
     }
 
-    /// Does the same as [`PageMap::make_room`] in this reclaim group, if there is one, or in another if
-    /// the group is full.
+    /// Does the same as [`PageMap::make_room`] in the reclaim group `group` if it is given, or in another group if
+    /// `group` is full.
     #[inline]
     fn room_for(
         &mut self,
@@ -77,7 +77,8 @@ impl<M: MapStorage> PageMap<M> {
         Turn { first: pool * all + group * lanes, lanes, number }
     }
 
-    /// Finds a lane of `pool` with room for a page at its frontier for `role`, or in its SLC cache. Lanes take turns; a lane that cannot free a page is skipped.
+    /// Returns a lane of `pool` with room for a page, and the frontier for the page: that of `role`, or that of the SLC
+    /// cache. Lanes take turns; a lane that cannot free a page is skipped.
     #[inline]
     pub(in crate::ftl) fn make_room(
         &mut self,
@@ -108,7 +109,7 @@ impl<M: MapStorage> PageMap<M> {
         let turn = self.turns[number];
         let in_turn = |nth: u32| first + (turn + nth) % lanes;
         // No lane collects in the foreground while another lane on the same unit has room. Pages
-        // for the SLC region always take turns, whatever room other lanes have.
+        // for blocks used as SLC always take turns, regardless of the room in other lanes.
         let through_slc = self.goes_through_slc(role);
         let free = |nth: &u32| {
             let lane = in_turn(*nth);
@@ -132,8 +133,8 @@ impl<M: MapStorage> PageMap<M> {
         Err(Errno::ENOSPC)
     }
 
-    /// Returns true if a lane that needs garbage collection gives its turn to `other`, because the
-    /// two cannot work in parallel.
+    /// Returns true if a lane that needs garbage collection gives its turn to the lane `other`,
+    /// because the two lanes cannot work in parallel.
     #[inline]
     fn yields(&self, lane: u32, other: u32) -> bool {
         let place = |lane: u32| self.lanes[lane as usize].places.0;
@@ -178,9 +179,9 @@ impl<M: MapStorage> PageMap<M> {
     /// garbage in the foreground until enough are free. Returns false if the page would use up the
     /// free block that garbage collection needs.
     ///
-    /// Garbage collection always has room to move pages to: a victim has less than a block of valid
-    /// pages, and room for a page is granted only while the lane has a free block in addition to
-    /// the frontier. Failed blocks are emptied after the collection.
+    /// Garbage collection always has room for the pages that it moves. A victim has less than a
+    /// block of valid pages. Another page gets room only while the lane has a free block in
+    /// addition to the frontier. Failed blocks are emptied after the collection.
     #[cold]
     pub(super) fn main_room(
         &mut self,

@@ -8,9 +8,8 @@ use crate::nand::{Array, Cause};
 use crate::setup::WhenFull;
 
 impl<M: MapStorage> PageMap<M> {
-    /// Returns true if a block used as SLC takes the next page. If the cache is full, folds blocks in
-    /// the foreground, or lets writes bypass it until the drive has had time to empty it: see
-    /// [`WhenFull`].
+    /// Returns true if a block used as SLC takes the next page. If the cache is full, folds blocks in the foreground,
+    /// or lets writes bypass the cache until background work has freed a block: see [`WhenFull`].
     pub(super) fn slc_room(
         &mut self,
         nand: &mut Array,
@@ -41,8 +40,8 @@ impl<M: MapStorage> PageMap<M> {
         }
     }
 
-    /// Returns true if another block of a lane may be used as SLC. A dynamic cache takes up to a share of
-    /// the blocks that hold nothing else, without those that are kept free for cleaning.
+    /// Returns true if another block of a lane may be used as SLC. A dynamic cache uses up to a share of the blocks
+    /// that are free or in the cache, without the blocks that are reserved for garbage collection.
     fn has_slc_block(&self, lane: u32) -> bool {
         let (layout, state) = (&self.layout, &self.lanes[lane as usize]);
         if layout.slc_dynamic == 0.0 {
@@ -111,7 +110,8 @@ impl<M: MapStorage> PageMap<M> {
         if nand.valid(block) > 0 {
             let front = self.target(nand, lane, block);
             let open = state.open_block(front.role).is_some();
-            // Emptying a block of a dynamic cache always gains free pages, of the static region none.
+            // Emptying a block of a dynamic cache always gains free pages; emptying a block of the static region gains
+            // none.
             let has_room = match self.layout.slc_dynamic > 0.0 {
                 true => self.fits(nand, lane, block),
                 false => open || state.free_blocks() > self.layout.clean_below,

@@ -15,7 +15,8 @@ use crate::nand::{Array, Lpn};
 const PLACES: u32 = 4;
 
 impl<M: MapStorage> PageMap<M> {
-    /// Prefetches some of the map entries that the next garbage collection of a lane needs.
+    /// Prefetches the next [`PLACES`] map entries that the next garbage collection of a lane
+    /// probably needs.
     #[inline]
     pub(super) fn prefetch_victim(&mut self, nand: &Array, lane: u32) {
         let Some(likely) = &mut self.lanes[lane as usize].likely else {

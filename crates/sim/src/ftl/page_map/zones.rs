@@ -24,7 +24,7 @@ impl<M: MapStorage> PageMap<M> {
         self.apply_deferred(nand);
         let mut emptied = Ok(());
         for lane in 0..self.layout.lanes() {
-            // Later, the data would join that of the next owner of the handle.
+            // If the data moved later, it would join the data of the next zone with this handle.
             while emptied.is_ok() && self.has_failed(nand, lane, role) {
                 match self.empty_failed(nand, lane, at) {
                     Ok(true) => {}
@@ -40,7 +40,7 @@ impl<M: MapStorage> PageMap<M> {
                 self.file(nand, lane, false, frontier.block);
             }
         }
-        // After a power cut, none of these blocks is open.
+        // Recovery leaves the blocks up to this number closed: see `Handles::has_ended`.
         self.handles.end(handle, nand.last_opened());
         emptied
     }
@@ -57,7 +57,8 @@ impl<M: MapStorage> PageMap<M> {
         });
     }
 
-    /// Retires a block that holds no data any more, if it failed and could not be emptied.
+    /// Retires a failed block that could not be emptied before and that holds no data now. Returns
+    /// false for any other block.
     fn retire_stranded(&mut self, nand: &mut Array, lane: u32, block: BlockId, at: Nanos) -> bool {
         let stranded = &mut self.lane(lane).stranded;
         let Some(place) = stranded.iter().position(|other| *other == block) else { return false };

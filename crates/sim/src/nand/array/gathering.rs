@@ -1,11 +1,11 @@
-//! Copying pages from many places into one block, as merges of log blocks do.
+//! Copying of scattered pages into one block, for merges of log blocks.
 
 use flashscope_block::Nanos;
 
 use super::Array;
 use crate::nand::{BlockId, Cause, Fault, Illegal, Lpn, Page, Place, Slot, Stamp};
 
-/// The source that [`Array::gather`] takes for a logical page without data.
+/// The source number by which [`Array::gather`] skips a logical page without data.
 pub const NOWHERE: u32 = 0;
 
 impl Array {
@@ -84,9 +84,9 @@ impl Array {
         Some(done)
     }
 
-    /// Returns true if [`Array::rewrite`] works for blocks on places from `first` to `last`: they
-    /// are on one unit, no program can fail, and there are no observers, gangs or other features
-    /// that need the general path.
+    /// Returns true if [`Array::rewrite`] can rewrite pages of the blocks at places from `first` to
+    /// `last`. The blocks must be on one unit, and no program may fail. Observers, gangs and other
+    /// features that need the general path exclude it.
     #[inline]
     pub(crate) fn can_rewrite(&self, first: Place, last: Place) -> bool {
         self.plain && !self.is_observed() && first.unit == last.unit

@@ -1,4 +1,4 @@
-//! The controller's bookkeeping, which takes no flash commands: valid slots, metadata, wear of
+//! The controller's bookkeeping, which needs no flash commands: valid slots, metadata, wear of
 //! blocks, and the effects of a power cut.
 
 use std::ops::Range;
@@ -57,19 +57,18 @@ impl Array {
         self.blocks.expect_cleaning(block);
     }
 
-    /// Records in the metadata of a block that the block is in use from now on, its role, and whether
-    /// it is used as SLC.
+    /// Records in the metadata of a block that the block is in use, its role, and whether it is used as SLC.
     pub fn open(&mut self, block: BlockId, role: u8, slc: bool) {
         debug_assert!(self.has_slc || !slc);
         self.blocks.open(block, role, slc);
     }
 
-    /// Returns the number of the block that was opened last.
+    /// Returns the opening number of the block that was opened last: see [`Array::opened`].
     pub(crate) fn last_opened(&self) -> u32 {
         self.blocks.last_opened()
     }
 
-    /// Returns the number of a block in the order in which blocks were opened, and its role.
+    /// Returns the opening number of a block, which counts the opened blocks from 1, and its role.
     pub fn opened(&self, block: BlockId) -> (u32, u8) {
         self.blocks.opened(block)
     }
@@ -197,7 +196,7 @@ impl Array {
         self.blocks.is_torn(page)
     }
 
-    /// Keeps the stamp of every slot that is programmed from now on, even if no part of the drive uses stamps.
+    /// Starts storing the stamp of every programmed slot, even if no part of the drive uses stamps.
     pub(crate) fn keep_stamps(&mut self) {
         self.blocks.keep_stamps();
     }

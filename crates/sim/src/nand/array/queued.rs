@@ -1,16 +1,16 @@
 //! Commands that wait in queues: an array that hands its commands to the scheduler.
 //!
 //! A command changes the state of the pages when it is issued; the scheduler decides when it is
-//! executed. A command waits for the earlier ones that it depends on, so that no policy chooses an
-//! order that the flash cannot execute:
+//! executed. A command waits for the earlier commands that it depends on. Therefore, no policy can
+//! choose an order that the flash cannot execute:
 //!
 //! - A read waits for the program of its page.
-//! - Programs of a block, and its erase, wait for each other in the order in which they were given.
-//! - An erase waits for every read of its block, and for the programs on other blocks that supersede
-//!   its pages, so that a power cut loses nothing.
-//! - The first program of a block waits for all erases of its lane that were issued before it, and
-//!   until the bad blocks of its lane are retired. A lane therefore never uses more blocks at a time
-//!   than the FTL assumes.
+//! - Programs of a block, and its erase, wait for each other in the order in which they were
+//!   issued.
+//! - An erase waits for every read of its block. It also waits for the programs on other blocks that supersede its
+//!   pages, because a power cut could otherwise lose data.
+//! - The first program of a block waits for all earlier erases of its lane, and for the retirement of the lane's bad
+//!   blocks. A lane therefore never uses more blocks at a time than the FTL assumes.
 //!
 //! If a die executes its commands in the order of arrival, commands on the same die need no other
 //! dependency.
@@ -40,7 +40,7 @@ pub struct Queues {
     /// die gets the next command when the previous one is done. If false, a die gets all commands
     /// of a block at once.
     pub steps: bool,
-    /// The number of steps that a die carries out in a row before it looks at other waiting commands.
+    /// The number of steps that a die carries out in a row before another waiting command may go first.
     pub steps_in_a_row: u32,
     /// The priority level of the drive's own work when a write of the host waits for that work.
     pub foreground: Level,
@@ -71,12 +71,12 @@ pub(super) struct FlashRequest {
     pub(super) at: Nanos,
 }
 
-/// Something that happened to the commands of an array.
+/// An event of the command queues of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The time given to [`super::Array::notify_done`] is reached. The clock shows this time.
     Done(u32),
-    /// A die has nothing to do.
+    /// A die is idle.
     Idle,
     /// The time given to [`super::Array::wake_at`] is reached.
     Timer,
@@ -104,8 +104,8 @@ struct Block {
     /// The last program or erase. The programs since the last erase are a chain whose labels are
     /// the pages.
     written: Ticket,
-    /// The tally of the commands that an erase of the block waits for. Its key is the place of the
-    /// block.
+    /// The tally of the commands that an erase of the block waits for. Its key is the index of the
+    /// block in [`QueuedArray::blocks`].
     used: u32,
     /// True if a program was issued since the last erase.
     begun: bool,
@@ -141,7 +141,7 @@ pub(super) struct QueuedArray {
 }
 
 impl QueuedArray {
-    /// Returns the memory for the queues of `blocks` blocks and `dies` dies.
+    /// Returns the size of the memory that queues for `blocks` blocks and `dies` dies allocate.
     pub(super) fn footprint(blocks: u32, dies: u64) -> Size {
         fixed::<Block>(blocks) + fixed::<Ticket>(dies) + grown::<[u64; 8]>(dies) + Size(64 << 10)
     }
@@ -272,7 +272,7 @@ impl QueuedArray {
     fn add(&mut self, given: &FlashRequest, command: &Command, erases: bool) -> Ticket {
         let (mut apart, die) = (self.needs(given, erases), given.seat.die);
         let is_step = self.is_step(command.class, command.level);
-        // The steps of a die are executed in the order in which they are given, without other
+        // The steps of a die are executed in the order in which they are issued, without other
         // dependencies.
         if is_step {
             let chained = |other: &Task| other.die == die && self.is_step(other.class, other.level);
@@ -282,7 +282,7 @@ impl QueuedArray {
                 }
             }
         }
-        // An erase is a row of its own.
+        // An erase forms a row alone.
         if is_step && !erases {
             let needs = apart.iter().copied().filter(|ticket| *ticket != Ticket::DONE);
             if let Some(ticket) = self.rows.extend(&mut self.scheduler, command, needs) {
@@ -304,7 +304,7 @@ impl QueuedArray {
         if erases {
             let block = self.place(given.page.block, given.member);
             let (used, key) = (self.blocks[block].used, QueuedArray::key(block));
-            // A tally may count several commands.
+            // The tally may include commands of [`Level::Low`].
             if command.level != Level::Low && !self.scheduler.is_tally_empty(used, key) {
                 self.raise();
             }
@@ -356,13 +356,14 @@ impl QueuedArray {
         }
     }
 
-    /// Raises the low commands if a command of a higher level waits for an unfinished one of them:
-    /// background work moves to the foreground when a write needs it.
+    /// Raises the commands of [`Level::Low`] if a command of a higher level waits for an unfinished
+    /// command of [`Level::Low`]. Background work thus moves to the foreground when a write needs
+    /// it.
     pub(super) fn raise_for(&mut self, level: Level, earlier: Ticket) {
         if !self.has_low || level == Level::Low || self.scheduler.status(earlier) == Status::Done {
             return;
         }
-        // A ticket that is no command may wait for several commands.
+        // A ticket without a task may stand for several commands, some of them of [`Level::Low`].
         if self.scheduler.task(earlier).is_none_or(|task| task.level == Level::Low) {
             self.raise();
         }
@@ -419,7 +420,7 @@ impl QueuedArray {
         if self.scheduler.status(ticket) == Status::Done {
             return;
         }
-        // Background work may be submitted for an earlier time.
+        // Background work may be submitted with an arrival time in the past.
         let arrived = |from: Nanos| !self.scheduler.reports_idle() || from <= self.scheduler.now();
         if self.follows_from(ticket, die, level).is_some_and(arrived) {
             return;
@@ -429,7 +430,7 @@ impl QueuedArray {
         state.used = self.scheduler.count(state.used, QueuedArray::key(place), ticket);
     }
 
-    /// Returns the program of a page if it is unfinished, otherwise [`Ticket::DONE`].
+    /// Returns the program of a page, or [`Ticket::DONE`] if the program is finished.
     #[inline]
     fn program_of(&mut self, block: usize, index: u32) -> Ticket {
         let Block { written, begun, .. } = self.blocks[block];
@@ -437,7 +438,7 @@ impl QueuedArray {
             return Ticket::DONE;
         }
         // Programs of a block complete in order: when the last one is done, all are done. Later
-        // reads then need not look at that command, which is rarely in the processor's cache.
+        // reads then need not access that command, which is rarely in the processor's cache.
         if self.scheduler.status(written) == Status::Done {
             self.blocks[block].written = Ticket::DONE;
             return Ticket::DONE;
@@ -573,7 +574,7 @@ impl QueuedArray {
         }
     }
 
-    /// Returns the current time if all of `dies` are idle, otherwise [`FAR`].
+    /// Returns the current time if all of `dies` are idle, or [`FAR`] if a die is busy.
     pub(super) fn idle_from(&self, dies: impl IntoIterator<Item = u32>) -> Nanos {
         match dies.into_iter().all(|die| self.scheduler.is_idle(die)) {
             true => self.scheduler.now(),

@@ -29,7 +29,7 @@ impl Rows {
         Rows { most, rows: vec![None; if most > 1 { dies } else { 0 }], open: Vec::new() }
     }
 
-    /// Begins a row with a step that was not released. If a row has only one step, releases the
+    /// Begins a row with a step that is not yet released. If a row has only one step, releases the
     /// step at once.
     pub(super) fn begin(
         &mut self,

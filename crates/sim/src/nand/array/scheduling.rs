@@ -1,4 +1,4 @@
-//! Timing of the commands of an array: asks the schedule, notifies observers, and records what a
+//! Timing of the commands of an array. Also notifies observers, and records the effects that a
 //! power cut would undo.
 
 use std::ops::Range;
@@ -49,7 +49,7 @@ impl Array {
     }
 
     /// Schedules a command package by package, which gives the same times, and reports the part of
-    /// each package to observers. Kept out of line, so that it costs nothing without observers.
+    /// each package to observers. It is not inlined, and therefore costs nothing without observers.
     #[cold]
     #[inline(never)]
     fn carry_out_observed(
@@ -197,8 +197,8 @@ impl Array {
         Span { start: Nanos(0), done }
     }
 
-    /// Returns the ends of the parts of the last command if it ran on several packages; otherwise
-    /// nothing.
+    /// Returns the ends of the parts of the last command if it ran on several packages, or an empty
+    /// list.
     fn parts(&self) -> Box<[Nanos]> {
         match self.queues() {
             Some(queued) if queued.parts().len() > 1 => queued.parts().into(),
@@ -206,7 +206,7 @@ impl Array {
         }
     }
 
-    /// Returns when `delay` has passed since `at`: see [`crate::nand::due`].
+    /// Returns the time `delay` after `at`: see [`crate::nand::due`].
     #[inline]
     pub fn after(&mut self, at: Nanos, delay: Nanos) -> Nanos {
         match (self.queues_mut(), awaited(at)) {
@@ -234,7 +234,8 @@ impl Array {
         }
     }
 
-    /// Returns the later of `done` and the time at which everything issued for the block is done.
+    /// Returns the later of `done` and the time at which all commands issued for the block are
+    /// done.
     #[inline]
     pub(crate) fn written_by(&mut self, block: BlockId, done: Nanos) -> Nanos {
         let place = self.place(block);
@@ -263,8 +264,8 @@ impl Array {
         }
     }
 
-    /// Returns true if a time that the array returned is not later than `now`; for a time that
-    /// stands for a command, if that command is done.
+    /// Returns true if a time that the array returned is not later than `now`. For a time that
+    /// stands for a command, returns true if that command is done.
     pub(crate) fn is_past(&self, at: Nanos, now: Nanos) -> bool {
         match (&self.queued, awaited(at)) {
             (Some(queued), Some(_)) => queued.is_past(at),
@@ -277,7 +278,8 @@ impl Array {
         self.queues().is_some() && awaited(at).is_some()
     }
 
-    /// Returns a time for observers: the current time if `at` stands for a command, otherwise `at`.
+    /// Returns a time for observers: the current time if `at` stands for a command, or else `at`
+    /// itself.
     pub fn known(&self, at: Nanos) -> Nanos {
         match (&self.queued, awaited(at)) {
             (Some(queued), Some(_)) => queued.scheduler.now(),
@@ -297,7 +299,7 @@ impl Array {
         }
     }
 
-    /// Sets whether the drive's own commands have priority over those of the host from now on.
+    /// Sets whether the drive's own commands have priority over those of the host.
     pub(crate) fn set_urgent(&mut self, urgent: bool) {
         if let Some(queued) = &mut self.queued {
             queued.urgent = urgent;
@@ -305,7 +307,7 @@ impl Array {
     }
 
     /// Requests an [`Event::Done`] with this number for the time `at`, if that time stands for a
-    /// command. Otherwise returns false, and no event follows.
+    /// command. For any other time, returns false, and no event follows.
     pub(crate) fn notify_done(&mut self, at: Nanos, number: u32) -> bool {
         let Some(queued) = self.queues_mut() else { return false };
         let awaited = awaited(at).is_some();
@@ -423,8 +425,8 @@ impl Array {
         span
     }
 
-    /// Adds the times that a command on so many packages takes to read, program and erase cells, and on the
-    /// bus.
+    /// Adds the times of a command on `packages` packages to the counters. `times` are the times in a package to read,
+    /// program and erase cells, and the time on the bus.
     fn tally(&mut self, packages: usize, times: [Nanos; 4]) {
         let [read, program, erase, bus] = times.map(|time| time.0 * packages as u64);
         let busy = &mut self.counters.busy;
@@ -534,8 +536,8 @@ impl Array {
         done
     }
 
-    /// Returns the time at which a moved page is programmed. Without queues, returns the time at
-    /// which the pages moved before it are programmed, too; `done` is the time of these pages.
+    /// Returns the time at which a moved page is programmed. `done` is the time at which the pages
+    /// moved before it are programmed. Without queues, returns the later of both times.
     pub(super) fn moved(&mut self, from: BlockId, done: Nanos, program: Nanos) -> Nanos {
         if self.queues().is_some() {
             // The erase of the block waits for each of these programs separately.

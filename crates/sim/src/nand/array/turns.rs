@@ -35,8 +35,8 @@ impl Array {
         }
     }
 
-    /// Gives each die a turn: it carries out the next step of its background work, even if that is
-    /// held.
+    /// Gives each die a turn: it carries out the next step of its background work, even while
+    /// background work is held.
     pub(crate) fn give_turns(&mut self) {
         if let Some(queued) = &mut self.queued {
             queued.close_rows();
@@ -44,8 +44,8 @@ impl Array {
         }
     }
 
-    /// Begins the steps whose turn it is, and returns the time at which all background steps in progress
-    /// are done. Returns `None` if none is in progress.
+    /// Starts the steps that are due, and returns the time at which all background steps in progress are done. Returns
+    /// `None` if no step is in progress.
     pub(crate) fn end_of_turns(&mut self) -> Option<Nanos> {
         self.queued.as_mut()?.end_of_turns()
     }

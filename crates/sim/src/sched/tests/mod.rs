@@ -1,4 +1,4 @@
-//! The scheduler against times worked out by hand, and against queueing theory.
+//! Tests the scheduler against times computed by hand, and against queueing theory.
 
 mod by_hand;
 mod theory;

@@ -113,8 +113,8 @@ fn suspension_that_costs_nothing_is_preemptive_resume() {
     }
 }
 
-/// Keeps `depth` commands in flight on random dies until `commands` commands were submitted, and
-/// then lets the rest end.
+/// Keeps `depth` commands in flight on random dies until `commands` commands were submitted, and then completes those
+/// in flight.
 fn closed_loop(setup: Setup, dies: u32, depth: u32, share: f64, commands: u64) -> Scheduler {
     let mut scheduler = scheduler(setup, dies, 2);
     let mut random = fastrand::Rng::with_seed(3);

@@ -8,7 +8,7 @@ use crate::nand::Geometry;
 use crate::setup::{Profile, ProfileError};
 
 impl Profile {
-    /// Returns the buffer memory of a drive with `logical_pages`.
+    /// Returns the validated settings of the buffer memory of a drive with `logical_pages`.
     pub(super) fn cache(
         &self,
         logical_pages: u32,
@@ -37,7 +37,7 @@ impl Profile {
         let pages = u32::try_from(size.0 / page).ok();
         pages.filter(|pages| *pages <= logical_pages).ok_or_else(|| {
             let capacity = u64::from(logical_pages) * page;
-            let rule = format!("it must not exceed what the host can address, which is {capacity}");
+            let rule = format!("it must not exceed the drive's capacity, which is {capacity}");
             broken(field, size.0, rule)
         })
     }

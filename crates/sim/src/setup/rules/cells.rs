@@ -25,11 +25,10 @@ pub struct Cells {
     /// The times to program a page of each type, in the same form; only with `multi-pass`
     /// programming. If empty, each takes `flash.page_program`. Default: empty. Source: none.
     pub page_program: PageTimes,
-    /// The way in which a word line is programmed: with `multi-pass`, one page after the other. With
-    /// `one-shot`, the data of all but the last page only moves over the bus to the latches of the die, and
-    /// the last page programs the whole word line, which takes `flash.page_program`. The latches are
-    /// protected: if power fails, the drive has the energy to program them. Default: `multi-pass`.
-    /// Source: none.
+    /// The way in which a word line is programmed: with `multi-pass`, one page after the other. With `one-shot`, the
+    /// data of every page except the last only moves over the bus to the latches of the die. The last page programs the
+    /// entire word line, which takes `flash.page_program`. The latches are protected: if power fails, the drive has the
+    /// energy to program them. Default: `multi-pass`. Source: none.
     pub programming: Programming,
 }
 
@@ -110,7 +109,8 @@ impl Profile {
         Ok(PageTypes::new(&reads, &programs))
     }
 
-    /// Returns a time for each page type: those of a field or, if it is empty, always `usual`.
+    /// Returns a time for each page type: those in `times`, or `usual` for every type if `times` is
+    /// empty.
     fn times_of_types(
         &self,
         field: &'static str,

@@ -8,19 +8,20 @@ use super::{FAULT_SEED, PageFactors, Profile, ProfileError, require};
 use crate::nand::{BitErrors, Code, Growth, PageTypes};
 use crate::setup::{Transfer, quantity};
 
-/// The energy that charge needs to leak away, in electronvolts, and Boltzmann's constant.
+/// The activation energy of charge leakage, in electronvolts.
 const ACTIVATION_ENERGY: f64 = 1.1;
+/// Boltzmann's constant, in electronvolts per kelvin.
 const BOLTZMANN: f64 = 8.617_333_262e-5;
 const ZERO_CELSIUS: f64 = 273.15;
 /// The temperature that `errors.retention` refers to, in degrees Celsius.
 const REFERENCE: f64 = 40.0;
 
-/// Bit errors. The raw bit error rate of a page is `rate` × the factor of its page type × (1 +
-/// (erases / `wear`) ^ `wear_exponent` + (age / `retention`) ^ `retention_exponent` + reads / `reads`).
-/// Erases are those of its block, the age is that of the data in its block, and reads are those of the
-/// block since its erase. A page of which a codeword has too many errors is read again with other reference
-/// voltages, up to `reliability.read_retries` times. Then a read of the host fails. From
-/// `reliability.refresh_retries` retries on, the drive rewrites the page.
+/// Bit errors. The raw bit error rate of a page is `rate` × the factor of its page type × (1 + (erases / `wear`) ^
+/// `wear_exponent` + (age / `retention`) ^ `retention_exponent` + reads / `reads`). Erases are those of its block, the
+/// age is that of the data in its block, and reads are those of the block since its erase. If a codeword of a page has
+/// too many errors, the drive reads the page again with other reference voltages, up to `reliability.read_retries`
+/// times. If all retries fail, a read of the host fails. From `reliability.refresh_retries` retries on, the drive
+/// rewrites the page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Errors {
@@ -44,14 +45,14 @@ pub struct Errors {
     pub retention: Nanos,
     /// The exponent of age (0.1 to 10). Default: 0.5. Source: chosen; charge leaks fast at first.
     pub retention_exponent: f64,
-    /// The temperature of the flash in °C (-40 to 125). Data ages faster by Arrhenius' law with an
-    /// activation energy of 1.1 eV. Default: 40. Source: chosen.
+    /// The temperature of the flash in °C (-40 to 125). Data ages faster at higher temperatures, by
+    /// Arrhenius' law with an activation energy of 1.1 eV. Default: 40. Source: chosen.
     pub temperature: f64,
     /// The number of reads of a block that add as much as `rate`; 0 for no effect of reads. Default:
     /// 100000. Source: chosen.
     pub reads: u32,
-    /// The data bytes of a codeword of the error-correcting code (1 B to 64 KiB). Bit errors are those of the data, and the
-    /// bits of the parity have none. Default: 1 KiB. Source: chosen.
+    /// The data bytes of a codeword of the error-correcting code (1 B to 64 KiB). Bit errors occur in the data bits
+    /// only, not in the parity bits. Default: 1 KiB. Source: chosen.
     #[serde(deserialize_with = "quantity::size")]
     pub codeword: Bytes,
     /// The bit errors that the code corrects in a codeword. Default: 72. Source: chosen, as a BCH code
@@ -166,7 +167,7 @@ impl Profile {
 }
 
 impl Errors {
-    /// Returns how much faster data ages than at 40 °C, by Arrhenius' law.
+    /// Returns the factor by which data ages faster than at 40 °C, by Arrhenius' law.
     fn acceleration(&self) -> f64 {
         let inverse = |celsius: f64| 1.0 / (celsius + ZERO_CELSIUS);
         (ACTIVATION_ENERGY / BOLTZMANN * (inverse(REFERENCE) - inverse(self.temperature))).exp()

@@ -11,17 +11,17 @@ use crate::setup::{
     Eviction, Frontiers, Logs, MapMemory, Merge, Profile, ProfileError, Scope, Transfer, quantity,
 };
 
-/// A seed of its own, so that the random numbers of evictions are independent of others.
+/// The seed of evictions, which makes their random numbers independent of others.
 const EVICTION_SEED: u64 = 0x6576_6963_7473;
 
-/// The log blocks of FTLs that map data by whole blocks. Writes land in log blocks first, and
+/// The log blocks of FTLs that map data by entire blocks. Writes land in log blocks first, and
 /// merges later combine these with their data blocks. No effect with other FTLs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
     /// The number of log blocks of each allocation pool, including the sequential log blocks of
     /// `fast` and `last`. At least 1, with `fast` 2, with `last` 3. They are taken from the blocks
-    /// that the host cannot address; merges take one more. Default: 8. Source: none; Sun and Zhang
+    /// that the host cannot address; merges need one more. Default: 8. Source: none; Sun and Zhang
     /// find 3 and 4 in USB drives.
     pub blocks: u32,
     /// The time at which a full log block is merged: at once (`eager`), or when its space is needed
@@ -30,15 +30,16 @@ pub struct Log {
     /// `eager`. Source: none, the papers leave it open.
     pub merge: Merge,
     /// True if a log block that holds its data block in order becomes the data block (switch and
-    /// partial merges); otherwise every merge is a full one. No effect with `superblock`, which
-    /// cleans. Default: true. Source: none; the drives of Sun and Zhang, section 3.3, copy even
-    /// data that was written in order.
+    /// partial merges). If false, every merge is a full merge. No effect with `superblock`, which
+    /// cleans instead. Default: true. Source: none; the drives of Sun and Zhang, section 3.3, copy
+    /// even data that was written in order.
     pub switch: bool,
-    /// The log block of a pool that is merged when another data block needs one: the log block in
-    /// use for longest (`fifo`), the least recently written one (`lru`), or a random one
-    /// (`random`). For `superblock`, this chooses the group that gives up a block; for `last`, one
-    /// of the sequential log blocks. No effect with `fast`, whose log blocks form a ring. Default:
-    /// `fifo`. Source: none; Boboila and Desnoyers, MSST'11, and Sun and Zhang speak of a log list.
+    /// The log block of a pool that is merged when another data block needs a log block. This is
+    /// the log block in use for longest (`fifo`), the least recently written one (`lru`), or a
+    /// random one (`random`). For `superblock`, the field chooses the group that gives up a block;
+    /// for `last`, one of the sequential log blocks. No effect with `fast`, whose log blocks form a
+    /// ring. Default: `fifo`. Source: none; Boboila and Desnoyers, MSST'11, and Sun and Zhang speak
+    /// of a log list.
     pub eviction: Eviction,
     /// The number of consecutive logical blocks that share log blocks: the N of `n-k` and the size
     /// of a `superblock`; no effect with other FTLs. Default: 8. Source: none; Park et al., ACM
@@ -52,10 +53,10 @@ pub struct Log {
     /// its first page on. Only for `bast` and `n-k`. Default: 0. Source: none; fitted to the times
     /// of drives in uFLIP's Table 3 for writes in reverse.
     pub unordered: u32,
-    /// The least length in bytes of a request, or of data that leave a write buffer together, for
-    /// which the pages go to the sequential log blocks of `last`; at least 1; no effect with other
-    /// FTLs. Default: 8 KiB. Source: none, chosen; Lee et al., SIGOPS OSR 42(6), 2008, also
-    /// distinguish writes by size.
+    /// The minimum length in bytes of a long write, whose pages go to the sequential log blocks of
+    /// `last`. Data that leaves a write buffer together counts as one write. At least 1; no effect
+    /// with other FTLs. Default: 8 KiB. Source: none, chosen; Lee et al., SIGOPS OSR 42(6), 2008,
+    /// also distinguish writes by size.
     #[serde(deserialize_with = "quantity::size")]
     pub sequential_request: Bytes,
     /// The number of sequential log blocks of `last` (1 to `blocks` - 2); no effect with other
@@ -65,9 +66,9 @@ pub struct Log {
     /// (1 to `blocks` - `sequential` - 1); no effect with other FTLs. Default: 3. Source: as
     /// `sequential_request`.
     pub hot: u32,
-    /// The number of page writes, not counting long requests, within which a page must be written
-    /// again for `last` to treat it as hot; at least 1; no effect with other FTLs. Default: 256.
-    /// Source: as `sequential_request`.
+    /// The interval within which a page must be written again for `last` to treat it as hot, as a
+    /// number of page writes without long writes. At least 1; no effect with other FTLs.
+    /// Default: 256. Source: as `sequential_request`.
     pub hot_interval: u32,
 }
 
@@ -133,7 +134,7 @@ impl Profile {
         let whole = geometry.slots_per_page == 1 && geometry.pages_per_slot == 1;
         let (field, size) = ("logical_page_size", geometry.logical_page_size);
         let page = geometry.element_page();
-        let rule = format!("with ftl = \"{}\" it must be that of a page, {page}", self.ftl);
+        let rule = format!("with ftl = \"{}\" it must be {page}: page_span flash pages", self.ftl);
         require(whole, field, size, rule)?;
         self.check_log(uses)
     }
@@ -156,8 +157,8 @@ impl Profile {
         require(fits, "log.per_group", log.per_group, rule)
     }
 
-    /// Returns the number of logical pages of a pool that the host can address, without log blocks. The
-    /// pool must have room for data blocks, log blocks, bad blocks and the block that a merge fills.
+    /// Returns the number of logical pages of a pool that the host can address. Refuses a pool without room for data
+    /// blocks, log blocks, bad blocks and the block that a merge fills.
     pub(super) fn pages_beside_logs(
         &self,
         uses: LogUse,

@@ -19,7 +19,8 @@ impl MapCacheLayout {
 }
 
 impl Profile {
-    /// Returns the memory for entries of the map, not yet limited to the size of the map.
+    /// Returns the settings of the memory for entries of the map, not yet limited to the size of
+    /// the map.
     pub(super) fn map_cache(
         &self,
         ftl: ftl::Kind,

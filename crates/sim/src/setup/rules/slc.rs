@@ -17,12 +17,11 @@ pub struct Slc {
     /// The share of the blocks (0 to 1) that are used as SLC; the host cannot address them. Such a
     /// block holds `cells.bits_per_cell` times fewer pages. Default: 0. Source: none.
     pub share: f64,
-    /// A dynamic cache: of the blocks of a lane that hold nothing else, without those that
-    /// `cleaning.free_threshold` keeps free, the share (0 to 1) that may be used as SLC. The cache shrinks as
-    /// the drive fills, and its blocks are folded before others are cleaned. Only for page-mapped
-    /// FTLs, with `share` as 0. Default: 0. Source: none.
+    /// The share (0 to 1) of a lane's free and SLC blocks that a dynamic cache may use as SLC. The blocks that
+    /// `cleaning.free_threshold` keeps free do not count. The cache shrinks as the drive fills, and its blocks are
+    /// folded before others are cleaned. Only for page-mapped FTLs, with `share` as 0. Default: 0. Source: none.
     pub dynamic: f64,
-    /// The fate of a write that finds the cache full: with `fold`, it waits until a block is folded; with
+    /// The fate of a write for which the cache has no room. With `fold`, it waits until a block is folded; with
     /// `bypass`, it goes to other blocks. `by-cleaning` is `bypass` with `background_cleaning`, which folds blocks
     /// while the flash is idle, and `fold` without. Default: `by-cleaning`. Source: none.
     pub when_full: WhenFull,
@@ -34,15 +33,15 @@ pub struct Slc {
     pub page_program: Nanos,
 }
 
-/// The fate of a write that finds the SLC cache full.
+/// The fate of a write for which the SLC cache has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenFull {
     /// As [`WhenFull::Bypass`] with background cleaning, as [`WhenFull::Fold`] without.
     ByCleaning,
-    /// It waits until a block is folded.
+    /// The write waits until a block is folded.
     Fold,
-    /// It goes to other blocks.
+    /// The write goes to other blocks.
     Bypass,
 }
 

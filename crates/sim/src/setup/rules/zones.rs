@@ -8,24 +8,25 @@ use super::{Lanes, Profile, ProfileError, require, require_none};
 use crate::nand::Geometry;
 use crate::setup::{Frontiers, Identifiers, Isolation, Layout, MapMemory, Placement, quantity};
 
-/// The largest number of active zones. Each has a handle of its own: see [`Placement::handles`].
+/// Maximum number of active zones. Each active zone has its own handle: see [`Placement::handles`].
 const MAX_ACTIVE: u32 = 127;
 
-/// The zones of the drive. A zone is written from start to end, and reset as a whole. It takes whole blocks, so the drive
-/// never moves data. A trim of whole zones resets them: their blocks are erased before the answer. Other trims, and writes that do not
-/// begin at the write pointer of a zone, fail.
+/// The zones of the drive. A zone is written from start to end, and reset as a whole. A zone consists of entire blocks;
+/// the drive therefore never moves data. A trim of complete zones resets them: their blocks are erased before the
+/// answer. Other trims, and writes that do not begin at the write pointer of a zone, fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Zones {
     /// The number of blocks that a zone takes in each of its lanes; 0 for a drive without zones. The lanes are
     /// the parts of a pool that `active_blocks` names. Default: 0. Source: none.
     pub blocks: u32,
-    /// The number of lanes of each pool that a zone spans, and so the flash that works in parallel on one zone. It
-    /// divides the lanes of a pool; 0 stands for all of them. Default: 0. Source: none.
+    /// The number of lanes of each pool that a zone spans. These lanes work in parallel on one zone. The number divides
+    /// the lanes of a pool; 0 stands for all of them. Default: 0. Source: none.
     pub lanes: u32,
-    /// The bytes from the start of a zone to the start of the next. The zone ends with a hole if its blocks hold less: its
-    /// capacity. A multiple of the logical page, at least the capacity; 0 for the capacity. Linux takes only powers of
-    /// two. Default: 0. Source: Zoned Namespace Command Set Specification 1.1, Figures 37 and 49.
+    /// The bytes from the start of a zone to the start of the next. The zone ends with a hole if its blocks hold fewer
+    /// bytes, the *capacity* of the zone. A multiple of the logical page, at least the capacity; 0 for the capacity.
+    /// Linux accepts only powers of two. Default: 0. Source: Zoned Namespace Command Set Specification 1.1, Figures 37
+    /// and 49.
     #[serde(deserialize_with = "quantity::size")]
     pub size: Bytes,
     /// The number of zones that may be open at a time (1 to 127, at most `active`). A write to another zone closes the
@@ -48,8 +49,8 @@ impl Zones {
         self.blocks > 0
     }
 
-    /// Returns the placement of the drive: a handle for each active zone, and each lane by itself. Handle 0 stays
-    /// unused, because the first of its streams may go to any lane.
+    /// Returns the placement of the drive: a handle for each active zone, and a reclaim group for each lane. Handle 0
+    /// stays unused, because data of its stream 0 may go to any lane.
     pub(super) const fn placement(&self, lanes: Lanes) -> Placement {
         Placement {
             handles: self.active + 1,
@@ -71,7 +72,7 @@ pub struct ZoneLayout {
     pub size: u64,
     /// The blocks of a zone in each of its lanes.
     pub blocks: u32,
-    /// The lanes of each pool that a zone spans. They follow each other.
+    /// The lanes of each pool that a zone spans. These lanes are consecutive.
     pub lanes: u32,
     /// The blocks of a lane that must be free beside those of its zones.
     pub spare: u32,
@@ -85,7 +86,7 @@ impl Profile {
     /// Does the same as [`Profile::layout`] for a purpose that writes anywhere on the drive, such as `the models`.
     ///
     /// # Errors
-    /// The errors of [`Profile::layout`], or that the drive has zones.
+    /// Returns the errors of [`Profile::layout`], or an error if the drive has zones.
     pub fn layout_without_zones(&self, purpose: &str) -> Result<Layout, ProfileError> {
         let rule = format!(
             "it must be 0: {purpose} would write anywhere on the drive, but zones are written from start to end, as \
@@ -95,8 +96,8 @@ impl Profile {
         self.layout()
     }
 
-    /// Returns the number of logical pages in each pool of the zones that share no lane, one of each: zones are
-    /// a multiple of it. Returns `None` for a drive without zones.
+    /// Returns the number of logical pages in each pool of one zone on every lane of the pool. The number of logical
+    /// pages of a drive is a multiple of it. Returns `None` for a drive without zones.
     pub(super) fn zone_row(
         &self,
         geometry: &Geometry,
@@ -116,7 +117,7 @@ impl Profile {
         let (row, spanned) = (row.unwrap_or(u32::MAX), self.spanned(lanes));
         let zone = row / lanes.per_pool * spanned;
         let rule = format!(
-            "a zone has {zone} logical pages in each pool, which must be a multiple of the {stripe} of a stripe"
+            "it must give a zone a multiple of {stripe} logical pages (a stripe) in each pool; it gives {zone}"
         );
         require(zone.is_multiple_of(stripe), "zones.blocks", blocks, rule)?;
         Ok(Some(row))
@@ -148,7 +149,8 @@ impl Profile {
         Ok(Some(ZoneLayout { count, pages_per_pool, size, blocks, lanes, spare, open, active }))
     }
 
-    /// Returns the number of logical pages from zone to zone, for `count` zones that hold `pages` of `page` bytes.
+    /// Returns the number of logical pages from the start of a zone to the start of the next. Each of the `count` zones
+    /// holds `pages` of `page` bytes.
     fn zone_size(&self, count: u32, pages: u64, page: u64) -> Result<u64, ProfileError> {
         let (capacity, most) = (pages * page, (1 << 62) / u64::from(count));
         let size = match self.zones.size.0 {
@@ -193,7 +195,7 @@ impl Profile {
         self.check_parts_beside_zones()
     }
 
-    /// Refuses the parts of a drive that would move the data of zones, or write it in another order.
+    /// Refuses settings that would move the data of zones, or write it in another order.
     fn check_parts_beside_zones(&self) -> Result<(), ProfileError> {
         let Placement { handles, groups, .. } = self.placement;
         let in_flash = self.persistence.map != MapMemory::NvRam;
@@ -206,13 +208,13 @@ impl Profile {
                     "ftl",
                     self.ftl != "page-map",
                     &self.ftl,
-                    "\"page-map\", whose pages are those of zones",
+                    "\"page-map\", the only FTL that has zones",
                 ),
                 (
                     "persistence.map",
                     in_flash,
-                    "in the flash",
-                    "\"nv-ram\", as the small map of zones is",
+                    "not \"nv-ram\"",
+                    "\"nv-ram\": the map of zones survives a power cut",
                 ),
                 ("cache.kind", self.cache.kind != "none", &self.cache.kind, "\"none\""),
                 ("slc.share", self.slc.share > 0.0, "above 0", "0"),

@@ -77,7 +77,7 @@ impl Observer for Watchdog {
     }
 }
 
-/// A drive and what happens to it.
+/// A drive, and the script of its requests, pauses and power cuts.
 pub(crate) struct Life<'a> {
     script: Unstructured<'a>,
     drive: SimDevice,
@@ -245,7 +245,7 @@ impl<'a> Life<'a> {
         }
         self.requests += 1;
         let (request, at) = (self.requests, self.drive.now());
-        // The stream marks the request in its completion, and data as hot or cold.
+        // The stream identifies the request in its completion, and marks its data as hot or cold.
         let stream = u16::try_from(request % 4).expect("below 4");
         let stream = stream | if request / 4 % 2 == 1 { self.second_group } else { 0 };
         let (offset, len) = (offset * LOGICAL_BLOCK, len * LOGICAL_BLOCK);
@@ -350,8 +350,8 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Returns the time after which each of a few recoveries is interrupted. The times take no
-    /// bytes from the script, so that scripts that once broke a drive still have the same meaning.
+    /// Returns the time after which each of a few recoveries is interrupted. The times use no bytes
+    /// of the script. Scripts that once broke a drive therefore still have the same meaning.
     fn interruptions(&self) -> Vec<Nanos> {
         let mut random = fastrand::Rng::with_seed(self.requests);
         let mut wait = || {
@@ -370,7 +370,7 @@ impl<'a> Life<'a> {
     }
 }
 
-/// Compares `other`, on which the last of three writes was not done, with the shadow of `honest`.
+/// Compares `other`, which lacks the last of three writes, with the shadow of `honest`.
 #[cfg(test)]
 pub(crate) fn compare_with_another(honest: &mut SimDevice, other: &mut SimDevice) {
     let mut shadow = Shadow::new(honest);

@@ -150,7 +150,7 @@ impl Shadow {
     }
 }
 
-/// Forgets what is older than the newest version that is `safe`.
+/// Removes all versions before the newest version that is `safe`.
 fn settle(history: &mut History, safe: impl Fn(&Version) -> bool) {
     if let Some(newest) = history.iter().rposition(safe) {
         history.drain(..newest);

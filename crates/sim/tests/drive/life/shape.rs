@@ -1,4 +1,4 @@
-//! Small drives of every shape, from bytes.
+//! Generates profiles of small drives of every shape from bytes.
 
 use arbitrary::Unstructured;
 use flashscope_block::Nanos;
@@ -93,8 +93,8 @@ pub(crate) fn profile(ftl: &ftl::Kind, bytes: &mut Unstructured<'_>) -> Profile 
     profile
 }
 
-/// Gives the cells several bits. The seed of the profile selects how many, and how they are
-/// programmed.
+/// Gives the cells several bits. The seed of the profile selects their number and the way of
+/// programming.
 fn cells(profile: &mut Profile) {
     let bits = 1 + u32::try_from(profile.seed % 5).expect("below 5");
     profile.flash.pages_per_block = profile.flash.pages_per_block.next_multiple_of(bits);
@@ -110,7 +110,7 @@ fn cells(profile: &mut Profile) {
     profile.cells.page_read = times(30);
 }
 
-/// Adds a dynamic SLC cache. The seed of the profile selects which.
+/// Adds a dynamic SLC cache. The seed of the profile selects its settings.
 fn dynamic_slc(profile: &mut Profile) {
     profile.slc.share = 0.0;
     profile.slc.dynamic = [0.2, 0.5, 0.9, 1.0][(profile.seed / 8 % 4) as usize];
@@ -121,7 +121,7 @@ fn dynamic_slc(profile: &mut Profile) {
     };
 }
 
-/// Lets the host place data. The seed of the profile selects how.
+/// Lets the host place data. The seed of the profile selects the settings.
 fn placement(profile: &mut Profile) {
     let way = u32::try_from(profile.seed / 6).expect("below 2^32");
     profile.placement = Placement {
@@ -206,7 +206,7 @@ fn log_blocks(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     without_cleaning(profile);
 }
 
-/// Divides the log blocks among the localities; `way` selects how.
+/// Divides the log blocks among the localities; `way` selects the division.
 pub(crate) fn share_out(profile: &mut Profile, way: u64) {
     let (log, small) = (&mut profile.log, u32::try_from(way % 1000).expect("below 1000"));
     let blocks = log.blocks.max(3);
