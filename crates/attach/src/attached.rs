@@ -29,7 +29,7 @@ pub type CompletionHook = Box<dyn FnMut(&Completion) + Send>;
 pub struct Hooks {
     /// Receives the completed requests.
     pub completion: Option<CompletionHook>,
-    /// The faults to inject, and the recipient of each.
+    /// The faults to inject, and the hook that receives each injected fault.
     pub faults: Option<(FaultPlan, Option<FaultHook>)>,
 }
 
@@ -61,13 +61,16 @@ pub struct Export {
     /// The zones, if the drive has any: it is then written zone by zone.
     /// [`AttachedDrive::simulated`] takes them from the drive.
     pub zones: Option<ZoneLimits>,
-    /// The reclaim unit handles, if the drive has any, also taken from the drive.
+    /// The reclaim unit handles, if the drive has any. [`AttachedDrive::simulated`] takes them from
+    /// the drive.
     pub handles: Option<PlacementLimits>,
-    /// The unit in bytes that a power cut never tears: a write within a multiple of it is on the drive as a
-    /// whole or not at all. `None` if the drive guarantees none, such as a real one.
-    /// [`AttachedDrive::simulated`] takes it from the store, which also applies each write as a whole.
+    /// The unit in bytes of atomic writes: after a power cut, the drive contains a write within one
+    /// aligned unit completely or not at all. `None` if the drive guarantees no such unit, as a
+    /// real drive. [`AttachedDrive::simulated`] takes the unit from the store, which also shows
+    /// each write to readers completely or not at all.
     pub atomic_unit: Option<Bytes>,
-    /// True if the drive keeps the metadata of logical blocks, also taken from the store.
+    /// True if the drive keeps the metadata of logical blocks. [`AttachedDrive::simulated`] takes
+    /// this from the store.
     pub keeps_metadata: bool,
 }
 
@@ -116,8 +119,8 @@ impl<A: Answer> Backend<A> {
 }
 
 impl<A: Answer> AttachedDrive<A> {
-    /// Attaches a simulated drive, whose data are kept in `store`. The drive's visible size is the
-    /// size of the store; if it has zones, a number of whole ones.
+    /// Attaches a simulated drive that keeps its data in `store`. The visible size of the drive is
+    /// the size of the store, rounded down to complete zones if the drive has zones.
     ///
     /// The ranges that the store already contains are first written to the simulated drive, on
     /// virtual time. `progress` receives the bytes written so far and their total.
@@ -215,7 +218,7 @@ impl<A: Answer> AttachedDrive<A> {
         }
     }
 
-    /// Ends the delays of faults on a real drive, so that requests in flight end.
+    /// Ends the delays that faults cause on a real drive. Requests in flight then complete.
     pub(crate) fn end_delays(&self) {
         if let Backend::PassThrough(drive) = &*self.backend {
             drive.end_delays();
@@ -230,8 +233,8 @@ impl<A: Answer> AttachedDrive<A> {
         }
     }
 
-    /// Returns the zones from the zone `from` on, in their present state; none for a drive without
-    /// zones.
+    /// Returns the zones from the zone number `from` on, in their current states. Returns none for
+    /// a drive without zones.
     pub fn report_zones(&self, from: u32) -> Vec<Zone> {
         let visible = self.export.zones.map_or(0, |limits| limits.zones);
         match &*self.backend {
@@ -240,7 +243,7 @@ impl<A: Answer> AttachedDrive<A> {
         }
     }
 
-    /// Changes the state of zones now, which takes no time of the drive.
+    /// Changes the states of zones immediately, in no time on the drive's clock.
     ///
     /// # Errors
     /// The first refusal, or the error of the store. Earlier changes remain.
@@ -255,7 +258,7 @@ impl<A: Answer> AttachedDrive<A> {
         }
     }
 
-    /// Returns the bytes that the reclaim unit of each handle still takes.
+    /// Returns the bytes that can still be written to the reclaim unit of each handle.
     pub fn unit_rooms(&self) -> Vec<Bytes> {
         match &*self.backend {
             Backend::Paced(drive) => drive.unit_rooms(),
@@ -263,8 +266,8 @@ impl<A: Answer> AttachedDrive<A> {
         }
     }
 
-    /// Moves handles to empty reclaim units, and returns the bytes that each of the previous units
-    /// could still have taken.
+    /// Moves handles to empty reclaim units. Returns the bytes that could still be written to each
+    /// of the previous units.
     pub fn renew_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
         match &*self.backend {
             Backend::Paced(drive) => drive.renew_units(handles),
@@ -304,7 +307,7 @@ fn visible(limits: ZoneLimits, size: Bytes) -> ZoneLimits {
 const STEP: u64 = 256 * 1024;
 
 /// Writes the ranges that a store contains to an empty simulated drive, once and in order. Zones
-/// are written up to the pointers that they had.
+/// are written up to their previous write pointers.
 fn write_what_is_there(
     device: &mut dyn Device,
     extents: &[std::ops::Range<u64>],
@@ -348,7 +351,7 @@ fn by_zone(extents: &[std::ops::Range<u64>], limits: &ZoneLimits) -> Vec<std::op
     parts
 }
 
-/// Closes the zones that are open, as they are after a drive was off.
+/// Closes the open zones: after a drive was powered off, none of its zones is open.
 fn close_zones(device: &mut dyn Device) {
     let Some(zones) = device.zones() else { return };
     for number in 0..zones.limits().zones {

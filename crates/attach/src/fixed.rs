@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Io, Nanos};
 
-/// A drive on virtual time whose every IO takes the same time.
+/// A drive on virtual time with the same latency for every IO.
 pub(crate) struct FixedLatencyDrive {
     info: DeviceInfo,
     takes: Nanos,

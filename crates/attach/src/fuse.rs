@@ -34,7 +34,7 @@ const FILE: &str = "drive";
 /// The interval at which the stop flag is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The reason why a drive cannot be served, or is no longer served.
+/// The reason why a drive cannot be served, or why serving ended.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The folder does not exist.
@@ -83,8 +83,8 @@ pub enum Error {
     },
 }
 
-/// Measures the round trip between a program and a drive served by FUSE, past the page cache. Takes
-/// about 0.3 s.
+/// Measures the round trip between a program and a drive served by FUSE, bypassing the page cache.
+/// Takes about 0.3 s.
 ///
 /// # Errors
 /// Returns an [`Error`] if the drive cannot be served or measured.
@@ -101,7 +101,7 @@ pub fn round_trip() -> Result<RoundTrip, Error> {
 }
 
 /// Serves `drive` as the file `drive` in `folder`, which must be empty, until `stop` is set or
-/// somebody unmounts it. Calls `ready` with the path of the file once it can be opened. If a killed
+/// another program unmounts it. Calls `ready` with the path of the file once it can be opened. If a killed
 /// flashscope process left a mount on `folder`, that mount is unmounted first. When this function
 /// returns, nothing is mounted.
 ///

@@ -17,9 +17,9 @@ const MAX_PERCENTAGE_USED: u32 = 255;
 /// The version of the log page in version 2.0 of OCP's specification.
 const OCP_PAGE: u32 = 3;
 
-/// Returns the health of a drive that reports the state of its flash, otherwise `None`. The drive's
-/// life begins when it is attached, or with earlier writes that bring it into its initial state.
-/// The drive has one power cycle, and its power-on hours count on its own clock.
+/// Returns the health of a drive that reports the state of its flash; `None` for other drives. The
+/// drive's life begins when it is attached, or with earlier writes that bring it into its initial
+/// state. The drive has one power cycle, and its power-on hours count on its own clock.
 ///
 /// Events that the simulation does not model count as 0: heat, parity over dies, link errors,
 /// uncorrectable reads, and blocks for the drive's own data.

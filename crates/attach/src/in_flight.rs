@@ -2,8 +2,8 @@ use std::collections::VecDeque;
 
 use flashscope_block::Nanos;
 
-/// The requests in flight. The IO of each request has a unique [`flashscope_block::Io::at`], by
-/// which its completion identifies the request.
+/// The requests in flight. The IO of each request has a unique [`flashscope_block::Io::at`], which
+/// identifies the request of a completion.
 pub(crate) struct InFlight<T> {
     /// Sorted by time. A removed entry leaves a gap, which is dropped once it is the first entry.
     waiting: VecDeque<(Nanos, Option<T>)>,

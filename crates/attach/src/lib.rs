@@ -1,9 +1,9 @@
 //! Any drive as a block device that the operating system can use.
 //!
-//! [`AttachedDrive`] is the drive: [`AttachedDrive::submit`] takes requests with their data, and
+//! [`AttachedDrive`] is the drive: [`AttachedDrive::submit`] accepts requests with their data, and
 //! the drive answers each request when its reply is due. A simulated drive computes the due time in
 //! virtual time, which [`Speed`] ties to the machine's clock; a [`Store`] keeps its data. A real
-//! drive takes its own time and keeps its data itself.
+//! drive answers at its own speed and stores the data itself.
 //!
 //! Requests arrive by a transport (NBD, NVMe over TCP, FUSE or ublk). Each transport is a module that does not
 //! depend on the kind of drive.

@@ -1,4 +1,4 @@
-//! The status of an attached drive as it is reported to other programs.
+//! The status of an attached drive, reported to other programs.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,7 +19,7 @@ use crate::request::Answer;
 use crate::sample::{Quantiles, Sample};
 use crate::statistics::{OpStatistics, Snapshot};
 
-/// The number of samples kept: five minutes at one a second.
+/// The maximum number of stored samples: five minutes at one per second.
 const KEPT: usize = 300;
 
 /// The totals of one operation since the drive was attached.
@@ -45,9 +45,9 @@ pub struct DriveStatus {
     pub process: u32,
     /// The drive.
     pub drive: DeviceInfo,
-    /// The size in bytes that clients see.
+    /// The size of the drive for clients, in bytes.
     pub size_bytes: Bytes,
-    /// The places where clients find the drive: addresses, paths or devices.
+    /// The addresses, paths or devices at which clients reach the drive.
     pub places: Vec<String>,
     /// The time since the drive was attached, in seconds on the machine's clock.
     pub attached_s: f64,
@@ -74,10 +74,10 @@ pub struct DriveStatus {
 }
 
 /// Samples an attached drive and reports its [`DriveStatus`]. The monitor does not keep the drive
-/// alive: once the drive is gone, it reports the drive's last state.
+/// alive. After the drive was dropped, the monitor reports the drive's last state.
 pub struct Monitor {
     size: Bytes,
-    /// Returns `None` once the drive is gone.
+    /// Returns `None` after the drive was dropped.
     snapshot: Box<dyn Fn() -> Option<Snapshot> + Send + Sync>,
     places: Mutex<Vec<String>>,
     past: Mutex<Past>,
@@ -94,7 +94,7 @@ const STATUS: &str = "attached";
 
 /// Returns the status of each attached drive of this user, in the order of the process IDs.
 ///
-/// # Errors
+/// Returns an error if the folder cannot be read.
 /// If the folder cannot be read.
 pub fn attached_drives(folder: &Path) -> io::Result<Vec<DriveStatus>> {
     let found = statuses(folder, STATUS)?;
@@ -102,10 +102,10 @@ pub fn attached_drives(folder: &Path) -> io::Result<Vec<DriveStatus>> {
 }
 
 impl Monitor {
-    /// Starts to show the drive to other processes of this user.
+    /// Starts a status socket, which reports the drive to other processes of this user.
     ///
     /// # Errors
-    /// If the socket cannot be created, or the folder belongs to another user.
+    /// Returns an error if the socket cannot be created, or the folder belongs to another user.
     pub fn show(self: &Arc<Self>, folder: &Path) -> io::Result<StatusSocket> {
         let monitor = Arc::clone(self);
         StatusSocket::start(folder, STATUS, move || monitor.status(None))
@@ -199,8 +199,8 @@ mod tests {
     use super::*;
     use crate::testing::{flash, snapshot};
 
-    /// Returns a monitor of an idle drive, and its clock in seconds. The drive is gone while the
-    /// clock shows 0.
+    /// Returns a monitor of an idle drive, and its clock in seconds. The drive counts as dropped
+    /// while the clock shows 0.
     fn monitor() -> (Monitor, Arc<AtomicU64>) {
         let second = Arc::new(AtomicU64::new(10));
         let now = Arc::clone(&second);
@@ -211,8 +211,8 @@ mod tests {
         (Monitor::of(Bytes::mib(1), snapshot(), source), second)
     }
 
-    // A status contains the samples since `after`, at most as many as are kept, and by default the
-    // last one.
+    // A status contains the samples since `after`, at most [`KEPT`], and by default the last
+    // sample.
     #[test]
     fn a_status_contains_the_samples_after_a_given_one() {
         let (monitor, second) = monitor();

@@ -1,4 +1,4 @@
-//! The metadata of logical blocks, which a store in memory keeps beside their data.
+//! The metadata of logical blocks, which a store in memory keeps in addition to the data.
 
 #![cfg_attr(
     lint_writes,
@@ -29,23 +29,23 @@ pub struct Metadata {
     pub bytes: Vec<u8>,
 }
 
-/// The size in bytes of the smallest logical block, which determines the places of metadata.
+/// The size in bytes of the smallest logical block, which determines the offsets of metadata.
 const UNIT: u64 = 512;
 
-/// The written metadata, in a sparse file in memory: those of each [`UNIT`] of the drive follow each other. A larger
-/// block uses the place of its first unit.
+/// The written metadata, in a sparse file in memory: one entry for each [`UNIT`] of the drive, in order. A larger block
+/// uses the entry of its first unit.
 ///
-/// Each byte is combined with that of unwritten metadata by an exclusive or. Holes in the file are therefore unwritten
-/// metadata, and a trim takes no longer than one of the data.
+/// Each byte is stored as its exclusive or with the value of unwritten metadata. Holes in the file are therefore
+/// unwritten metadata, and a trim of metadata is as fast as a trim of data.
 #[derive(Debug)]
 pub(crate) struct BlockMetadata {
     file: File,
-    /// True if metadata were ever written. Otherwise, there is nothing to discard.
+    /// True if metadata were ever written; if not, there is nothing to discard.
     is_used: bool,
 }
 
 impl BlockMetadata {
-    /// Creates the metadata of a drive of `capacity` bytes, of which none are written.
+    /// Creates the metadata of a drive of `capacity` bytes, all of them unwritten.
     pub(crate) fn new(capacity: Bytes) -> io::Result<BlockMetadata> {
         let file = File::from(memfd_create("flashscope-metadata", MemfdFlags::CLOEXEC)?);
         file.set_len(place_of(capacity.0))?;
@@ -72,7 +72,7 @@ impl BlockMetadata {
         Ok(())
     }
 
-    /// Replaces the metadata of `len` bytes from `offset`; without new ones, they count as unwritten.
+    /// Replaces the metadata of `len` bytes from `offset`; `None` discards them, and they count as unwritten.
     pub(crate) fn write(
         &mut self,
         offset: Bytes,
@@ -102,7 +102,7 @@ impl BlockMetadata {
     }
 }
 
-/// Returns the place in the file of the metadata of the first unit at or after a byte of the drive.
+/// Returns the offset in the file of the metadata of the first unit at or after the byte `offset` of the drive.
 fn place_of(offset: u64) -> u64 {
     offset.div_ceil(UNIT) * METADATA_LEN as u64
 }
@@ -135,7 +135,8 @@ mod tests {
         found.bytes.chunks(METADATA_LEN).map(|bytes| bytes[0]).collect()
     }
 
-    // Written metadata are read, all others have the value of unwritten ones, and data without metadata replace them.
+    // A read returns the written metadata, and the value of unwritten metadata elsewhere. A write without metadata
+    // discards them.
     #[test]
     fn the_last_metadata_are_read() {
         let mut kept = kept();
@@ -147,7 +148,7 @@ mod tests {
         assert_eq!(write(512, 1024, Some([[1; 8], [2; 8]].concat())), [0xFF, 1, 2, 0xFF]);
         assert_eq!(write(1024, 1024, Some([[3; 8], [4; 8]].concat())), [0xFF, 1, 3, 4]);
         assert_eq!(write(1024, 512, None), [0xFF, 1, 0xFF, 4]);
-        // A write of bytes that begin within a block leaves the metadata of its start.
+        // A write that begins within a block leaves the metadata of that block.
         assert_eq!(write(513, 1023, None), [0xFF, 1, 0xFF, 4]);
         assert_eq!(write(1535, 2, None), [0xFF, 1, 0xFF, 0xFF]);
     }

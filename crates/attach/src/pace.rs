@@ -10,7 +10,7 @@ use crate::round_trip::RoundTrip;
 pub enum Speed {
     /// A multiple of real time; more than 0.
     Times(f64),
-    /// Requests are answered as soon as they are computed.
+    /// Replies are sent as soon as they are computed.
     Max,
 }
 

@@ -31,7 +31,7 @@ const LINGER: Nanos = Nanos::micros(200);
 pub(crate) struct PacedDrive<A> {
     core: Mutex<Core<A>>,
     store: Store,
-    /// True if the drive has zones, so that only it knows the place of a write.
+    /// True if the drive has zones. Only the drive can then determine the address of an append.
     is_zoned: bool,
     /// The machine's time since the drive was attached.
     clock: Clock,
@@ -52,7 +52,7 @@ pub(crate) struct PacedDrive<A> {
 struct Work<A> {
     pending: PendingRequest<A>,
     arrived: Nanos,
-    /// The time by which a fault makes the reply later.
+    /// The delay that a fault adds to the reply.
     delay: Nanos,
     /// The time at which a durable write or trim was complete except for its flush.
     written: Option<Nanos>,
@@ -71,10 +71,10 @@ struct Core<A> {
     /// Requests in excess of the drive's queue depth, in order of arrival.
     waiting: VecDeque<Work<A>>,
     faults: Option<Arc<FaultInjector>>,
-    /// The requests that the drive has completed and whose replies faults may hold back, by the
-    /// time at which the reply is due and a number.
+    /// The completed requests whose replies faults may delay, by the time at which the reply is due
+    /// and a number.
     held: BTreeMap<(Nanos, u64), Outcome<A>>,
-    /// The number of requests that were ever held.
+    /// The number of requests inserted into `held` so far.
     ever_held: u64,
     statistics: Statistics,
     hook: Option<CompletionHook>,
@@ -171,8 +171,8 @@ impl<A: Answer> PacedDrive<A> {
         faults.presence(now)
     }
 
-    /// Moves and processes the data of a read. Moves those of a write unless the store models power cuts or the
-    /// drive has zones.
+    /// Moves and processes the data of a read. Moves the data of a write unless the store models
+    /// power cuts or the drive has zones.
     fn move_data(&self, pending: &mut PendingRequest<A>) -> Result<(), Errno> {
         let request = &mut pending.request;
         match request.op {
@@ -220,7 +220,7 @@ impl<A: Answer> PacedDrive<A> {
         }
     }
 
-    /// Returns the time up to which completions are taken at `now`.
+    /// Returns the time up to which completions are processed at `now`.
     fn horizon(&self, now: Nanos) -> Nanos {
         if self.pace.is_some() { now } else { Nanos::MAX }
     }
@@ -289,7 +289,7 @@ impl<A: Answer> PacedDrive<A> {
         self.asleep.store(until, Ordering::SeqCst);
         // A thread that makes a reply due earlier publishes the time first and then checks
         // `asleep`. This thread sets `asleep` first and then checks the time. At least one of the
-        // two therefore notices the other.
+        // two threads therefore reads the new value of the other.
         if self.due.load(Ordering::SeqCst) == due && !self.stopped.load(Ordering::SeqCst) {
             let machine = self.pace.as_ref().map_or(0, |pace| pace.machine().0);
             let time = Duration::from_nanos(until.saturating_sub(machine));
@@ -308,7 +308,7 @@ impl<A: Answer> PacedDrive<A> {
         self.sleeper.1.notify_one();
     }
 
-    /// Returns zones in their present state.
+    /// Returns zones in their current states.
     pub(crate) fn report_zones(&self, numbers: std::ops::Range<u32>) -> Vec<Zone> {
         self.at_present(|core, _| match core.device.zones() {
             Some(zones) => numbers.map(|number| zones.zone(number)).collect(),
@@ -316,7 +316,7 @@ impl<A: Answer> PacedDrive<A> {
         })
     }
 
-    /// Changes the state of zones.
+    /// Changes the states of zones.
     pub(crate) fn change_zones(
         &self,
         change: ZoneChange,
@@ -325,7 +325,7 @@ impl<A: Answer> PacedDrive<A> {
         self.at_present(|core, store| core.change_zones(change, selection, store))
     }
 
-    /// Returns the bytes that the reclaim unit of each handle still takes.
+    /// Returns the bytes that can still be written to the reclaim unit of each handle.
     pub(crate) fn unit_rooms(&self) -> Vec<Bytes> {
         self.at_present(|core, _| match core.device.placed() {
             Some(placed) => {
@@ -335,7 +335,8 @@ impl<A: Answer> PacedDrive<A> {
         })
     }
 
-    /// Moves handles to empty reclaim units, and returns the bytes that the previous units could still have taken.
+    /// Moves handles to empty reclaim units. Returns the bytes that could still be written to each
+    /// of the previous units.
     pub(crate) fn renew_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
         self.at_present(|core, _| match core.device.placed() {
             Some(placed) => handles.iter().map(|handle| placed.renew(*handle)).collect(),
@@ -343,7 +344,7 @@ impl<A: Answer> PacedDrive<A> {
         })
     }
 
-    /// Calls `with` at the present time of the drive, after all completions up to then.
+    /// Processes all completions up to the current time of the drive, then calls `with`.
     fn at_present<T>(&self, with: impl FnOnce(&mut Core<A>, &Store) -> T) -> T {
         let mut done = Vec::new();
         let mut core = lock(&self.core);
@@ -432,7 +433,7 @@ impl<A> Core<A> {
         }
     }
 
-    /// Returns true if the drive takes another request.
+    /// Returns true if the drive accepts another request.
     fn has_room(&self) -> bool {
         self.in_flight.len() < self.device.info().queue_depth as usize
     }
@@ -453,7 +454,8 @@ impl<A> Core<A> {
         }
     }
 
-    /// Brings the data of a request into the store. A write to a zone first gets its place.
+    /// Moves the data of a request to the store. First checks a write to a zone, and sets the
+    /// address of an append.
     fn keep(&mut self, request: &mut Request, store: &Store) -> Result<(), RequestError> {
         let Request { op, len, .. } = *request;
         let zones = self.device.zones();
@@ -493,7 +495,7 @@ impl<A> Core<A> {
         }
     }
 
-    /// Changes the state of zones. The store keeps which zones are full.
+    /// Changes the states of zones. The store records full zones.
     fn change_zones(
         &mut self,
         change: ZoneChange,
@@ -506,7 +508,7 @@ impl<A> Core<A> {
             let zone = zones.zone(number);
             change.apply(zones, number)?;
             match change {
-                // A zone whose last block has data was written as a whole.
+                // The store counts a zone as full if its last block has data.
                 ZoneChange::Finish => store.occupy(zone.end() - block, block)?,
                 ZoneChange::TakeOffline => store.trim(zone.start, zone.size)?,
                 ZoneChange::Open | ZoneChange::Close => {}
@@ -520,7 +522,7 @@ impl<A> Core<A> {
         |offset, len| self.device.is_volatile(offset, len)
     }
 
-    /// Returns the IO for a request, extended to whole logical blocks.
+    /// Returns the IO for a request, extended to complete logical blocks.
     fn io(&self, request: &Request) -> Io {
         let block = self.device.info().logical_block;
         let start = request.offset.round_down(block);
@@ -533,7 +535,7 @@ impl<A> Core<A> {
         Io { op, stream, offset: start, len, data, at: Nanos(0) }
     }
 
-    /// Returns the IO that a request needs next: its own, or the flush of a durable one.
+    /// Returns the next IO of a request: the request itself, or the flush that makes it durable.
     fn next_io(&self, work: &Work<A>) -> Io {
         let io = self.io(&work.pending.request);
         let none = Bytes(0);
@@ -543,8 +545,9 @@ impl<A> Core<A> {
         }
     }
 
-    /// Takes the completions until `until` and starts waiting requests. The drive's clock does not
-    /// advance past its last completion, because a request from before `until` may still arrive.
+    /// Processes the completions up to `until` and starts waiting requests. The drive's clock does
+    /// not advance past its last completion, because a request from before `until` may still
+    /// arrive.
     fn take_done(&mut self, until: Nanos, store: &Store, done: &mut Vec<Due<A>>) {
         while self.device.next_due().is_none_or(|due| due <= until) {
             let Some(mut completion) = self.device.complete(until) else { break };
@@ -566,7 +569,7 @@ impl<A> Core<A> {
             let error = |errno| zones::error_of(self.device.zones(), (op, offset, len), errno);
             let result = completion.result.map_err(error);
             self.finish(work, result, now, done);
-            // A request that fails at once leaves its place to the next one.
+            // If a request fails at once, the next request can start.
             while self.has_room()
                 && let Some(next) = self.waiting.pop_front()
             {

@@ -1,4 +1,4 @@
-//! A real drive, which keeps its own data and takes its own time: requests are passed through.
+//! A real drive: requests are passed through to it, without a store and without timed replies.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

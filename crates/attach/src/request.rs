@@ -21,12 +21,12 @@ pub struct Request {
     /// True if a write or a trim must be durable when it completes (force unit access).
     pub durable: bool,
     /// True for a write at the write pointer of the zone that contains `offset` (zone append). The
-    /// completed request has the place as its `offset`.
+    /// completed request has the address of the data as its `offset`.
     pub appends: bool,
     /// The reclaim unit handle of a write; 0 for none.
     pub stream: StreamId,
-    /// The metadata of the blocks of a read or a write, on a drive that keeps them. A write without metadata discards
-    /// those of its range.
+    /// The metadata of the blocks of a read or a write, on a drive that keeps metadata. A write
+    /// without metadata discards the metadata of its range.
     pub metadata: Option<Metadata>,
 }
 
@@ -35,7 +35,7 @@ pub struct Request {
 pub enum RequestError {
     /// The drive failed the request.
     Drive(Errno),
-    /// The zone of the request refused it.
+    /// The zone refused the request.
     Zone(ZoneError),
     /// A fault cut the connection of the request: the client gets no reply. A transport without
     /// connections answers `EIO`.
@@ -100,11 +100,12 @@ pub struct CompletedRequest<A> {
 
 /// A transport's way to send replies.
 pub trait Answer: Send + Sized + 'static {
-    /// Processes the data of a read before the drive completes it, which may still fail. The thread calls this that
-    /// submitted the read or moved its data, so that only its client waits.
+    /// Processes the data of a read before the drive completes the read, which may still fail. The
+    /// thread that submitted the read or moved its data makes this call. Only the client of that
+    /// thread waits.
     fn process_read(&mut self, _read: &mut Request) {}
 
     /// Sends the replies to all requests in `done`, which are due now. All clients wait for this
-    /// call, so anything slow or blocking must be left to another thread.
+    /// call: leave slow or blocking work to another thread.
     fn answer(done: &mut Vec<CompletedRequest<Self>>);
 }

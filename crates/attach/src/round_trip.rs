@@ -23,10 +23,10 @@ use crate::pace::Speed;
 use crate::request::Answer;
 use crate::store::Store;
 
-/// The time that a transport takes for a request and its reply, without the time of the drive.
+/// The time that a transport needs for a request and its reply, without the time of the drive.
 /// Reads and writes each have a fixed part and a part per byte.
 ///
-/// A client that waits for each reply sees the latency of the drive plus this time. The drive
+/// A client that waits for each reply observes the latency of the drive plus this time. The drive
 /// therefore treats a request as submitted this much earlier than it arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RoundTrip {
@@ -100,8 +100,8 @@ impl RoundTrip {
         Ok(RoundTrip { read: line(Op::Read)?, write: line(Op::Write)? })
     }
 
-    /// Measures the round trip to a drive from [`trial_drive`] through the file at `path`, past the
-    /// page cache.
+    /// Measures the round trip to a drive from [`trial_drive`] through the file at `path`,
+    /// bypassing the page cache.
     pub(crate) fn of_file(path: &Path) -> io::Result<RoundTrip> {
         let file =
             OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(path)?;

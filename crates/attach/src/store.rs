@@ -35,14 +35,15 @@ const RECHECK_PIECES: usize = 1024;
 ///
 /// A store in a file contains the data on the flash. Data in the drive's write buffer, which a
 /// power cut would lose, stay in the memory of this process until the drive has written them to
-/// flash. Killing the process is therefore equivalent to a power cut of the drive. It never tears a
-/// piece ([`Store::ATOMIC_UNIT`]), because each is written to the file at once, into one page of the
-/// system's memory.
+/// flash. Killing the process is therefore equivalent to a power cut of the drive. Such a cut never tears a
+/// piece ([`Store::ATOMIC_UNIT`]), because one call writes each piece to the file, into one page of
+/// the system's memory.
 ///
-/// Reads see each write as a whole or not at all.
+/// A read returns each write completely or not at all.
 pub struct Store {
     place: Place,
-    /// The metadata of blocks, if the store keeps any. Reads share the lock; writes and trims exclude all others.
+    /// The metadata of blocks, if the store keeps any. Reads share the lock; writes and trims hold
+    /// it exclusively.
     metadata: RwLock<Option<BlockMetadata>>,
     /// The data that a power cut would lose, by piece number; only for a store in a file.
     volatile: Option<Mutex<Volatile>>,
@@ -81,7 +82,8 @@ struct Volatile {
 }
 
 impl Store {
-    /// The unit in bytes that a power cut never tears, at multiples of it.
+    /// The unit in bytes of atomic writes: a power cut never tears a write between two adjacent
+    /// multiples of it.
     pub const ATOMIC_UNIT: Bytes = Bytes(PIECE_LEN);
 
     /// Creates a store of `capacity` bytes in memory.

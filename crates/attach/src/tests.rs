@@ -167,7 +167,8 @@ fn each_request_is_answered_once() {
     }
 }
 
-/// A recipient that passes on the thread which processed the data of a read, and the data that it then had.
+/// A recipient that passes on the thread that processed the data of a read, and the data at that
+/// time.
 struct Processing(Option<(ThreadId, Vec<u8>)>, Sender<Option<(ThreadId, Vec<u8>)>>);
 
 impl Answer for Processing {
@@ -183,7 +184,7 @@ impl Answer for Processing {
     }
 }
 
-// The thread that submits a read processes its data, and not the one that answers all clients.
+// The thread that submits a read processes its data, not the thread that answers all clients.
 #[test]
 fn the_submitting_thread_processes_reads() {
     for speed in [Speed::Max, Speed::Times(1.0)] {
@@ -234,7 +235,7 @@ fn the_round_trip_is_a_part_of_the_latency() {
         [submissions.recv().unwrap(), submissions.recv().unwrap()]
     };
     assert!(submitted(RoundTrip::default())[0] > Nanos(0));
-    // A round trip that exceeds the time since the drive was attached.
+    // The round trip exceeds the time since the drive was attached.
     let [first, second] = submitted(RoundTrip::fixed(Nanos::secs(1000)));
     assert_eq!(first, Nanos(0));
     assert!(second >= Nanos::millis(1), "the first request completed only then: {second}");
@@ -250,7 +251,7 @@ fn failures_are_counted() {
     assert_eq!((snapshot.ops[0].requests, snapshot.ops[0].errors, snapshot.in_flight), (1, 1, 0));
 }
 
-// The drive receives whole blocks, a hint about zeros, and a flush after a durable write.
+// The drive receives complete blocks, a hint about zeros, and a flush after a durable write.
 #[test]
 fn the_drive_receives_whole_blocks_and_flushes() {
     let fake = Fake::new(4);
@@ -318,7 +319,7 @@ fn a_durable_trim_is_flushed() {
     assert!((0..8192).all(|at| read.data[at] == if at < 4096 { 7 } else { 0 }));
 }
 
-// A real drive keeps its own data, and the hook is called for each request in the order of the
+// A real drive stores its data, and the hook is called for each request in the order of the
 // replies.
 #[test]
 fn a_real_drive_keeps_its_own_data() {
@@ -352,7 +353,7 @@ fn a_real_drive_keeps_its_own_data() {
     assert!(completions.windows(2).all(|pair| pair[0].completed <= pair[1].completed));
 }
 
-// A monitor sees the drive's activity and does not keep the drive alive.
+// A monitor reports the drive's activity and does not keep the drive alive.
 #[test]
 fn a_monitor_does_not_keep_the_drive_alive() {
     let attached = attach(Fake::new(4), Store::memory(CAPACITY).unwrap(), Speed::Max);

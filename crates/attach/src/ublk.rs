@@ -57,8 +57,8 @@ fn failed(action: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::System { action, source }
 }
 
-/// Measures the round trip between a program and a drive served by ublk, past the page cache. Takes
-/// about 0.3 s, during which an additional block device exists.
+/// Measures the round trip between a program and a drive served by ublk, bypassing the page cache.
+/// Takes about 0.3 s, during which an additional block device exists.
 ///
 /// # Errors
 /// Returns an [`Error`] if the device cannot be created or measured.

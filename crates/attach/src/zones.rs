@@ -1,4 +1,4 @@
-//! The zones of an attached drive: the place of a write, and changes of their states.
+//! The zones of an attached drive: the address of an append, and changes of their states.
 
 use flashscope_block::{Bytes, Errno, Op, Zone, ZoneState, ZonedDevice};
 
@@ -59,12 +59,12 @@ pub enum ZoneChange {
 pub enum ZoneSelection {
     /// The zone of this number.
     One(u32),
-    /// All zones in a state that the change is meant for: [`ZoneChange::applies_to`].
+    /// All zones in a state to which the change applies: [`ZoneChange::applies_to`].
     All,
 }
 
 impl ZoneChange {
-    /// Returns true for the states of the zones that the change selects if it names none
+    /// Returns true for the states of the zones that the change selects without a zone number
     /// (Zoned Namespace Command Set Specification 1.1, "Zone Management Send", Select All).
     fn applies_to(self, state: ZoneState) -> bool {
         match self {
@@ -123,8 +123,9 @@ fn touched(zones: &dyn ZonedDevice, offset: Bytes, len: Bytes) -> impl Iterator<
     (number(offset.0)..=number(end - 1)).map(|number| zones.zone(number))
 }
 
-/// Returns the zones that a trim resets. One that is read-only or offline is left out unless it is the only one
-/// (Zoned Namespace Command Set Specification 1.1, section 3.4.3.1.4).
+/// Returns the zones that a trim resets: those that it touches, except read-only and offline zones.
+/// Returns an error if it touches only one zone, which is read-only or offline (Zoned Namespace
+/// Command Set Specification 1.1, section 3.4.3.1.4).
 pub(crate) fn to_reset(zones: &dyn ZonedDevice, request: &Request) -> Result<Vec<Zone>, ZoneError> {
     let touched: Vec<Zone> = touched(zones, request.offset, request.len).collect();
     match touched[..] {
@@ -133,8 +134,9 @@ pub(crate) fn to_reset(zones: &dyn ZonedDevice, request: &Request) -> Result<Vec
     }
 }
 
-/// Returns the error of a request that the drive failed: a read of an offline zone and a reset that took its zone offline say
-/// so (Zoned Namespace Command Set Specification 1.1, section 2.1.1.2.1.2).
+/// Returns the error of a request that the drive failed. It is [`ZoneError::Offline`] for a read of
+/// an offline zone, and for a reset that took its zone offline (Zoned Namespace Command Set
+/// Specification 1.1, section 2.1.1.2.1.2).
 pub(crate) fn error_of(
     zones: Option<&mut dyn ZonedDevice>,
     (op, offset, len): (Op, Bytes, Bytes),
@@ -157,7 +159,7 @@ fn zone_of(zones: &dyn ZonedDevice, offset: Bytes) -> Zone {
     zones.zone(u32::try_from(number).expect("a zone of the drive"))
 }
 
-/// Gives an append its place, and checks that the zone can take the write.
+/// Sets the address of an append, and checks that the zone can accept the write.
 pub(crate) fn place(zones: &dyn ZonedDevice, request: &mut Request) -> Result<(), ZoneError> {
     let zone = zone_of(zones, request.offset);
     match zone.state {
@@ -178,7 +180,7 @@ pub(crate) fn place(zones: &dyn ZonedDevice, request: &mut Request) -> Result<()
     }
 }
 
-/// Returns true if the zone has taken a write that [`place`] permitted: its pointer has moved.
+/// Returns true if the zone has accepted a write that [`place`] permitted: its write pointer has moved.
 pub(crate) fn has_taken(zones: &dyn ZonedDevice, offset: Bytes, len: Bytes) -> bool {
     zone_of(zones, offset).write_pointer == offset + len
 }

@@ -197,8 +197,8 @@ fn the_file_behaves_like_a_block_device() {
     assert!(fs::write(served.folder.path().join("other"), "").is_err());
 }
 
-// The drive receives reads and writes past the page cache, flushes only for fsync and after durable
-// writes, trims for holes, and writes of zeros.
+// The drive receives reads and writes that bypass the page cache, flushes only for fsync and after
+// durable writes, trims for holes, and writes of zeros.
 #[test]
 fn the_drive_receives_the_matching_operations() {
     if !can_serve() {
@@ -307,7 +307,7 @@ fn a_read_only_drive_cannot_be_written() {
     assert_eq!(*ios.lock().unwrap(), [(Op::Read, 0, BLOCK)]);
 }
 
-// Nothing stays mounted after serving is stopped, after somebody else unmounts the folder, or if
+// Nothing stays mounted after serving is stopped, after another program unmounts the folder, or if
 // the file is open with a request in flight. The last case is an error, for the waiting program
 // too.
 #[test]
@@ -392,7 +392,7 @@ fn mount_dead(folder: &Path, options: &str) {
     mount("test", folder, "fuse", MountFlags::empty(), data.as_c_str()).unwrap();
 }
 
-// A dead mount of flashscope is unmounted, and that of another program is not.
+// A dead mount of flashscope is unmounted; a dead mount of another program is not.
 #[test]
 fn only_own_dead_mounts_are_unmounted() {
     if !can_serve() {

@@ -119,7 +119,7 @@ impl Drop for Mapping {
 mod tests {
     use super::*;
 
-    // Are buffers page-aligned and disjoint, even for an odd length?
+    // The length is not a multiple of the page size.
     #[test]
     fn buffers_are_aligned_and_disjoint() {
         let mut buffers = Buffers::new(3, 4608).unwrap();

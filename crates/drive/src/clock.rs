@@ -34,7 +34,7 @@ pub struct Clock {
 pub struct Calibration {
     /// The smallest difference between two readings, above 0.
     pub clock_resolution: Nanos,
-    /// The time that one reading takes, rounded up.
+    /// The duration of one reading, rounded up.
     pub clock_cost: Nanos,
 }
 
@@ -156,7 +156,6 @@ impl Default for Clock {
 mod tests {
     use super::*;
 
-    // Does a sleep never end early, whether it only spins or sleeps first?
     #[test]
     fn sleeps_never_end_early() {
         let clock = Clock::new();
@@ -167,7 +166,6 @@ mod tests {
         }
     }
 
-    // Does a wait end when `poll` returns something, and otherwise at its deadline?
     #[test]
     fn waits_end_with_a_result_or_at_the_deadline() {
         let clock = Clock::new();
@@ -185,7 +183,7 @@ mod tests {
         assert_eq!(clock.poll_with_timeout(Nanos::micros(10), |_| None::<u8>), None);
     }
 
-    // Do clones share the origin, and does time never go back?
+    // Time never goes back between readings of different clones.
     #[test]
     fn clones_share_the_origin() {
         let clock = Clock::new();
@@ -199,7 +197,6 @@ mod tests {
         }
     }
 
-    // Are the calibrated values plausible, neither zero nor unset?
     #[test]
     fn calibration_is_plausible() {
         let calibration = Clock::new().calibrate();

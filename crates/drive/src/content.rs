@@ -106,7 +106,7 @@ mod tests {
         all
     }
 
-    // Is every sector distinct, far beyond the size of the pool and across seeds?
+    // Checks many more sectors than the pool has, with several seeds.
     #[test]
     fn no_sector_is_written_twice() {
         let mut seen = HashSet::new();
@@ -117,9 +117,8 @@ mod tests {
         }
     }
 
-    // Is the data incompressible? No string of 8 bytes occurs twice in 1 MiB, which leaves no match
-    // for the Lempel-Ziv family. No byte is more frequent than in random data, which leaves nothing
-    // for an entropy coder.
+    // No string of 8 bytes occurs twice in 1 MiB, which leaves no match for the Lempel-Ziv family.
+    // No byte is more frequent than in random data, which leaves nothing for an entropy coder.
     #[test]
     fn random_data_is_incompressible() {
         let data = written(7, 256, 4096);
@@ -140,7 +139,6 @@ mod tests {
         assert!(entropy > 7.999, "{entropy} bits of entropy in a byte");
     }
 
-    // Are zeros exactly in the requested halves, wherever a write begins?
     #[test]
     fn zeros_are_in_the_requested_halves() {
         let content = Content::new(1);
@@ -156,7 +154,6 @@ mod tests {
         }
     }
 
-    // Is the data the same for the same seed, and different for another?
     #[test]
     fn data_depends_on_the_seed() {
         assert_eq!(written(3, 2, 8192), written(3, 2, 8192));

@@ -104,7 +104,7 @@ mod tests {
         OpenOptions { access, size: Some(Bytes::mib(1)), ..OpenOptions::new(location) }
     }
 
-    // Is written data read back, trimmed data zeroed, and an impossible request rejected?
+    // Trimmed data reads as zeros, and invalid requests are rejected.
     #[test]
     fn written_data_is_read_back() {
         let folder = tempfile::tempdir().unwrap();

@@ -22,7 +22,7 @@ use crate::target::Target;
 ///
 /// The device rejects invalid IOs and continues to work after each:
 ///
-/// - `EINVAL` for a range past the end, one that is not a multiple of the logical block, or one
+/// - `EINVAL` for a range that exceeds the drive, is not a multiple of the logical block, or is
 ///   longer than [`OpenOptions::max_io`],
 /// - `EROFS` for a write without write access,
 /// - `ENODATA` for a read that ends early, as in a truncated file.

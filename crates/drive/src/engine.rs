@@ -1,4 +1,4 @@
-//! Engines: the kernel interfaces that carry IOs, their registry and the choice between them.
+//! Engines: the kernel interfaces for IOs, their registry and the choice between them.
 //!
 //! A new engine needs one file in this folder and an entry in [`ENGINES`].
 
@@ -26,11 +26,11 @@ use crate::target::Target;
 /// A kernel interface for IOs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EngineKind {
-    /// io_uring: submission and completion rings (Linux 5.1).
+    /// io_uring: submission and completion rings (Linux 5.11 or later).
     IoUring,
     /// io_uring over polled queues, without interrupts.
     IoUringPolled,
-    /// NVMe commands through io_uring, bypassing the block layer (Linux 6.1).
+    /// NVMe commands through io_uring, bypassing the block layer (Linux 6.1 or later).
     IoUringCmd,
     /// The older asynchronous IO of Linux, `io_submit` and `io_getevents`.
     Libaio,
@@ -121,7 +121,8 @@ pub(crate) struct Setup {
     pub(crate) response_timeout: Nanos,
 }
 
-/// Carries IOs to the kernel and back. Every IO that an engine receives lies within the target.
+/// Submits IOs to the kernel and returns their completions. Every IO that an engine receives lies
+/// within the target.
 pub(crate) trait Engine: Send {
     /// Queues an IO and prepares its data, without a system call.
     fn submit(&mut self, io: &Io);
@@ -192,13 +193,13 @@ pub(crate) fn start(
     Ok(describe(kind, why, engine))
 }
 
-/// Returns the engines to try, the best first, each with the reason for it.
+/// Returns the engines to try, the best first, each with the reason for choosing it.
 ///
-/// At queue depth 1, a ring brings no benefit over a plain system call. Measured side by side with
-/// 4 KiB reads on ext4, psync takes 22 µs of CPU time per IO and io_uring takes 26 µs; on tmpfs,
-/// psync takes 1.2 µs and io_uring 5.9 µs. If the target rejects `RWF_NOWAIT`, io_uring cannot
-/// attempt an IO without blocking and passes each one to a kernel worker thread. At queue depth 32
-/// on tmpfs, io_uring then takes 2.4 µs of CPU time per IO, and libaio takes 1.4 µs.
+/// At queue depth 1, a ring brings no benefit over a plain system call. With 4 KiB reads on ext4,
+/// psync uses 22 µs of CPU time per IO and io_uring uses 26 µs. On tmpfs, psync uses 1.2 µs and
+/// io_uring 5.9 µs. If the target rejects `RWF_NOWAIT`, io_uring cannot attempt an IO without
+/// blocking and passes each one to a kernel worker thread. At queue depth 32 on tmpfs, io_uring
+/// then uses 2.4 µs of CPU time per IO, and libaio uses 1.4 µs.
 fn candidates(depth: usize, refuses_nowait: bool) -> Vec<(EngineKind, &'static str)> {
     use EngineKind::{IoUring, Libaio, Psync};
     let simple = (Psync, "the kernel permits neither io_uring nor libaio here");
@@ -220,7 +221,7 @@ fn candidates(depth: usize, refuses_nowait: bool) -> Vec<(EngineKind, &'static s
 mod tests {
     use super::*;
 
-    // Does the registry contain each engine once, under a name that parses back to it?
+    // Each name parses back to its engine.
     #[test]
     fn each_engine_is_registered_once() {
         use EngineKind::{IoUring, IoUringCmd, IoUringPolled, Libaio, Psync};
@@ -231,7 +232,7 @@ mod tests {
         }
     }
 
-    // Does the choice depend on the queue depth and on RWF_NOWAIT, with psync as the last resort?
+    // psync is the last resort.
     #[test]
     fn the_choice_depends_on_depth_and_nowait() {
         let first = |depth, refuses| candidates(depth, refuses)[0].0;
@@ -244,7 +245,6 @@ mod tests {
         }
     }
 
-    // Is a short transfer an error, for reads and writes?
     #[test]
     fn short_transfers_are_errors() {
         let io = |op| Io {

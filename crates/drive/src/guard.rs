@@ -345,7 +345,7 @@ pub(crate) fn check_unmarked(path: &Path, probe: &File) -> Result<(), Refusal> {
 mod tests {
     use super::*;
 
-    // Do exactly the serial number and the path confirm, and never an empty text?
+    // Only the exact serial number or path confirms; an empty text does not.
     #[test]
     fn confirmation_is_serial_or_path() {
         let directory = tempfile::tempdir().unwrap();
@@ -378,8 +378,7 @@ mod tests {
         assert!(message.contains("`--destroy-data-on S1`"), "{message}");
     }
 
-    // Is an exchange after the checks detected? It may bring another inode, file system or device,
-    // or a device in place of a file.
+    // The replacement may be another inode, file system or device, or a device in place of a file.
     #[test]
     fn an_exchange_is_detected() {
         let number = |major, minor| DeviceNumber { major, minor };
@@ -400,7 +399,7 @@ mod tests {
         }
     }
 
-    // Is the identity that of a link's target, and does it change when another file takes the name?
+    // A link has the identity of its target. The identity changes if another file gets the name.
     #[test]
     fn identity_is_that_of_the_open_file() {
         let directory = tempfile::tempdir().unwrap();

@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    // Does a serial number count only for a whole drive, and only if no other device has it? Hidden
+    // A serial number counts only for a whole drive, and only if no other drive has it. Hidden
     // paths of the same drive do not count.
     #[test]
     fn a_serial_counts_only_if_it_is_unique() {
@@ -143,8 +143,6 @@ mod tests {
         assert_eq!(Hardware::own_serial(&unlisted, file), None);
     }
 
-    // Is the identity read from the attributes of NVMe, SCSI and virtio drives, through a partition
-    // too?
     #[test]
     fn identities_are_read_from_sysfs() {
         let nvme: &[(&str, &[u8])] = &[

@@ -32,7 +32,7 @@ pub struct LogPages {
     /// Specification, it is the extended SMART page. Other vendors may use the identifier
     /// differently; the GUID in the page identifies its format.
     pub extended: Option<LogPage>,
-    /// True if the drive stated that it has no log page C0h. Other failures may pass.
+    /// True if the drive stated that it has no log page C0h. Other failures may be temporary.
     pub lacks_extended: bool,
 }
 
@@ -90,7 +90,7 @@ fn advice(source: &io::Error) -> &'static str {
 /// Reads both health log pages of the drive that is, or holds, the device or file at `path`.
 ///
 /// A drive without the extended page counts the query as a rejected command in its error log.
-/// [`smart`] does not send that query.
+/// [`read_smart_log`] does not send that query.
 ///
 /// # Errors
 /// An error if there is no such drive, if it is not an NVMe drive, or if the system or the drive

@@ -154,18 +154,19 @@ pub fn decode(
     ControllerPage(*controller).describe(NamespacePage(*namespace).describe(number))
 }
 
-/// The writes that a drive writes as a whole or not at all if its power is cut.
+/// The limits within which a write is atomic in a power cut: the drive performs it completely or
+/// not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PowerFailAtomicity {
-    /// The longest such write.
+    /// The maximum length of an atomic write.
     pub unit: Bytes,
-    /// A write across a multiple of this is not atomic.
+    /// A write that crosses a multiple of this offset is not atomic; `None` without a boundary.
     pub boundary: Option<Bytes>,
 }
 
-/// Queries the atomicity of writes to the whole NVMe drive at `path`. The unit is at most as long as the kernel's longest
-/// command, because the kernel splits longer writes. Returns `None` for everything else, such as a partition or a file, and
-/// without permission.
+/// Queries the atomicity of writes to the whole NVMe drive at `path`. The unit is at most as long
+/// as the kernel's longest command, because the kernel splits longer writes. Returns `None` for
+/// everything else, such as a partition or a file, and without permission.
 pub fn power_fail_atomicity(system: &System, path: &Path) -> Option<PowerFailAtomicity> {
     let Identity::Block(number) = Identity::from(&fs::metadata(path).ok()?) else { return None };
     let disk = system.directory(number).ok()?;
@@ -256,7 +257,7 @@ impl ControllerPage {
         u64::try_from(total).ok().filter(|total| *total > 0).map(Bytes)
     }
 
-    /// Returns the blocks that a write may have to survive a power cut as a whole (AWUPF).
+    /// Returns the maximum length of an atomic write in a power cut (AWUPF), in blocks.
     fn power_fail_blocks(&self) -> u64 {
         u64::from(u16::from_le_bytes(field(&self.0, 528))) + 1
     }
@@ -306,7 +307,7 @@ impl NamespacePage {
         Layout { flbas: self.0[26], dps: self.0[29] }
     }
 
-    /// Returns the current LBA format, or `None` if the page names one that does not exist.
+    /// Returns the current LBA format, or `None` if the page names a format that does not exist.
     pub(crate) fn format(&self) -> Option<LbaFormat> {
         self.formats().into_iter().find(|format| format.in_use)
     }
@@ -331,8 +332,9 @@ impl NamespacePage {
         (0..=self.0[25].min(63)).filter_map(format).collect()
     }
 
-    /// Returns the atomicity of writes in a power cut (NSFEAT, NAWUPF, NABO and NABSPF; `awupf` blocks unless the namespace
-    /// has its own number). Returns `None` if the boundaries do not begin at the first block.
+    /// Returns the atomicity of writes in a power cut (NSFEAT, NAWUPF, NABO and NABSPF; `awupf`
+    /// blocks unless the namespace has its own number). Returns `None` if the boundaries do not
+    /// begin at the first block.
     fn power_fail_atomicity(&self, awupf: u64) -> Option<PowerFailAtomicity> {
         let block = self.format()?.data_bytes.0;
         let number = |at| u64::from(u16::from_le_bytes(field(&self.0, at)));

@@ -19,7 +19,7 @@ use crate::guard::{self, DeviceNumber, Identity, Refusal, System};
 use crate::hardware::{Hardware, text};
 use crate::identify::{Nvme, identify};
 
-/// The unit of `size` in sysfs, whatever the drive's sector size is.
+/// The unit of `size` in sysfs, independent of the drive's sector size.
 const SIZE_UNIT: u64 = 512;
 
 /// The block devices of a machine in the order of their names, each drive before its partitions.
@@ -59,8 +59,8 @@ pub struct BlockDevice<H> {
     pub rotational: Option<bool>,
     /// The IO scheduler of the kernel: `none`, `mq-deadline`, `kyber` or `bfq`.
     pub scheduler: Option<String>,
-    /// The maximum number of IOs in flight: the drive's own depth for SCSI and SATA, otherwise the
-    /// requests of a kernel queue.
+    /// The maximum number of IOs in flight: the drive's own depth for SCSI and SATA, the length of
+    /// a kernel queue for other drives.
     pub queue_depth: Option<u32>,
     /// Its volatile write cache, as the kernel treats it.
     pub write_cache: Option<WriteCache>,
@@ -169,7 +169,7 @@ pub enum Measurable {
     },
     /// No benchmark.
     Nothing {
-        /// A further obstacle to writing, if known.
+        /// An additional obstacle to writing, if known.
         obstacle: Option<Obstacle>,
         /// The reason, with the remedy.
         reason: String,
@@ -261,8 +261,8 @@ pub struct Place {
 }
 
 /// Returns the sysfs files of the drive that is, or holds, the device or file at `path`. Returns
-/// `None` if it does not lie on a single drive, but for example in memory, on a network or on
-/// several drives.
+/// `None` if `path` does not lie on a single drive: for example if it lies in memory, on a network
+/// or on several drives.
 pub fn place(system: &System, path: &Path) -> Option<Place> {
     let disk = system.whole_disk(Identity::from(&fs::metadata(path).ok()?).device())?;
     Some(Place { sensor: topology::sensor(&disk), disk })
@@ -446,7 +446,6 @@ fn needs_no_quotes(serial: &str) -> bool {
 mod tests {
     use super::*;
 
-    // Do digits in names sort as numbers?
     #[test]
     fn names_are_in_natural_order() {
         let mut names = ["nvme10n1", "nvme2n1", "sdb", "nvme2n10", "sda", "nvme2n2"];
@@ -454,7 +453,7 @@ mod tests {
         assert_eq!(names, ["nvme2n1", "nvme2n2", "nvme2n10", "nvme10n1", "sda", "sdb"]);
     }
 
-    // Is a serial number not offered if a shell or the command line would misread it?
+    // A shell or the command line would misread other serial numbers.
     #[test]
     fn only_plain_serials_are_offered() {
         assert!(["S4EWNX0R123456", "WD-42", "0x5000c500:1"].into_iter().all(needs_no_quotes));

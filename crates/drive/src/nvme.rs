@@ -71,7 +71,7 @@ pub(crate) enum Structure {
 }
 
 /// The layout of a namespace, which a format must keep: the fields of Identify Namespace that
-/// Format NVM sets anew.
+/// Format NVM sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// Formatted LBA Size (FLBAS): the format number and the location of metadata.
@@ -133,7 +133,7 @@ const NAMESPACE_ID: libc::Ioctl = libc::_IO(b'N' as u32, 0x40);
 const ADMIN_COMMAND: libc::Ioctl = libc::_IOWR::<Command>(b'N' as u32, 0x41);
 
 impl Admin {
-    /// Encodes the command for the kernel. The drive's response goes to the whole of `answer`.
+    /// Encodes the command for the kernel. The drive's response fills `answer`.
     ///
     /// A timeout of 0 stands for the kernel's default. A shorter timeout would be risky, because
     /// the kernel resets a drive that exceeds it. Get Log Page does not set the bit Retain
@@ -246,8 +246,8 @@ impl Controller for &File {
 mod tests {
     use super::*;
 
-    // Does a device that does not know the command return an error of the system and leave the page
-    // unchanged?
+    // A device that does not support the command returns an error of the system and leaves the page
+    // unchanged.
     #[test]
     fn other_devices_return_an_error() {
         let null = &File::open("/dev/null").unwrap();
@@ -259,7 +259,6 @@ mod tests {
         assert_eq!(null.namespace().unwrap_err().raw_os_error(), Some(libc::ENOTTY));
     }
 
-    // Do the requests have the numbers in the kernel's header?
     #[test]
     fn request_numbers_agree_with_the_kernel() {
         assert_eq!(size_of::<Command>(), 72);
@@ -289,8 +288,6 @@ mod tests {
 
     const ALL: &[u8] = &[0xFF, 0xFF, 0xFF, 0xFF];
 
-    // Do the bytes of each query agree with the specification and the kernel's header, with the
-    // given buffer?
     #[test]
     #[cfg(target_endian = "little")]
     fn queries_are_encoded_as_specified() {
@@ -335,7 +332,6 @@ mod tests {
         assert_eq!(list[40..44], [2, 0, 0, 0]);
     }
 
-    // Do the bytes of a Reservation Report agree with the specification?
     #[test]
     #[cfg(target_endian = "little")]
     fn reservation_reports_are_encoded_as_specified() {
@@ -356,8 +352,8 @@ mod tests {
         }
     }
 
-    // Do the bytes of a format request an erase of user data (bits 9 to 11 of dword 10) and keep
-    // format, metadata and protection? It has a timeout of four hours and no buffer.
+    // The format requests an erase of user data (bits 9 to 11 of dword 10) and keeps format,
+    // metadata and protection. It has a timeout of four hours and no buffer.
     #[test]
     #[cfg(target_endian = "little")]
     fn format_keeps_the_layout() {
@@ -383,8 +379,7 @@ mod tests {
         }
     }
 
-    // Do the bytes of a sanitize request a block erase, in restricted completion mode and with
-    // deallocation of the blocks?
+    // The command requests restricted completion mode and deallocation of the blocks.
     #[test]
     #[cfg(target_endian = "little")]
     fn sanitize_is_a_block_erase() {

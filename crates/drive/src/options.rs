@@ -55,7 +55,7 @@ pub struct OpenOptions {
     pub location: Location,
     /// The permission to write the drive.
     pub access: Access,
-    /// The engine; `None` chooses the best one that works.
+    /// The engine; `None` chooses the best engine that works.
     pub engine: Option<EngineKind>,
     /// The maximum number of IOs in flight, from 1 to [`MAX_QUEUE_DEPTH`].
     pub queue_depth: u32,
@@ -73,7 +73,7 @@ pub struct OpenOptions {
     /// True to write even if another process has the drive open for writing without a lock.
     pub ignore_open_by_others: bool,
     /// The seed of the written data. The same seed gives the same data, which a drive with
-    /// deduplication would recognize: take another seed for each opening.
+    /// deduplication would recognize: use another seed for each opening.
     pub seed: u64,
     /// The time without a response after which the device gives up on the drive, if the caller
     /// waits without a deadline.
@@ -286,7 +286,6 @@ impl OpenOptions {
 mod tests {
     use super::*;
 
-    // Are paths and options parsed in the usual notation?
     #[test]
     fn drive_names_are_parsed() {
         let text = "file:scratch.img?size=1GiB&engine=psync&direct=false";
@@ -302,8 +301,7 @@ mod tests {
         assert_eq!(options.access, Access::ReadOnly);
     }
 
-    // Does an NVMe character device stand for its block device with the engine for NVMe commands?
-    // Is any other engine rejected?
+    // Any other engine is rejected.
     #[test]
     fn character_devices_use_commands() {
         for text in ["/dev/ng1n2", "/dev/ng1n2?engine=io_uring_cmd"] {
@@ -319,7 +317,7 @@ mod tests {
         );
     }
 
-    // Is the example of each option valid? Errors suggest it.
+    // Errors suggest these examples.
     #[test]
     fn examples_parse() {
         for option in DRIVE_OPTIONS {
@@ -330,7 +328,6 @@ mod tests {
         }
     }
 
-    // Does an error state the problem and list the valid names?
     #[test]
     fn errors_state_the_problem_and_the_valid_names() {
         let message = |text| OpenOptions::parse(text).unwrap_err().to_string();
@@ -357,7 +354,6 @@ mod tests {
         }
     }
 
-    // Are impossible options rejected before any drive is accessed?
     #[test]
     fn impossible_options_are_rejected() {
         let device = || OpenOptions::new(Location::BlockDevice("/nowhere".into()));

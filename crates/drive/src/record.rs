@@ -38,15 +38,15 @@ const BUFFER: Bytes = Bytes(8 << 20);
 /// The number of bytes to read from the kernel at a time.
 const CHUNK: usize = 1 << 16;
 
-/// The time to wait if the kernel has no events: long enough to cost no CPU time, and too short for
-/// the kernel's buffer to fill up.
+/// The time to wait if the kernel has no events: long enough to cost little CPU time, and too short
+/// for the kernel's buffer to fill up.
 const WAIT: Duration = Duration::from_millis(5);
 
 /// The kinds of events to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// The events of requests: issue, completion and requeue. For a device without a queue of its
-    /// own, queueing and completion.
+    /// The events of requests: issue, completion and requeue; for a device without its own queue,
+    /// queueing and completion.
     Requests,
     /// All events.
     Everything,
@@ -64,7 +64,7 @@ pub struct Recording {
     /// A lock held during the recording, which excludes other recordings.
     _lock: File,
     events: Events,
-    /// Whole events to return to the reader, and the number of their bytes that were already
+    /// Complete events to return to the reader, and the number of their bytes that were already
     /// returned.
     ready: Vec<u8>,
     given: usize,
@@ -72,8 +72,8 @@ pub struct Recording {
     until: Option<(Clock, Nanos)>,
     /// True after tracing has stopped; the events recorded so far can still be read.
     stopping: bool,
-    /// True if the device has a queue of its own: requests are then counted when issued, otherwise
-    /// when queued.
+    /// True if the device has its own queue: requests are then counted when issued. Without a queue,
+    /// requests are counted when queued.
     has_queue: bool,
     report: Arc<Report>,
 }
@@ -338,7 +338,8 @@ fn lock(tracefs: &Path) -> Result<File, RecordError> {
     }
 }
 
-/// Checks that nobody else is tracing. Another trace would be lost and mixed with this one.
+/// Checks that nobody else is tracing. A recording would discard the earlier events of another
+/// trace, and mix the later events with its own.
 fn check_unused(tracefs: &Path, directory: &Path) -> Result<(), RecordError> {
     let free = |value: &str, path: &Path| format!("`echo {value} > {}`", path.display());
     let path = tracefs.join("current_tracer");
@@ -367,7 +368,7 @@ fn prepare(settings: &mut Settings, tracefs: &Path) -> Result<(), RecordError> {
     settings.set(&tracefs.join("trace_clock"), "mono")?;
     let path = tracefs.join("buffer_size_kb");
     // If the sizes differ between processors, the file contains no number. Someone then set the
-    // sizes on purpose, and they stay as they are.
+    // sizes on purpose, and they stay unchanged.
     let size = settings::read(&path)?.parse::<u64>();
     if size.is_ok_and(|size| size < BUFFER.0 >> 10) {
         settings.set(&path, &(BUFFER.0 >> 10).to_string())?;

@@ -69,8 +69,8 @@ impl fmt::Display for StoreHeader {
 pub enum StoreError {
     /// The file contains something else.
     #[error(
-        "`{}` is not a store: it does not begin with a store's header, and its content stays as it \
-         is; name a file that does not exist yet",
+        "`{}` is not a store: it does not begin with a store's header, and its content is \
+         unchanged; name a file that does not exist yet",
         .0.display()
     )]
     NoStore(PathBuf),
@@ -96,7 +96,8 @@ pub enum StoreError {
     Version(PathBuf),
     /// Its header or its length is invalid.
     #[error(
-        "`{}` begins like a store, but {what}: it is damaged and stays as it is; name another file",
+        "`{}` begins like a store, but {what}: it is damaged; its content is \
+         unchanged; name another file",
         path.display()
     )]
     Damaged {
@@ -221,7 +222,8 @@ pub(crate) fn check(path: &Path, probe: &File, expected: &StoreHeader) -> Result
     }
 }
 
-/// Checks that an open file or device is not a store, which nothing else may overwrite.
+/// Checks that an open file or device is not a store. Only [`StoreFile::open`] may overwrite a
+/// store.
 pub(crate) fn check_is_none(path: &Path, probe: &File) -> Result<(), OpenError> {
     let drive = match first(probe).map_err(OpenError::system("read", path))? {
         First::Empty | First::Other => return Ok(()),
@@ -408,7 +410,7 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().len(), DATA + SIZE);
     }
 
-    // Is a store rejected if a virtual machine uses its file and locks single bytes of it?
+    // A virtual machine locks single bytes of its file.
     #[test]
     fn a_locked_store_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
@@ -428,7 +430,7 @@ mod tests {
         }
     }
 
-    // Is a kernel file, which appears empty, left alone?
+    // A kernel file appears empty.
     #[test]
     fn a_kernel_file_does_not_become_a_store() {
         for path in ["/proc/self/comm", "/proc/self/oom_score_adj", "/proc/self/clear_refs"] {

@@ -358,7 +358,7 @@ pub(crate) fn check_is_file(path: &Path, metadata: &fs::Metadata) -> Result<(), 
 fn create(path: &Path, options: &OpenOptions) -> Result<NewFile, OpenError> {
     let missing = |hint| Err(OpenError::Missing { path: path.into(), hint });
     if !options.writes() {
-        return missing("a read-only benchmark needs a file that was written before");
+        return missing("reading alone needs a file that was written before");
     }
     if options.size.is_none() {
         return missing("add `?size=1GiB` (or another size) to create it");
@@ -472,7 +472,7 @@ fn stated_alignment(file: &File) -> io::Result<Option<u32>> {
     Ok(stated.then_some(status.stx_dio_offset_align))
 }
 
-/// Returns the length of the smallest read that works, for file systems that state no unit.
+/// Returns the length of the smallest read that succeeds, for file systems that state no unit.
 fn tried_alignment(file: &File) -> io::Result<Option<Bytes>> {
     for block in [512, 4096] {
         let mut memory = Memory::new(block)?;

@@ -15,7 +15,7 @@ fn writing(location: Location, confirmation: Option<&Path>) -> OpenOptions {
     }
 }
 
-// If another file replaces the newly created one, is it neither written nor removed?
+// The other file is neither written nor removed.
 #[test]
 fn a_file_that_replaces_the_created_one_is_kept() {
     let directory = tempfile::tempdir().unwrap();
@@ -30,7 +30,7 @@ fn a_file_that_replaces_the_created_one_is_kept() {
     assert_eq!(fs::read(&path).unwrap(), b"data");
 }
 
-// Is a created file opened as such, and removed if the opening fails?
+// A newly created file is removed if the opening fails.
 #[test]
 fn a_created_file_is_removed_unless_kept() {
     let directory = tempfile::tempdir().unwrap();
@@ -118,8 +118,8 @@ impl Drop for Loop {
     }
 }
 
-// Is a device refused while a virtual machine locks it (QEMU does not open it exclusively),
-// accepted afterwards, and then locked by this process?
+// A virtual machine locks the device: QEMU does not open it exclusively. Afterwards, the device is
+// accepted, and this process locks it.
 #[test]
 fn a_locked_device_is_refused() {
     let Some(device) = Loop::new() else { return };
@@ -135,8 +135,8 @@ fn a_locked_device_is_refused() {
     set(&machine, libc::F_RDLCK).unwrap();
 }
 
-// Is a device refused while another program holds a `flock`, even a shared one, as udev and the
-// partitioning tools do? Do such programs find our device locked?
+// udev and the partitioning tools hold a `flock`, possibly a shared one. Such programs detect the
+// lock of this process.
 #[test]
 fn a_device_held_by_flock_is_refused() {
     let Some(device) = Loop::new() else { return };
@@ -154,7 +154,7 @@ fn a_device_held_by_flock_is_refused() {
     tool.try_lock().unwrap();
 }
 
-// Do trial reads find the alignment that the file system states, and is it a power of two?
+// The alignment is a power of two.
 #[test]
 fn stated_and_tried_alignment_agree() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
@@ -170,7 +170,6 @@ fn stated_and_tried_alignment_agree() {
     }
 }
 
-// Does the available space leave a margin?
 #[test]
 fn available_space_keeps_a_margin() {
     let file = tempfile::tempfile().unwrap();

@@ -70,8 +70,7 @@ fn one(device: &mut RealDevice, op: Op, offset: u64, len: Bytes) -> Completion {
     device.complete(Nanos::MAX).expect("an IO is in flight")
 }
 
-// Does every engine, including polled queues and passthrough, fulfil the contract, for writing and
-// reading?
+// The engines include polled queues and passthrough.
 #[test]
 fn every_engine_fulfils_the_contract() {
     let Some(drive) = EmulatedDrive::find() else { return };
@@ -85,7 +84,6 @@ fn every_engine_fulfils_the_contract() {
     }
 }
 
-// Does every engine write and trim exactly the given ranges?
 #[test]
 fn writes_and_trims_affect_their_ranges_only() {
     let Some(drive) = EmulatedDrive::find() else { return };
@@ -108,7 +106,7 @@ fn writes_and_trims_affect_their_ranges_only() {
     }
 }
 
-// Is a deadline met with IOs in flight, and does each IO complete exactly once?
+// A deadline passes with IOs in flight, and each IO completes exactly once.
 #[test]
 fn deadlines_lose_nothing() {
     let Some(drive) = EmulatedDrive::find() else { return };
@@ -137,8 +135,8 @@ fn deadlines_lose_nothing() {
     }
 }
 
-// Is an IO that does not fit into one command rejected at opening by engines that cannot split it,
-// and split by the kernel for the other engines?
+// If the longest IO does not fit into one command, engines that cannot split it reject the drive.
+// For other engines, the kernel splits IOs.
 #[test]
 fn long_ios_are_split_or_rejected() {
     let Some(drive) = EmulatedDrive::find() else { return };
@@ -160,7 +158,7 @@ fn long_ios_are_split_or_rejected() {
     }
 }
 
-// Does a write through a character device opened for reading only fail?
+// The character device is open for reading only.
 #[test]
 fn read_only_drives_are_never_written() {
     let Some(drive) = EmulatedDrive::find() else { return };

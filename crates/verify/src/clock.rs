@@ -3,7 +3,7 @@
 pub struct Moment {
     /// The time of day in ns since 1970, which an administrator or a time server may change.
     pub wall_ns: i64,
-    /// A clock that only moves forward, in ns, and begins anew at each boot.
+    /// The time in ns of a clock that never goes back, and restarts at each boot.
     pub steady_ns: u64,
 }
 
@@ -16,10 +16,11 @@ pub struct Jump {
     pub by_ns: i64,
 }
 
-/// The least difference of the two clocks that counts as a jump, in ns. Adjustments of time servers stay far below it.
+/// The minimum difference between the two clocks that counts as a jump, in ns. Adjustments of time servers stay far
+/// below it.
 const MIN_JUMP: i64 = 1_000_000_000;
 
-/// Finds jumps between successive moments of one boot.
+/// Returns the jumps between successive moments of one boot.
 #[must_use]
 pub fn jumps(moments: &[Moment]) -> Vec<Jump> {
     let jump = |pair: &[Moment]| {
@@ -32,7 +33,7 @@ pub fn jumps(moments: &[Moment]) -> Vec<Jump> {
 }
 
 /// Returns the jump if the time of day after a power cut is before the end of the journal. A machine without a working
-/// battery forgets the time. How long the power was off is unknown, so a jump forward does not show.
+/// battery loses the time. The duration of the power cut is unknown; a jump forward is therefore not detected.
 #[must_use]
 pub fn jump_at_resume(last: Moment, wall_ns: i64) -> Option<Jump> {
     let by_ns = wall_ns.saturating_sub(last.wall_ns);

@@ -5,13 +5,14 @@ use flashscope_document::verification::{JournalTotals, WritingEnd};
 use crate::journal::Event;
 use crate::plan::Plan;
 
-/// The time of an event that the journal does not contain: after all others.
+/// The time of an event that the journal does not contain: after all other events.
 const NEVER: u64 = u64::MAX;
 
-/// A journal contains an event that no writer records, such as an acknowledgement of a write that was not in flight.
+/// The error for a journal with an event that no writer records, such as an acknowledgement of a write that was not in
+/// flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "event {0} of the journal is impossible: the journal is not of this program, or is damaged"
+    "event {0} of the journal is invalid: another program wrote the journal, or it is damaged"
 )]
 pub struct Impossible(u64);
 
@@ -42,7 +43,7 @@ impl History {
     /// Builds the history from the events of a journal.
     ///
     /// # Errors
-    /// If an event is impossible.
+    /// Returns an error if an event is impossible.
     pub fn new(plan: &Plan, events: impl Iterator<Item = Event>) -> Result<History, Impossible> {
         let mut builder = Builder {
             plan,
@@ -66,7 +67,7 @@ impl History {
         Ok(history)
     }
 
-    /// Returns the totals. The damaged tail of the journal is unknown here.
+    /// Returns the totals, without the length of the damaged tail of the journal.
     #[must_use]
     pub const fn totals(&self) -> &JournalTotals {
         &self.totals
@@ -83,12 +84,12 @@ impl History {
         self.writes.len() as u64
     }
 
-    /// Returns the time of the submission. A write that is not in the journal came after all others.
+    /// Returns the time of the submission. A write that is not in the journal came after all other writes.
     pub(crate) fn submitted(&self, write: u64) -> u64 {
         self.get(write).map_or(NEVER, |write| write.submitted)
     }
 
-    /// Returns the time of the acknowledgement, the latest time if there is none.
+    /// Returns the time of the acknowledgement, or [`NEVER`] if there is none.
     pub(crate) fn acknowledged(&self, write: u64) -> u64 {
         self.get(write).map_or(NEVER, |write| write.acknowledged)
     }
@@ -178,7 +179,7 @@ impl Builder<'_> {
         Some(())
     }
 
-    /// Removes a write from those in flight. Returns its number and its place among them.
+    /// Removes a write from the writes in flight. Returns its number and its index among them.
     fn answered(&mut self, distance: u64) -> Option<(usize, usize)> {
         let newest = (self.history.writes.len() as u64).checked_sub(1)?;
         let number = newest.checked_sub(distance)?;

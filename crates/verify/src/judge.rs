@@ -25,7 +25,7 @@ pub struct Judgement {
     pub torn_beyond_unit_writes: u64,
     /// The damaged ranges, at most [`MAX_FINDINGS`].
     pub findings: Vec<VerificationFinding>,
-    /// True if there are more damaged ranges.
+    /// True if there are more damaged ranges than [`MAX_FINDINGS`].
     pub more_findings: bool,
 }
 
@@ -62,7 +62,7 @@ pub fn judge(
     }
 }
 
-/// Returns the flushed write of each sector that was submitted last, as its number plus 1; 0 without one.
+/// Returns the newest flushed write of each sector: its number plus 1, or 0 if there is none.
 fn newest_flushed(plan: &Plan, history: &History) -> Vec<u64> {
     let mut newest = vec![0; plan.sectors()];
     // Numbers rise in the order of submission.
@@ -77,7 +77,7 @@ struct Judge<'a> {
     history: &'a History,
     atomicity: Atomicity,
     contents: &'a ReadBack,
-    /// See [`newest_flushed`].
+    /// The newest flushed write of each sector, as [`newest_flushed`] returns it.
     flushed: Vec<u64>,
 }
 
@@ -210,7 +210,7 @@ impl Judge<'_> {
         writes.collect()
     }
 
-    /// Finds out whether the drive tore a write, and returns its traces.
+    /// Determines whether the drive tore a write. Returns the traces of the write.
     fn judge_write(&self, write: u64, torn: &mut Torn) -> Traces {
         let (mut whole, mut is_within) = (Traces::default(), false);
         for unit in self.units(write) {
@@ -226,8 +226,8 @@ impl Judge<'_> {
         whole
     }
 
-    /// Returns the ranges of a write that the drive writes as a whole or not at all: the write itself if the drive's
-    /// atomic unit covers it, else its logical blocks.
+    /// Returns the atomic ranges of a write: the write itself if the drive's atomic unit covers it,
+    /// otherwise its logical blocks.
     fn units(&self, write: u64) -> impl Iterator<Item = Range<usize>> {
         let sectors = self.plan.sectors_of(write);
         let (offset, len) = self.plan.write(write);
@@ -250,7 +250,8 @@ impl Judge<'_> {
                     let is_here = self.plan.sectors_of(found).contains(&sector);
                     traces.is_absent |= is_here && self.history.precedes(found, write);
                 }
-                // Data from before the verification, unless a flushed write should be here.
+                // Data from before the verification, unless this sector should contain a flushed
+                // write.
                 SectorContent::Foreign => traces.is_absent |= self.flushed(sector).is_none(),
                 SectorContent::Corrupt | SectorContent::Misplaced | SectorContent::Unreadable => {}
             }

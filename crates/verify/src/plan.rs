@@ -7,22 +7,25 @@ use rand_xoshiro::SplitMix64;
 
 use crate::stamp::SECTOR;
 
-/// The most writes in flight: each is a stream of its own.
+/// The maximum number of writes in flight. Each of them has its own stream.
 const DEEPEST: u32 = 4096;
-/// The largest hot area, in longest writes: small enough that writes in flight often overlap.
+/// The maximum size of the hot area, in writes of maximum length: small enough that writes in
+/// flight often overlap.
 const HOT: u64 = 4;
-/// The offset of the seeds of successive writes, an odd number.
+/// The difference between the seeds of successive writes, an odd number.
 const STEP: u64 = 0xa076_1d64_78bd_642f;
 
-/// The largest target space. The judgement takes 16 bytes of memory for each sector: 2 GiB here.
+/// The maximum target space. The judgement needs 16 bytes of memory for each sector: 2 GiB at this
+/// size.
 const LARGEST_TARGET: Bytes = Bytes::gib(64);
 
 const SECTOR_BYTES: u64 = SECTOR as u64;
 
 /// The writes of a verification as a function of their number.
 ///
-/// The first [`Plan::fills`] writes fill the target space in order. All others have a random place and length. A quarter of
-/// them go to a small area at the start, where they overlap while they are in flight.
+/// The first [`Plan::fills`] writes fill the target space in order. All other writes have a random
+/// offset and length. A quarter of them go to a small area at the start, where they overlap while
+/// they are in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan(VerificationWorkload);
 
@@ -35,7 +38,7 @@ impl Plan {
     /// Creates the plan of a workload.
     ///
     /// # Errors
-    /// If a number is 0, not a multiple of the block, or too large.
+    /// Returns an error if a number is 0, not a multiple of the block, or too large.
     pub fn new(workload: VerificationWorkload) -> Result<Plan, PlanError> {
         let VerificationWorkload { block, target_offset, target_size, io_size, fill_io, .. } =
             workload;

@@ -23,13 +23,14 @@ pub enum SectorContent {
     Foreign,
     /// Damaged data of this verification.
     Corrupt,
-    /// Data of this verification for another place.
+    /// Data of this verification for another sector.
     Misplaced,
     /// The drive returned an error.
     Unreadable,
 }
 
-/// The contents of the target space after a power cut. It takes 8 bytes of memory for each sector.
+/// The contents of the target space after a power cut. The value needs 8 bytes of memory for each
+/// sector.
 pub struct ReadBack {
     codes: Vec<u64>,
     /// The sectors with data of this verification.
@@ -41,7 +42,7 @@ pub struct ReadBack {
 /// The reason why the contents are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadBackError {
-    /// The caller stopped it.
+    /// The caller stopped the reading.
     Stopped,
     /// The drive is gone.
     Gone(Errno),
@@ -50,11 +51,11 @@ pub enum ReadBackError {
 /// Reads a range of a drive: fills the buffer with the data from the offset on.
 pub type Read<'a> = dyn FnMut(Bytes, &mut [u8]) -> Result<(), Errno> + 'a;
 
-/// Reads the target space with `read`. Calls `progress` with the
-/// number of bytes that were read.
+/// Reads the target space with `read`. Calls `progress` with the number of bytes that were read.
 ///
 /// # Errors
-/// If `stop` is set, or the drive is gone. A range that the drive cannot read is no error.
+/// Returns an error if `stop` is set, or if the drive is gone. A range that the drive cannot read
+/// is not an error.
 pub fn read_back(
     plan: &Plan,
     read: &mut Read<'_>,
@@ -86,7 +87,7 @@ pub fn read_back(
 }
 
 impl ReadBack {
-    /// Adds a chunk that could not be read as a whole, block by block.
+    /// Adds a chunk that could not be read in one call, block by block.
     fn add_blocks(
         &mut self,
         run: u64,

@@ -10,8 +10,9 @@ const HEADER: usize = 32;
 
 /// The identity of a written sector.
 ///
-/// The sector begins with these numbers. The rest is pseudo-random and follows from them, so a change of any bit shows, and a
-/// drive can neither compress nor deduplicate the data.
+/// The sector begins with these numbers. Its other bytes are pseudo-random and follow from the
+/// numbers. A change of any bit is therefore detected, and a drive can neither compress nor
+/// deduplicate the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// The verification.
@@ -27,7 +28,7 @@ pub struct Stamp {
 pub enum Reading {
     /// A stamp, with every bit as written.
     Whole(Stamp),
-    /// A stamp whose sector differs in other bits.
+    /// A stamp in a sector whose other bits differ.
     Damaged(Stamp),
     /// Anything else.
     Foreign,

@@ -9,15 +9,15 @@ use crate::journal::{Encoder, Event, Log};
 use crate::plan::Plan;
 use crate::stamper::Stamper;
 
-/// The length of encoded events, in bytes, from which they become a record even without a flush.
+/// The length of encoded events, in bytes, at which they become a record even without a flush.
 const LONG_RECORD: usize = 4096;
 
 /// The limits of the writing. A power cut usually ends it first.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The most writes, in addition to those that fill the target space.
+    /// The maximum number of writes, in addition to those that fill the target space.
     pub writes: u64,
-    /// The longest time on the clock of the drive.
+    /// The maximum duration on the clock of the drive.
     pub duration: Option<Nanos>,
 }
 
@@ -62,8 +62,8 @@ struct InFlight {
 }
 
 impl<'a> Writer<'a> {
-    /// Creates a writer. `stamper` must be the source of the data that `device` writes, and `log` must have received the
-    /// begin of the journal of `encoder`.
+    /// Creates a writer. `stamper` must be the source of the data that `device` writes, and `log` must have received
+    /// the start of the journal that `encoder` continues.
     pub fn new(
         plan: &'a Plan,
         (device, stamper): (&'a mut dyn Device, &'a Stamper),
@@ -93,7 +93,7 @@ impl<'a> Writer<'a> {
     /// acknowledged writes.
     ///
     /// # Errors
-    /// If the journal cannot be written.
+    /// Returns an error if the journal cannot be written.
     pub fn run(
         mut self,
         limits: Limits,
@@ -102,7 +102,7 @@ impl<'a> Writer<'a> {
     ) -> io::Result<WritingResult> {
         let most = self.plan.fills().saturating_add(limits.writes);
         let until = limits.duration.map_or(Nanos::MAX, |time| self.device.now() + time);
-        // The first record has the time at which the drive was empty of this verification.
+        // The first record contains the time before the first write.
         self.record()?;
         let end = loop {
             let is_last = self.submitted >= most || self.device.now() >= until;
@@ -123,7 +123,7 @@ impl<'a> Writer<'a> {
         Ok(WritingResult { end, acknowledged: self.acknowledged, error: self.error })
     }
 
-    /// Fills the queue of the drive. While a flush is in flight, writes continue, but the next flush is not put off: some
+    /// Fills the queue of the drive. While a flush is in flight, writes continue only until the next flush is due: some
     /// systems hold back a flush as long as writes arrive.
     fn submit(&mut self, most: u64) {
         while let Some(stream) = self.free.pop() {
@@ -167,7 +167,7 @@ impl<'a> Writer<'a> {
         self.device.submit(&io);
     }
 
-    /// Waits for an answer of the drive. Returns false for a drive that gives none, which has failed.
+    /// Waits for an answer of the drive. Returns false if the drive gives no answer, which counts as a failure.
     fn complete(&mut self) -> io::Result<bool> {
         let Some(completion) = self.device.complete(Nanos::MAX) else {
             self.error.get_or_insert(Errno::ETIMEDOUT);
@@ -183,7 +183,7 @@ impl<'a> Writer<'a> {
         let Some(InFlight { write, .. }) =
             slot.and_then(|slot| slot.take_if(|flight| flight.io == completion.io))
         else {
-            // An answer to nothing: the drive is not to be trusted with any of its answers.
+            // No IO in flight has this answer: none of the drive's answers is reliable.
             self.error.get_or_insert(Errno::EPROTO);
             return Ok(());
         };
@@ -223,7 +223,7 @@ impl<'a> Writer<'a> {
         Ok(end)
     }
 
-    /// Waits for all answers, unless the drive no longer gives any.
+    /// Waits for all answers, or until the drive fails to answer.
     fn drain(&mut self) -> io::Result<()> {
         while self.free.len() < self.in_flight.len() && self.complete()? {}
         Ok(())

@@ -1,4 +1,4 @@
-//! Decides which requests are affected, and how.
+//! The fault injector, which decides the effect of faults on each request.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,8 +15,8 @@ use crate::request::{Request, RequestError};
 /// A request that a fault affected, or a cut of all connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InjectedFault {
-    /// The time since the drive was attached, on the clock of the drive: of the arrival of the
-    /// request, of the moment at which the drive would have answered (stalls), or of the cut.
+    /// The time since the drive was attached, on the clock of the drive. It is the arrival time of
+    /// the request, for a stall the time of the reply without the stall, or the time of the cut.
     pub at: Nanos,
     /// The name of the rule.
     pub rule: String,
@@ -34,7 +34,7 @@ pub type FaultHook = Box<dyn FnMut(&InjectedFault) + Send>;
 pub(crate) struct Fate {
     /// The error with which the request fails; it is then not executed.
     pub(crate) error: Option<RequestError>,
-    /// The time that the reply is late.
+    /// The delay that a fault adds to the reply.
     pub(crate) delay: Nanos,
 }
 
@@ -48,37 +48,37 @@ impl Fate {
 pub(crate) struct FaultInjector {
     rules: Vec<Rule>,
     seed: u64,
-    /// The time on the clock of the drive at which it was attached.
+    /// The time on the drive's clock when the drive was attached.
     origin: Nanos,
     state: Mutex<State>,
 }
 
 struct State {
     rules: Vec<RuleState>,
-    /// The cuts for which connections were closed.
+    /// The number of cuts for which connections were closed.
     closed: u64,
     /// The number of cuts at requests.
     cuts_at_requests: u64,
     /// The times of the last cuts at requests, with the number of the rule.
     last_cuts: VecDeque<(Nanos, usize)>,
-    /// The end of the absence that cuts at requests began, with the number of the rule.
+    /// The end of the drive's absence after cuts at requests, with the number of the rule.
     absent_until: Option<(Nanos, usize)>,
     hook: Option<FaultHook>,
 }
 
 struct RuleState {
     random: fastrand::Rng,
-    /// The requests to which the rule applied, and those that it chose.
+    /// The number of requests to which the rule applied, and the number of those that it chose.
     matched: u64,
     chosen: u64,
-    /// The requests with an effect of the rule. A cut also affects those in flight.
+    /// The number of requests that the rule affected. A cut also affects requests in flight.
     affected: u64,
     /// The units that were written since their media error.
     healed: RangeSet,
 }
 
-/// The number of cuts at requests whose time is known. A request in flight that an older cut lost
-/// ends at a later one.
+/// The maximum number of cuts at requests whose times are stored. A request in flight that an older
+/// cut lost ends at a later cut.
 const LAST_CUTS: usize = 64;
 
 impl FaultInjector {
@@ -86,7 +86,7 @@ impl FaultInjector {
     /// fault.
     ///
     /// # Errors
-    /// The plan has no rule, or a wrong one.
+    /// An error if the plan has no rule, or an invalid rule.
     pub(crate) fn new(
         plan: &FaultPlan,
         origin: Nanos,
@@ -113,7 +113,7 @@ impl FaultInjector {
         Ok(FaultInjector { rules, seed: plan.seed, origin, state })
     }
 
-    /// Decides about a request that arrives at `now`, on the clock of the drive.
+    /// Returns the decision about a request that arrives at `now`, on the clock of the drive.
     pub(crate) fn at_arrival(&self, request: &Request, now: Nanos) -> Fate {
         let at = self.since(now);
         let mut state = lock(&self.state);
@@ -160,8 +160,8 @@ impl FaultInjector {
         None
     }
 
-    /// Returns the time at which the reply to a request is due, and its result. Without further
-    /// faults, the request that arrived at `arrived` would be answered at `completed`.
+    /// Returns the time at which the reply to a request is due, and its result. The request arrived
+    /// at `arrived`; without stalls and cuts, its reply is due at `completed`.
     pub(crate) fn at_completion(
         &self,
         request: &Request,
@@ -219,7 +219,7 @@ impl FaultInjector {
         self.rules.iter().enumerate().filter(|(_, rule)| rule.effect == Effect::Cut)
     }
 
-    /// Returns the number of the rule by which the drive is absent at `at`.
+    /// Returns the number of the rule that makes the drive absent at `at`.
     fn absence(&self, at: Nanos, state: &State) -> Option<usize> {
         let by_time = self.cuts().filter(|(_, rule)| rule.window.contains(at));
         let by_request = state.absent_until.filter(|(until, _)| at < *until);
@@ -263,7 +263,7 @@ impl FaultInjector {
         fastrand::Rng::with_seed(seed).f64() < self.rules[rule].probability
     }
 
-    /// Heals the units that a request writes or trims, which is complete at `at`.
+    /// Heals the units that a request, complete at `at`, covers with a write or a trim.
     fn heal(&self, request: &Request, at: Nanos, state: &mut State) {
         if !matches!(request.op, Op::Write | Op::Trim) {
             return;
@@ -283,8 +283,8 @@ impl Rule {
         self.window.contains(at) && self.concerns(request)
     }
 
-    /// Returns true for a request of the rule's operations that touches its range. A flush touches
-    /// the whole drive only.
+    /// Returns true for a request of the rule's operations that touches its range. A flush matches
+    /// only a rule without a range.
     fn concerns(&self, request: &Request) -> bool {
         let (start, end) = (request.offset.0, (request.offset + request.len).0);
         let touches = match request.op {
@@ -330,7 +330,7 @@ fn units(request: &Request, unit: u64, range: &Range<u64>) -> Range<u64> {
     start / unit..end.div_ceil(unit).max(start / unit)
 }
 
-/// Returns the units that a request covers as a whole.
+/// Returns the units that a request covers completely.
 fn whole_units(request: &Request, unit: u64) -> Range<u64> {
     let start = request.offset.0.div_ceil(unit);
     start..((request.offset + request.len).0 / unit).max(start)

@@ -1,8 +1,9 @@
 //! Faults for the clients of an attached drive: delays, stalls, errors, media errors that a write
 //! heals, resets, and a drive that disappears and returns.
 //!
-//! A [`FaultPlan`] is a file of rules. The injector decides when a request arrives whether the
-//! drive executes it, and when it is complete whether its reply is late or lost.
+//! A [`FaultPlan`] is a file of rules. When a request arrives, the injector decides whether the
+//! drive executes it. When the request is complete, the injector decides whether its reply is late
+//! or lost.
 
 mod injector;
 mod plan;
@@ -18,7 +19,7 @@ pub use plan::{FaultEffect, FaultPlan, FaultPlanError, FaultRule, InjectedError}
 /// The state of the connections to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Presence {
-    /// False while the drive has disappeared: nobody can connect.
+    /// False while the drive has disappeared: no client can connect.
     pub(crate) is_present: bool,
     /// The number of times at which all connections were cut.
     pub(crate) cuts: u64,

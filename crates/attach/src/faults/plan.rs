@@ -1,4 +1,4 @@
-//! The file of faults.
+//! The fault plan: a TOML file of rules.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::window::Window;
 
-/// A plan of faults, as a TOML file states it.
+/// A plan of faults, parsed from a TOML file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaultPlan {
@@ -16,7 +16,8 @@ pub struct FaultPlan {
     #[serde(default)]
     pub seed: u64,
     /// The rules, each a table `[[fault]]`. Of the rules with the effects `delay`, `error` and
-    /// `media-error`, the first that affects a request decides; the others always apply.
+    /// `media-error`, only the first that affects a request applies to it. Rules with other effects
+    /// always apply.
     #[serde(default, rename = "fault")]
     pub rules: Vec<FaultRule>,
 }
@@ -43,32 +44,32 @@ pub struct FaultRule {
     #[serde(default, deserialize_with = "parsed")]
     #[schemars(with = "Option<String>")]
     pub len: Option<Bytes>,
-    /// The share of the matching requests that are affected, or of the units of a media error; more
-    /// than 0, at most 1 [default: 1].
+    /// The fraction of matching requests that are affected, or of units with a media error: above
+    /// 0, at most 1 [default: 1].
     pub probability: Option<f64>,
-    /// The number of matching requests that are spared first [default: 0].
+    /// The number of matching requests to skip before the first affected request [default: 0].
     pub skip: Option<u64>,
-    /// The most requests that are affected [default: any number].
+    /// The maximum number of affected requests [default: no limit].
     pub count: Option<u64>,
-    /// The begin, such as `"30s"` [default: at once].
+    /// The start, such as `"30s"` [default: at once].
     #[serde(default, deserialize_with = "parsed")]
     #[schemars(with = "Option<String>")]
     pub from: Option<Nanos>,
-    /// The duration from the begin [default: without an end].
+    /// The duration from the start [default: no end].
     #[serde(default, rename = "for", deserialize_with = "parsed")]
     #[schemars(with = "Option<String>")]
     pub duration: Option<Nanos>,
-    /// The time between two begins [default: it happens once].
+    /// The interval between two starts [default: a single start].
     #[serde(default, deserialize_with = "parsed")]
     #[schemars(with = "Option<String>")]
     pub every: Option<Nanos>,
-    /// Of `delay`: the time that a reply is late.
+    /// For `delay`: the delay of each reply.
     #[serde(default, deserialize_with = "parsed")]
     #[schemars(with = "Option<String>")]
     pub delay: Option<Nanos>,
-    /// Of `error`: the error [default: `io`].
+    /// For `error`: the error [default: `io`].
     pub error: Option<InjectedError>,
-    /// Of `media-error`: the size of the units that are bad or good as a whole [default: 4 KiB].
+    /// For `media-error`: the size of a unit, which is either bad or good [default: 4 KiB].
     #[serde(default, deserialize_with = "parsed")]
     #[schemars(with = "Option<String>")]
     pub unit: Option<Bytes>,
@@ -78,20 +79,22 @@ pub struct FaultRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultEffect {
-    /// The reply comes later by the time `delay`.
+    /// Replies are sent later, by the time `delay`.
     Delay,
-    /// Replies that would come between the begin and the end come at the end.
+    /// Replies that are due between the start and the end are sent at the end.
     Stall,
     /// The request is not executed, and fails with `error`.
     Error,
-    /// Reads of bad units fail, and so do writes of a part of a unit. A write of a whole unit, or a
-    /// trim, heals it.
+    /// Reads of bad units fail, and writes of a part of a bad unit fail too. A write or a trim of a
+    /// complete unit heals the unit.
     MediaError,
     /// All connections are cut without replies to requests in flight; clients may connect again at
-    /// once. Without connections (FUSE, ublk), requests in flight fail. It happens at the begin, or
-    /// with `ops`, a range, `probability`, `skip` or `count` at each request that is affected.
+    /// once. Without connections (FUSE, ublk), requests in flight fail. The cut happens at the
+    /// start. With `ops`, a range, `probability`, `skip` or `count`, it happens at each affected
+    /// request instead.
     Reset,
-    /// As `reset`, and nobody can connect until the end. Without connections, all requests fail.
+    /// Like `reset`, and no client can connect until the end. Without connections, all requests
+    /// fail until the end.
     Disappear,
 }
 
@@ -112,11 +115,11 @@ impl Display for FaultEffect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InjectedError {
-    /// `EIO`; over NVMe Unrecovered Read Error, Write Fault or, for a flush, Internal Error.
+    /// `EIO`. Over NVMe: Unrecovered Read Error, Write Fault or, for a flush, Internal Error.
     Io,
-    /// `ENOSPC`; over NVMe Capacity Exceeded.
+    /// `ENOSPC`. Over NVMe: Capacity Exceeded.
     NoSpace,
-    /// `EROFS`; over NVMe Namespace is Write Protected.
+    /// `EROFS`. Over NVMe: Namespace is Write Protected.
     ReadOnly,
 }
 
@@ -133,13 +136,13 @@ impl InjectedError {
 /// The reason why a plan of faults cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FaultPlanError {
-    /// The text is no TOML, or has a wrong field.
+    /// The text is not TOML, or has an invalid field.
     #[error("{0}")]
     Text(String),
     /// There are no rules.
     #[error("it has no rule: add a table [[fault]] with an effect")]
     Empty,
-    /// A rule is wrong.
+    /// A rule is invalid.
     #[error("rule {number} ({name}): {problem}")]
     Rule {
         /// The number of the rule, from 1.
@@ -157,7 +160,7 @@ pub(super) struct Rule {
     pub(super) name: String,
     pub(super) kind: FaultEffect,
     pub(super) effect: Effect,
-    /// By [`Op::code`].
+    /// True for each affected operation, by [`Op::code`].
     pub(super) ops: [bool; 4],
     pub(super) range: std::ops::Range<u64>,
     pub(super) probability: f64,
@@ -174,7 +177,7 @@ pub(super) enum Effect {
     Error(Errno),
     /// The size of a unit in bytes.
     MediaError(u64),
-    /// The connections are cut at each begin, and the drive is absent in the window.
+    /// The connections are cut at each start, and the drive is absent in the window.
     Cut,
     /// The connections are cut at each affected request, and the drive is absent for this time.
     CutAtRequest(Nanos),
@@ -193,7 +196,7 @@ impl FromStr for FaultPlan {
 impl FaultPlan {
     /// Returns the number of the first rule that depends on the time, from 1.
     ///
-    /// Without delays of replies, as at [`crate::Speed::Max`], such a rule has no meaning.
+    /// Without delays of replies, as at [`crate::Speed::Max`], such a rule has no effect.
     #[must_use]
     pub fn timed_rule(&self) -> Option<usize> {
         let is_timed = |rule: &FaultRule| {
@@ -204,7 +207,8 @@ impl FaultPlan {
         self.rules.iter().position(is_timed).map(|at| at + 1)
     }
 
-    /// Returns the number of the first rule whose range begins at the end of a drive of this size or beyond, from 1.
+    /// Returns the number, from 1, of the first rule whose range begins at or beyond the end of a
+    /// drive of `size` bytes.
     #[must_use]
     pub fn rule_beyond(&self, size: Bytes) -> Option<usize> {
         let is_beyond = |rule: &FaultRule| rule.offset.is_some_and(|offset| offset >= size);
@@ -346,10 +350,14 @@ impl FaultRule {
             return Err("`for` is 0: give a duration, such as \"10s\"".into());
         }
         match (self.every, len) {
-            (Some(every), _) if every.0 == 0 => return Err("`every` is 0".into()),
-            (Some(_), None) => return Err("`every` needs `for`, the duration of each".into()),
+            (Some(every), _) if every.0 == 0 => {
+                return Err("`every` is 0: give an interval, such as \"60s\"".into());
+            }
+            (Some(_), None) => {
+                return Err("`every` needs `for`: add the duration of each fault".into());
+            }
             (Some(every), Some(len)) if len > every => {
-                return Err("`for` is longer than `every`: it would never end".into());
+                return Err("`for` is longer than `every`: give a shorter `for`".into());
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A set of numbers as disjoint ranges, which takes memory for each gap only.
+/// A set of numbers, stored as disjoint ranges; it needs memory for each range only.
 #[derive(Debug, Default)]
 pub(super) struct RangeSet(BTreeMap<u64, u64>);
 

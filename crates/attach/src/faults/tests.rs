@@ -84,7 +84,8 @@ fn the_skipped_requests_are_spared_and_the_count_is_kept() {
     assert_eq!(faults.counts(), [("fault-1".into(), 3)]);
 }
 
-// The same seed affects the same requests, another seed others, and the share is as asked.
+// The same seed affects the same requests, and another seed affects other requests. The fraction of
+// affected requests is the probability of the rule.
 #[test]
 fn random_faults_follow_the_seed() {
     let affected = |seed: u64| -> Vec<bool> {
@@ -96,7 +97,7 @@ fn random_faults_follow_the_seed() {
     assert_eq!(first, affected(1));
     assert_ne!(first, affected(2));
     let share = first.iter().filter(|hit| **hit).count();
-    // Six standard deviations of a binomial distribution.
+    // The tolerance is six standard deviations of a binomial distribution.
     assert!(share.abs_diff(2500) < 260, "{share}");
 }
 
@@ -123,7 +124,8 @@ fn a_media_error_stays_until_its_unit_is_written() {
     assert!(fails(&read(bad[2])));
 }
 
-// Replies in the stall come at its end, whether their requests arrived before or in it.
+// Replies that are due in the stall are sent at its end, whether their requests arrived before the
+// stall or during it.
 #[test]
 fn a_stall_holds_replies_until_its_end() {
     let faults = injector("[[fault]]\neffect = 'stall'\nfrom = '10ms'\nfor = '20ms'\nevery = '1s'");
@@ -175,7 +177,7 @@ fn a_drive_disappears_and_returns() {
     assert_eq!(told, [(millis(10), "gone".into(), of_request), (millis(10), "gone".into(), None)]);
 }
 
-// The cut takes all requests in flight with it, and the drive is absent for the given time.
+// The cut ends all requests in flight, and the drive is absent for the given time.
 #[test]
 fn a_request_can_make_the_drive_disappear() {
     let faults = injector(
@@ -195,7 +197,8 @@ fn a_request_can_make_the_drive_disappear() {
     assert_eq!(faults.at_arrival(&write, at(25)), Fate::default());
 }
 
-// Rules with other effects do not keep a cut from its requests, and those in flight do not use up its count.
+// A cut applies to its requests in spite of rules with other effects. Requests in flight do not use
+// up its `count`.
 #[test]
 fn cuts_count_their_own_requests() {
     let faults = injector(
@@ -224,7 +227,7 @@ fn cuts_count_their_own_requests() {
     assert_eq!(affected, [4, 2 + 2 * 10]);
 }
 
-// The memory of cuts at requests is bounded.
+// The list of cuts at requests is bounded.
 #[test]
 fn many_cuts_at_requests_are_remembered_as_their_last() {
     let faults = injector("[[fault]]\neffect = 'reset'\nops = ['read']");
@@ -300,7 +303,8 @@ fn the_documented_plans_parse() {
 }
 
 proptest! {
-    // A reply is never early, is late by no fault that the plan lacks, and is lost by cuts only.
+    // A reply is never early. It is late only because of a fault in the plan, and lost only because
+    // of a cut.
     #[test]
     fn replies_are_late_or_lost_as_planned(
         stall in (0u64..100, 1u64..50), cut in 0u64..200,

@@ -1,13 +1,13 @@
 use flashscope_block::Nanos;
 
-/// The time during which a rule applies, possibly again and again.
+/// The time during which a rule applies, once or periodically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
-    /// Its first begin.
+    /// The start of the first window.
     pub(super) from: Nanos,
     /// Its length; `None` if it has no end, or repeats without a gap.
     pub(super) len: Option<Nanos>,
-    /// The time between two begins; `None` if there is one window.
+    /// The interval between two starts; `None` if there is one window.
     pub(super) every: Option<Nanos>,
 }
 
@@ -21,18 +21,19 @@ impl Window {
         }
     }
 
-    /// Returns the begin of the window that began last at or before `time`.
+    /// Returns the start of the latest window that began at or before `time`.
     pub(super) fn last_begin(&self, time: Nanos) -> Option<Nanos> {
         self.begun(time).checked_sub(1).map(|number| self.begin_of(number))
     }
 
-    /// Returns the begin of a window by its number, from 0.
+    /// Returns the start of a window by its number, from 0.
     fn begin_of(&self, number: u64) -> Nanos {
         let every = self.every.map_or(0, |every| every.0);
         Nanos(self.from.0.saturating_add(number.saturating_mul(every)))
     }
 
-    /// Returns the end of the window that contains `time`; `Nanos::MAX` if it has none.
+    /// Returns the end of the window that contains `time`: `Nanos::MAX` for a window without an
+    /// end. Returns `None` if no window contains `time`.
     pub(super) fn end(&self, time: Nanos) -> Option<Nanos> {
         let begin = self.last_begin(time)?;
         let end = self.len.map_or(Nanos::MAX, |len| Nanos(begin.0.saturating_add(len.0)));
@@ -43,7 +44,7 @@ impl Window {
         self.end(time).is_some()
     }
 
-    /// Returns the first begin after `time`.
+    /// Returns the first start after `time`.
     pub(super) fn next_begin(&self, time: Nanos) -> Option<Nanos> {
         let number = self.begun(time);
         (number == 0 || self.every.is_some()).then(|| self.begin_of(number))
@@ -72,7 +73,7 @@ mod tests {
     }
 
     proptest! {
-        // A walk over all begins decides the same.
+        // The reference is a walk over all starts.
         #[test]
         fn repeated_windows_agree_with_a_walk(
             from in 0u64..50, len in 1u64..20, gap in 0u64..20, time in 0u64..500,

@@ -74,7 +74,7 @@ impl Files {
             _ => return None,
         };
         let block = self.drive.export().logical_block.0;
-        // A drive records no times.
+        // A drive records no timestamps.
         let time = SystemTime::UNIX_EPOCH;
         Some(FileAttr {
             ino: inode,
@@ -137,8 +137,8 @@ fn zeros(range: Range<u64>) -> impl Iterator<Item = Request> {
     starts.map(move |start| request(Op::Write, start..range.end.min(start + ZEROS)))
 }
 
-/// Returns requests that punch a hole: a trim of the whole blocks in the range, and writes of zeros
-/// to the rest at its ends. The range then reads as zeros.
+/// Returns requests that punch a hole: a trim of the complete blocks in the range, and writes of
+/// zeros to the partial blocks at its ends. The range then reads as zeros.
 fn hole(range: Range<u64>, block: u64) -> Vec<Request> {
     let (first, last) = (range.start.next_multiple_of(block), range.end / block * block);
     if first >= last {
@@ -311,7 +311,7 @@ mod tests {
         requests.iter().map(|request| (request.op, request.offset.0, request.len.0)).collect()
     }
 
-    // Only whole blocks are trimmed, and the rest of the hole is written with zeros.
+    // Only complete blocks are trimmed; the partial blocks at the ends are written with zeros.
     #[test]
     fn a_hole_trims_whole_blocks_and_zeroes_its_ends() {
         assert_eq!(triples(hole(4096..12288, 4096)), [(Op::Trim, 4096, 8192)]);

@@ -1,4 +1,4 @@
-//! Mounting and unmounting the file system, so that nothing stays mounted.
+//! Mounting and unmounting the file system, which leaves nothing mounted.
 
 #![cfg_attr(
     lint_writes,
@@ -135,7 +135,7 @@ impl MountGuard {
         &self.folder
     }
 
-    /// Returns true if somebody else unmounted the file system.
+    /// Returns true if another program unmounted the file system.
     pub(super) fn is_over(&self) -> bool {
         self.session.as_ref().is_none_or(|session| session.guard.is_finished())
     }
@@ -181,7 +181,7 @@ impl MountGuard {
     }
 }
 
-/// Returns the thread of a session and drops the rest, which unmounts the file system.
+/// Returns the thread of a session and drops its other parts, which unmounts the file system.
 fn thread_of(session: BackgroundSession) -> JoinHandle<io::Result<()>> {
     session.guard
 }

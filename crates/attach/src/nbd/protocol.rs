@@ -3,7 +3,7 @@
 
 /// The start of a server's greeting.
 pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"NBDMAGIC");
-/// The rest of the greeting, and the start of each option from the client.
+/// The second part of the greeting, and the start of each option from the client.
 pub(super) const OPTION_MAGIC: u64 = u64::from_be_bytes(*b"IHAVEOPT");
 pub(super) const OPTION_REPLY_MAGIC: u64 = 0x3e889045565a9;
 pub(super) const REQUEST_MAGIC: u32 = 0x25609513;

@@ -45,7 +45,7 @@ impl Handle {
         Handle { cookie, structured, pieces: None }
     }
 
-    /// Splits the handle into one for a piece and one for the rest of the request.
+    /// Splits the handle into a handle for a piece and a handle for the remainder of the request.
     pub(super) fn split(self) -> (Handle, Handle) {
         let Pieces(count) = self.pieces.unwrap_or_else(|| {
             Pieces(Arc::new(Count { left: AtomicUsize::new(1), error: AtomicI32::new(0) }))

@@ -64,7 +64,7 @@ impl Session {
 
     /// Consumes bytes of `input` up to the next event; returns `None` if more bytes are needed. The
     /// rest of `input` must be passed again, followed by more input. Bytes for the client are
-    /// appended to `output`. `enter` is called when the client asks to start sending requests, and
+    /// appended to `output`. `enter` is called when the client requests to start the transmission, and
     /// returns true if the client may do so.
     ///
     /// At most about 16 KiB remain in `input`.

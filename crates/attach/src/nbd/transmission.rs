@@ -148,7 +148,7 @@ impl Transmission {
     }
 
     /// Returns the next piece of a request. Writes of zeros carry no data and may exceed the
-    /// maximum length, so they are split into pieces; all other requests consist of one piece.
+    /// maximum length; they are split into pieces. All other requests consist of one piece.
     fn take_piece(&self, mut rest: Request, handle: Handle) -> (State, Option<Event>) {
         let longest = self.offer.longest;
         if rest.op == Op::Trim && rest.len == Bytes(0) {

@@ -86,7 +86,7 @@ impl Listener {
         &self.address
     }
 
-    /// Waits a while for the next client; returns `None` if there was none.
+    /// Waits up to [`ACCEPT_TIMEOUT`] for the next client; returns `None` if no client connects.
     pub(crate) fn accept(&self) -> Result<Option<Socket>, Error> {
         use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
         match self.socket.accept() {
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     // The file of a dead server's socket is replaced, and removed in the end. A socket in use and
-    // other files are left alone.
+    // other files stay unchanged.
     #[test]
     fn only_sockets_without_a_server_are_replaced() {
         let folder = tempfile::tempdir().unwrap();

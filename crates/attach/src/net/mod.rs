@@ -1,4 +1,4 @@
-//! Sockets, independent of the protocol: the listener, its clients, and what they receive and send.
+//! Sockets, independent of the protocol: the listener, its clients, and their input and output.
 
 mod address;
 mod input;
@@ -20,7 +20,7 @@ pub(crate) use outbox::{Message, Outbox};
 
 use crate::faults::Presence;
 
-/// The maximum number of connected clients; further clients wait to be accepted.
+/// The maximum number of connected clients; additional clients wait to be accepted.
 pub(crate) const CLIENTS: usize = 128;
 
 /// The maximum time at the end for completing requests in flight and sending their replies.
@@ -60,8 +60,8 @@ pub(crate) type ClientThread<C> = (Arc<C>, JoinHandle<()>);
 
 /// Accepts clients until `stop` is set. Then requests in flight are answered and the connections
 /// are closed. `start` starts to serve a client, or disconnects it. `tick` is called several times
-/// a second, and returns whether the connections must be cut. `end` is called before the clients are
-/// let go.
+/// a second, and returns the state of the connections, which may require a cut. `end` is called
+/// before the clients are disconnected.
 pub(crate) fn serve<C: Client>(
     listener: Listener,
     stop: &AtomicBool,
@@ -104,7 +104,8 @@ fn let_go<C: Client>(clients: Vec<ClientThread<C>>) {
     for (connection, thread) in clients {
         if !connection.wait_until_closed(time) {
             connection.close();
-            // The remaining clients had this time too, and get no more.
+            // The grace period applies to all clients together, and is over for the remaining
+            // clients.
             time = Duration::ZERO;
         }
         // A panic was already reported by the thread.

@@ -23,7 +23,7 @@ pub(crate) trait Message: std::fmt::Debug + Send {
 }
 
 /// Replies to be sent to a client. Each thread sends its replies at once, as far as the socket
-/// accepts them; another thread, which may wait for the client, sends the rest.
+/// accepts them; another thread, which may wait for the client, sends the remainder.
 #[derive(Debug)]
 pub(crate) struct Outbox<M> {
     state: Mutex<State<M>>,
@@ -84,11 +84,11 @@ impl<M: Message> Outbox<M> {
         waited.unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Sends replies as far as the socket accepts them now, and queues the rest; never waits.
+    /// Sends replies as far as the socket accepts them now, and queues the remainder; never waits.
     pub(crate) fn send(&self, socket: &Socket, replies: impl Iterator<Item = Entry<M>>) {
         let mut state = lock(&self.state);
         if state.closed {
-            // The caller may count on all replies being taken.
+            // The caller may rely on all replies being taken from the iterator.
             return replies.for_each(drop);
         }
         state.queue.entries.extend(replies);

@@ -91,7 +91,7 @@ pub(super) fn execute(
         }
         ABORT => {
             let (queue, aborted) = (command.u16(40), command.u16(42));
-            // Bit 0 tells that the command was not aborted, as the specification allows.
+            // Bit 0 states that the command was not aborted, as the specification allows.
             Ok(Action::result(id, u32::from(!controller.abort(queue, aborted))))
         }
         KEEP_ALIVE => Ok(Action::result(id, 0)),
@@ -118,7 +118,8 @@ fn format(subsystem: &Subsystem, command: &Command) -> Result<Action, Status> {
     }
     let options = command.dword(10);
     let format = space.requested_format(options)?;
-    // Secure erase: none or of user data. The drive has no keys that could be deleted.
+    // Secure erase is either none, or erases user data. The drive has no keys that could be
+    // deleted.
     if options >> 9 & 0x7 > 1 {
         return Err(Status::INVALID_FIELD);
     }

@@ -3,14 +3,14 @@ use super::wire::{u16_at, u32_at, u64_at};
 /// The length of a submission queue entry in bytes.
 pub(super) const COMMAND_LEN: usize = 64;
 
-/// The opcode of Fabrics commands, whose type is a field of its own.
+/// The opcode of Fabrics commands, whose type is a separate field.
 pub(super) const FABRICS: u8 = 0x7F;
 
 /// A command of a host: a submission queue entry of 64 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command([u8; COMMAND_LEN]);
 
-/// The place of a command's data in the host.
+/// The SGL descriptor of a command's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sgl {
     pub(super) address: u64,
@@ -22,7 +22,7 @@ pub(super) struct Sgl {
 /// A descriptor of data in the capsule: SGL data block with an offset.
 pub(super) const SGL_IN_CAPSULE: u8 = 0x01;
 
-/// A descriptor of data in PDUs of their own: transport SGL data block.
+/// A descriptor of data in separate PDUs: transport SGL data block.
 pub(super) const SGL_TRANSPORT: u8 = 0x5A;
 
 impl Command {
@@ -51,7 +51,7 @@ impl Command {
         self.dword(1)
     }
 
-    /// Returns the dword `number` of the command; 10 to 15 are those of its parameters.
+    /// Returns the dword `number` of the command; dwords 10 to 15 contain its parameters.
     pub(super) fn dword(&self, number: usize) -> u32 {
         u32_at(&self.0, 4 * number)
     }

@@ -46,7 +46,7 @@ pub struct Recipient(To);
 enum To {
     /// A command with one request.
     Whole { connection: Arc<Connection>, id: u16, finish: Finish, cost: u64 },
-    /// The request at a place in the step of a job.
+    /// A request of the current step of a job, by its index in the step.
     Part { job: Arc<Job>, place: usize },
 }
 
@@ -109,7 +109,7 @@ fn finished(
             (Completion::new(id, Status::COMPARE_FAILURE), Vec::new())
         }
         (Ok(()), Finish::Failure(status)) => (Completion::new(id, status), Vec::new()),
-        // No check has taken place.
+        // The data were not checked.
         (Ok(()), Finish::Extended(_)) => (Completion::new(id, Status::INTERNAL_ERROR), Vec::new()),
         (Ok(()), Finish::Place(block)) => {
             (Completion { result: request.offset.0 / block.0, ..success }, Vec::new())
@@ -261,7 +261,7 @@ impl Connection {
         }
     }
 
-    /// Takes the role of the queue after Connect.
+    /// Stores the controller and the number of the queue after Connect.
     fn connected(&self, queue: &Queue) -> io::Result<()> {
         if let Some((controller, number)) = queue.connected() {
             let _ = self.role.set(Role { controller: Arc::clone(controller), queue: number });
@@ -270,7 +270,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends PDUs that are no replies.
+    /// Sends PDUs that do not reply to a command.
     fn send(&self, output: &mut Vec<u8>) {
         if !output.is_empty() {
             let reply = Reply::raw(std::mem::take(output));
@@ -298,7 +298,7 @@ impl Connection {
         self.outbox.send(&self.socket, std::iter::once((reply, cost)));
     }
 
-    /// Records that everything is on the flash.
+    /// Records that the controller is shut down: all data are on the flash.
     pub(super) fn shut_down(&self) {
         if let Some(role) = self.role.get() {
             role.controller.shut_down();
@@ -333,7 +333,7 @@ impl Batch<'_> {
         true
     }
 
-    /// Changes or reports zones, after the commands that came before.
+    /// Submits the previous commands, then changes or reports zones.
     fn use_zones(&mut self, id: u16, command: &ZoneCommand) {
         self.hand_over();
         let (status, data) = match command.run(self.drive) {
@@ -343,14 +343,14 @@ impl Batch<'_> {
         self.reply(&Completion::new(id, status), data);
     }
 
-    /// Reports or updates reclaim unit handles, after the commands that came before.
+    /// Submits the previous commands, then reports or updates reclaim unit handles.
     fn use_handles(&mut self, id: u16, command: &PlacementCommand) {
         self.hand_over();
         let data = command.run(self.space, self.drive);
         self.reply(&Completion::new(id, Status::SUCCESS), data);
     }
 
-    /// Returns true if a zone is not lost, after the commands that came before.
+    /// Submits the previous commands, then returns true if at least one zone is not lost.
     fn has_zones(&mut self) -> bool {
         self.hand_over();
         self.drive.report_zones(0).iter().any(|zone| !zone.state.is_lost())
@@ -367,7 +367,7 @@ impl Batch<'_> {
             plan => plan,
         };
         if plan == Plan::Erase(Erase::Sanitize) {
-            // The operation continues after its command.
+            // The operation continues after its command is complete.
             self.reply(&Completion::new(id, Status::SUCCESS), Vec::new());
             Job::start(self.connection, (id, 0), plan, self.steps);
             return;

@@ -55,7 +55,7 @@ pub(super) struct Host {
     pub(super) id: [u8; 16],
 }
 
-/// The connection of a queue, to which a controller sends what no command of that moment asked for.
+/// The connection of a queue, for completions of asynchronous event requests and for disconnecting.
 pub trait Link: Send + Sync {
     /// Completes a command.
     fn complete(&self, completion: Completion);
@@ -64,7 +64,7 @@ pub trait Link: Send + Sync {
     fn disconnect(&self);
 }
 
-/// The change that a write to a property asks for.
+/// The change that a write to a property requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     None,
@@ -161,7 +161,7 @@ impl Controller {
         with(&lock(&self.state).errors)
     }
 
-    /// Records that the host is alive.
+    /// Records the time of a command of the host, for the keep-alive timeout.
     pub(super) fn sign_of_life(&self, now: Nanos) {
         lock(&self.state).last_sign = now;
     }
@@ -233,14 +233,14 @@ impl Controller {
         let sets = if self.has_other_sets() { CC_ALL_COMMAND_SETS } else { 0 };
         let entries = match self.kind {
             Kind::Drive => 6 << 16 | 4 << 20,
-            // A discovery controller has no such queues.
+            // A discovery controller has no I/O queues.
             Kind::Discovery => cc & 0xFF << 16,
         };
         let known = CC_ENABLE | CC_COMMAND_SETS | CC_SHUTDOWN | entries | 1 << 24;
         cc & !known == 0 && cc & 0xFF << 16 == entries && cc & CC_COMMAND_SETS == sets
     }
 
-    /// Records that everything is on the flash.
+    /// Records that the controller is shut down: all data are on the flash.
     pub(super) fn shut_down(&self) {
         let mut state = lock(&self.state);
         state.csts = state.csts & !CSTS_SHUTTING_DOWN | CSTS_SHUT_DOWN;
@@ -272,7 +272,7 @@ impl Controller {
         lock(&self.state).queues.keys().any(|number| *number > 0)
     }
 
-    /// Keeps an asynchronous event request, or returns its result if an event is waiting.
+    /// Stores an asynchronous event request, or returns its result if an event is waiting.
     pub(super) fn event_request(&self, id: u16) -> Result<Option<u32>, Status> {
         let mut state = lock(&self.state);
         if let Some(event) = state.events.pop_front() {
@@ -285,8 +285,8 @@ impl Controller {
         Ok(None)
     }
 
-    /// Aborts a command, which only an asynchronous event request can be; returns true if it was
-    /// aborted.
+    /// Aborts an asynchronous event request, the only command that can be aborted. Returns true if
+    /// it was aborted.
     pub(super) fn abort(&self, queue: u16, id: u16) -> bool {
         let mut state = lock(&self.state);
         let place = state.event_requests.iter().position(|held| *held == id);
@@ -300,7 +300,7 @@ impl Controller {
         true
     }
 
-    /// Reports a change of namespaces once, until the host reads the log page.
+    /// Reports changed namespaces by one event, until the host reads the log page.
     pub(super) fn namespaces_changed(&self, namespaces: &[u32]) {
         let mut state = lock(&self.state);
         let is_new = state.changed.is_empty() && !namespaces.is_empty();
@@ -317,7 +317,7 @@ impl Controller {
         self.report(SANITIZE_EVENT);
     }
 
-    /// Completes an asynchronous event request, or keeps the event until there is one.
+    /// Completes an asynchronous event request, or keeps the event until the host sends a request.
     fn report(&self, event: u32) {
         let mut state = lock(&self.state);
         if self.kind == Kind::Discovery {
@@ -357,7 +357,7 @@ impl Controller {
 }
 
 impl State {
-    /// Resets the controller. Returns the connections of the I/O queues, which end.
+    /// Resets the controller. Returns the connections of the I/O queues, which the caller must end.
     fn reset(&mut self) -> Vec<Arc<dyn Link>> {
         self.csts = 0;
         self.event_requests.clear();
@@ -377,8 +377,8 @@ mod tests {
         Controller::new(1, (Kind::Drive, CommandSet::Nvm), host, keep_alive_ms, Nanos::secs(1))
     }
 
-    // A host is silent once its timeout, rounded up to seconds, has passed since its last command;
-    // without a timeout it never is.
+    // A host is silent once its timeout, rounded up to seconds, has passed since its last command.
+    // Without a timeout, no host is silent.
     #[test]
     fn silence_is_longer_than_the_timeout() {
         let host = controller(1500);

@@ -11,7 +11,7 @@ use crate::lock;
 pub(super) enum SanitizeState {
     #[default]
     Never,
-    /// Bytes that are erased.
+    /// In progress, with the number of bytes that are already erased.
     Begun(u64),
     Done,
     Failed,
@@ -23,7 +23,7 @@ pub(super) struct Erasures(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The namespaces that are formatted now.
+    /// The namespaces that are being formatted.
     formatting: BTreeSet<u32>,
     sanitized: SanitizeState,
     /// Dword 10 of the last Sanitize command.
@@ -33,7 +33,7 @@ struct State {
 }
 
 impl Erasures {
-    /// Returns an error while a namespace is erased.
+    /// Returns an error while the namespace is being erased.
     pub(super) fn check(&self, namespace: u32) -> Result<(), Status> {
         lock(&self.0).check(namespace)
     }
@@ -57,7 +57,7 @@ impl Erasures {
         match state.sanitized {
             _ if !state.formatting.is_empty() => Err(Status::FORMAT_IN_PROGRESS),
             SanitizeState::Begun(_) => Err(Status::SANITIZE_IN_PROGRESS),
-            // Another sanitize operation is the way out of a failed one.
+            // A failed sanitize operation can only be followed by another one.
             SanitizeState::Never | SanitizeState::Done | SanitizeState::Failed => {
                 (state.sanitized, state.options) = (SanitizeState::Begun(0), options);
                 Ok(())
@@ -107,8 +107,8 @@ impl State {
 mod tests {
     use super::*;
 
-    // While a namespace is formatted, its commands are refused with the reason, and those of others go on. A
-    // sanitize operation refuses all; a failed one can only be followed by another one.
+    // Commands of a namespace that is being formatted are refused with the reason; other namespaces accept commands. A
+    // sanitize operation refuses all commands. After a failed sanitize operation, only another one is accepted.
     #[test]
     fn one_erasure_excludes_everything_else() {
         let erasures = Erasures::default();

@@ -42,7 +42,7 @@ pub(super) fn transfer(command: &Command) -> Result<Transfer, Status> {
     }
 }
 
-/// A refusal of Connect: the status and, for an invalid parameter, its place.
+/// A refusal of Connect: the status and, for an invalid parameter, its offset.
 pub(super) struct ConnectRefusal {
     status: Status,
     place: u32,
@@ -70,7 +70,7 @@ impl ConnectRefusal {
     }
 }
 
-/// Executes Connect; the queue is not yet known to the controller.
+/// Executes Connect. The queue is not added to the controller yet.
 pub(super) fn connect(
     subsystem: &Subsystem,
     command: &Command,

@@ -85,7 +85,7 @@ impl Features {
         self.queues
     }
 
-    /// Returns true if the host wants to know of changed namespaces.
+    /// Returns true if the host enabled the event for changed namespaces.
     pub(super) fn reports_namespaces(&self) -> bool {
         self.events & 1 << 8 != 0
     }
@@ -189,7 +189,7 @@ pub(super) fn get(
     controller: &Controller,
     command: &Command,
 ) -> Result<(u32, Vec<u8>), Status> {
-    // There are no saved values, and the present ones are the only ones to select.
+    // Only current values can be selected; there are no saved values.
     if command.dword(10) >> 8 & 0x7 != 0 {
         return Err(Status::INVALID_FIELD);
     }

@@ -1,5 +1,6 @@
 //! The data structures of Identify (NVM Express Base Specification 2.1, "Identify command"; NVM
-//! Command Set Specification 1.1; Zoned Namespace Command Set Specification 1.1). Comments name the fields whose values need a reason.
+//! Command Set Specification 1.1; Zoned Namespace Command Set Specification 1.1). Comments name the
+//! fields whose values need a reason.
 
 use flashscope_block::{Bytes, ZoneLimits};
 
@@ -48,7 +49,7 @@ pub(super) const ERROR_ENTRIES: usize = 64;
 const NVM: u32 = CommandSet::Nvm as u32;
 const ZONED: u32 = CommandSet::Zoned as u32;
 
-/// The place of the first LBA format extension, and the length of each, in bytes.
+/// The offset of the first LBA format extension, and the length of each extension, in bytes.
 const LBA_EXTENSIONS: usize = 2816;
 const LBA_EXTENSION_LEN: usize = 16;
 
@@ -158,7 +159,7 @@ fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
         .u8(262, u8::try_from(ERROR_ENTRIES - 1).expect("few"))
         .u64(280, spaces.capacity().0)
         .u64(296, spaces.unallocated().0)
-        // Sanitize by block erase; the media are not modified further.
+        // Sanitize by block erase; the media are not modified after the operation.
         .u32(328, 1 << 1 | 1 << 30)
         // Entries of 64 and 16 bytes.
         .u8(512, 0x66)
@@ -200,7 +201,7 @@ fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
         // The preferred sizes are given below.
         .u8(24, 1 << 4)
         .u8(25, u8::try_from(space.formats().len() - 1).expect("few"))
-        // The number, and extended blocks.
+        // The number of the format, and extended blocks.
         .u8(26, (space.format() & 0x1F) as u8)
         .u8(30, 1)
         // Deallocated blocks read as zeros, and Write Zeroes may deallocate.
@@ -234,7 +235,8 @@ fn state_metadata(data: &mut Structure, space: &Namespace) {
     if !space.formats().iter().any(|format| format.has_metadata) {
         return;
     }
-    // Extended blocks; all types, in metadata that are their first and their last bytes.
+    // Extended blocks. Protection information of all types, in the first or the last bytes of the
+    // metadata.
     data.u8(27, 1).u8(28, 0x1F);
     if let Some(protection) = space.protection() {
         let is_first = (space.format() >> 8 & 1) as u8;
@@ -242,7 +244,8 @@ fn state_metadata(data: &mut Structure, space: &Namespace) {
     }
 }
 
-/// Returns the number of blocks, less 1, that the drive writes as a whole in operation: those of a command.
+/// Returns the number of blocks, less 1, of an atomic write in normal operation: those of a
+/// command.
 fn atomic_blocks(space: &Namespace, shift: u32) -> u16 {
     match space.atomic_unit() {
         Some(_) => u16::try_from((MAX_TRANSFER.0 >> shift) - 1).unwrap_or(u16::MAX),
@@ -284,7 +287,7 @@ fn descriptors(subsystem: &Subsystem, space: &Namespace) -> Structure {
     data
 }
 
-/// Returns the additional fields of a namespace in the NVM command set: nothing beyond 0.
+/// Returns the additional fields of a namespace in the NVM command set: all are 0.
 fn nvm_namespace() -> Structure {
     Structure::new(IDENTIFY_LEN)
 }
@@ -296,7 +299,7 @@ fn nvm_controller() -> Structure {
     data
 }
 
-/// Returns the zones of the namespace. A host needs to know none of the optional characteristics.
+/// Returns the fields of a zoned namespace. Its zone operation characteristics (ZOC) are 0.
 fn zoned_namespace(space: &Namespace, limits: &ZoneLimits) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
     // Reads may cross the boundaries of zones.
@@ -339,7 +342,8 @@ fn endurance_groups(command: &Command) -> Structure {
     data
 }
 
-/// Returns the combinations of command sets: the only one is that of the namespace alone.
+/// Returns the combinations of command sets: the only one contains the command set of the
+/// namespace.
 fn command_sets(space: &Namespace) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
     data.u64(0, 1 << space.command_set() as u32);

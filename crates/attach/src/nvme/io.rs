@@ -25,7 +25,7 @@ pub(super) const DATASET_MANAGEMENT: u8 = 0x09;
 pub(super) const VERIFY: u8 = 0x0C;
 pub(super) const COPY: u8 = 0x19;
 
-/// The commands of the NVM command set. True for those that change data.
+/// The commands of the NVM command set, with true if a command changes data.
 const COMMANDS: [(u8, bool); 8] = [
     (FLUSH, false),
     (WRITE, true),
@@ -37,11 +37,12 @@ const COMMANDS: [(u8, bool); 8] = [
     (COPY, true),
 ];
 
-/// The commands that only zoned namespaces have. True for those that change data.
+/// The commands that only zoned namespaces have, with true if a command changes data.
 const ZONE_COMMANDS: [(u8, bool); 3] =
     [(ZONE_MANAGEMENT_SEND, true), (ZONE_MANAGEMENT_RECEIVE, false), (ZONE_APPEND, true)];
 
-/// The commands that only namespaces with reclaim unit handles have. True for those that change data.
+/// The commands that only namespaces with reclaim unit handles have, with true if a command changes
+/// data.
 const PLACEMENT_COMMANDS: [(u8, bool); 2] =
     [(IO_MANAGEMENT_RECEIVE, false), (IO_MANAGEMENT_SEND, true)];
 
@@ -186,7 +187,7 @@ fn in_bytes(space: &Namespace, start: u64, blocks: u64) -> Result<(Bytes, Bytes)
 
 fn check_copy(space: &Namespace, command: &Command) -> Result<(), Status> {
     check_directive(space, command)?;
-    // The format of the descriptors. Blocks with metadata are not copied.
+    // Descriptors must have format 0. Blocks with metadata are not copied.
     if command.dword(12) >> 8 & 0xF != 0 || space.has_metadata() {
         return Err(Status::INVALID_FIELD);
     }
@@ -218,7 +219,7 @@ pub(super) fn plan(
         WRITE => {
             let (offset, len) = range(space, command)?;
             let (data, metadata) = protection::received(space, command, data)?;
-            // A format between the two checks changes the length.
+            // A Format command between the two checks changes the length.
             if data.len() as u64 != len.0 {
                 return Err(Status::FORMAT_IN_PROGRESS);
             }
@@ -244,7 +245,7 @@ pub(super) fn plan(
         IO_MANAGEMENT_RECEIVE | IO_MANAGEMENT_SEND => placement::plan(space, command, &data),
         DATASET_MANAGEMENT => deallocate(space, command, &data),
         COPY => {
-            // A format while the data arrived may have added metadata.
+            // A Format command may have added metadata while the data arrived.
             check_copy(space, command)?;
             copy(space, command, &data, durable || through).map(Some)
         }
@@ -268,7 +269,7 @@ fn read(space: &Namespace, command: &Command, data: Vec<u8>) -> Result<Plan, Sta
 }
 
 /// Returns the operation that writes zeros: a trim if the host permits it, and if the range
-/// consists of whole blocks of the drive.
+/// consists of complete blocks of the drive.
 fn zeroes(space: &Namespace, command: &Command, offset: Bytes, len: Bytes) -> Op {
     let deallocates = command.dword(12) >> 25 & 1 == 1;
     let block = space.drive_block();
@@ -295,7 +296,7 @@ fn deallocate(space: &Namespace, command: &Command, data: &[u8]) -> Result<Optio
     Ok((deallocates && !trims.is_empty()).then_some(Plan::All(trims)))
 }
 
-/// Returns trims of the whole blocks in a range; the rest keeps its data.
+/// Returns trims of the complete blocks in a range; partial blocks keep their data.
 fn whole_blocks(offset: Bytes, len: Bytes, block: Bytes) -> impl Iterator<Item = Request> {
     let start = offset.0.next_multiple_of(block.0);
     let end = (offset + len).round_down(block).0;

@@ -40,21 +40,21 @@ pub(super) struct Job {
 #[derive(Debug)]
 struct State {
     rest: Rest,
-    /// The number of requests that the drive works on.
+    /// The number of requests in flight.
     open: usize,
     status: Status,
     /// True if a fault cuts the connection: the command gets no reply.
     is_lost: bool,
-    /// The data of the reads, by their place in the step.
+    /// The data of the reads, by their index in the step.
     data: Vec<Vec<u8>>,
 }
 
-/// The requests that follow.
+/// The remaining work of a job.
 #[derive(Debug)]
 enum Rest {
-    /// Nothing follows: the command is complete, with the data that were read.
+    /// No request: the command is complete, with the data that were read if `returns_data`.
     End { returns_data: bool },
-    /// Nothing follows a read of blocks with metadata, whose data are returned.
+    /// No request after a read of blocks with metadata, whose data are returned.
     Extended(ExtendedRead),
     /// A read, whose data are returned.
     Read(Request, Option<ExtendedRead>),
@@ -62,7 +62,7 @@ enum Rest {
     Write { to: Bytes, durable: bool, stream: StreamId },
     /// An erasure of everything from this byte on.
     Erase { erase: Erase, from: u64 },
-    /// The end of the controller.
+    /// The shutdown of the controller.
     ShutDown,
 }
 
@@ -76,8 +76,8 @@ pub(super) enum Step {
 }
 
 impl Job {
-    /// Starts the job for a plan. Returns its first requests, or an empty list if they follow by a
-    /// step.
+    /// Starts the job for a plan. Returns its first requests, or an empty list if the thread of
+    /// [`run`] submits them.
     pub(super) fn start(
         connection: &Arc<Connection>,
         (id, cost): (u16, u64),
@@ -126,7 +126,7 @@ impl Job {
         pending.collect()
     }
 
-    /// Takes the reply to a request. The last reply starts the next step of the command.
+    /// Processes the reply to a request. The last reply starts the next step of the command.
     pub(super) fn answered(self: &Arc<Job>, place: usize, answered: CompletedRequest<()>) {
         let mut state = lock(&self.state);
         state.open -= 1;
@@ -168,7 +168,7 @@ impl Job {
             Rest::Erase { erase, from } if status == Status::SUCCESS => {
                 subsystem.namespaces().erased_until(erase, from);
                 if from == 0 {
-                    // They keep their data otherwise. A refusal shows in their states.
+                    // Read-only zones would keep their data. The state of a zone shows whether it refused.
                     let _ = drive.change_zones(ZoneChange::TakeOffline, ZoneSelection::All);
                 }
                 let offline = offline_zones(subsystem, drive);
@@ -210,7 +210,7 @@ impl Job {
             Rest::ShutDown => self.connection.shut_down(),
             _ => {}
         }
-        // Sanitize was completed when it began.
+        // The command Sanitize was completed when the operation began.
         if matches!(rest, Rest::Erase { erase: Erase::Sanitize, .. }) {
             return subsystem.sanitized();
         }
@@ -237,14 +237,14 @@ fn offline_zones(subsystem: &Subsystem, drive: &AttachedDrive<Recipient>) -> BTr
 }
 
 impl State {
-    /// Takes the data of a read.
+    /// Stores the data of a read.
     fn read(&mut self, place: usize, request: Request) {
         self.data[place] = request.data;
     }
 }
 
-/// Returns the next requests of an erasure that has reached the byte `from`, and the byte at which they end. They leave out
-/// ranges of zones that are all offline.
+/// Returns the next requests of an erasure that has reached the byte `from`, and the byte at which
+/// they end. The requests leave out ranges of zones that are all offline.
 fn erasing(
     subsystem: &Subsystem,
     erase: Erase,
@@ -253,7 +253,7 @@ fn erasing(
 ) -> (Vec<Request>, u64) {
     let space = subsystem.namespace();
     let (op, step) = match (space.trims(), space.zones()) {
-        // Zones are reset as a whole.
+        // Only complete zones can be reset.
         (_, Some(zones)) => (Op::Trim, (ERASE_STEP / zones.size.0).max(1) * zones.size.0),
         (true, None) => (Op::Trim, ERASE_STEP),
         (false, None) => (Op::Write, ZERO_STEP),

@@ -133,7 +133,7 @@ fn errors(controller: &Controller) -> Vec<u8> {
 
 fn smart(subsystem: &Subsystem, controller: &Controller) -> Vec<u8> {
     let Some(mut health) = subsystem.health() else {
-        // A drive without flash: nothing is worn.
+        // A drive without flash has no wear.
         let mut page = Structure::new(512);
         page.u8(3, 100);
         return page.into_bytes();
@@ -170,7 +170,8 @@ fn command_effects(space: &Namespace, command: &Command) -> Result<Vec<u8>, Stat
     let mut page = Structure::new(4096);
     for opcode in admin::commands(space) {
         let effects = match opcode {
-            // It changes data and the capabilities of the namespace, and no other command may run.
+            // The command changes data and the capabilities of the namespace, and excludes all
+            // other commands.
             admin::FORMAT | admin::SANITIZE => 1 | 1 << 1 | 1 << 2 | 2 << 16,
             _ => 1,
         };

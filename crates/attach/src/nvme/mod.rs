@@ -65,7 +65,7 @@ pub(crate) const DISCOVERY_NQN: &str = "nqn.2014-08.org.nvmexpress.discovery";
 /// The reason why a drive is not served over NVMe/TCP.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The address is not one of this machine alone.
+    /// The address is not a loopback address.
     #[error(
         "{address} is not a loopback address: NVMe/TCP has no passwords here (neither in-band authentication nor \
          TLS), and everyone who can reach the port could write to the drive; listen at 127.0.0.1:4420 or [::1]:4420, \

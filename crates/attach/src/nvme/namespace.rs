@@ -10,21 +10,23 @@ use super::status::Status;
 use crate::attached::Export;
 use crate::lock;
 
-/// The identifier of the first namespace, and of the only one of a drive with zones or handles.
+/// The identifier of the first namespace. A drive with zones or handles has no other namespace.
 pub(super) const NAMESPACE: u32 = 1;
 
 /// The identifier that stands for all namespaces.
 pub(super) const ALL_NAMESPACES: u32 = u32::MAX;
 
 /// The sizes of logical blocks that a namespace without zones can be formatted with, as powers of
-/// two. Their places are the numbers of the LBA formats, which formats with metadata follow.
+/// two. Their indexes are the numbers of the LBA formats. Formats with metadata have the next
+/// numbers.
 pub(super) const BLOCK_SHIFTS: [u32; 2] = [9, 12];
 
-/// The fields of dword 10 of Format NVM that describe a format: its number, extended blocks, and the type and place of
-/// protection information.
+/// The fields of dword 10 of Format NVM that describe a format: its number, extended blocks, and
+/// the type and position of protection information.
 const FORMAT_SETTINGS: u32 = 0x3 << 12 | 0x1FF;
 
-/// Returns the format with protection information for the one with the same blocks, as in dword 10 of Format NVM.
+/// Returns the format with protection information and the same blocks as the format `plain`, as in
+/// dword 10 of Format NVM.
 fn protected_format(plain: u32, kind: u8) -> u32 {
     let count = u32::try_from(BLOCK_SHIFTS.len()).expect("few formats");
     (plain + count) | 1 << 4 | u32::from(kind) << 5
@@ -44,7 +46,7 @@ pub(super) enum CommandSet {
     Zoned = 2,
 }
 
-/// The part of a drive that a namespace takes.
+/// The part of a drive that a namespace occupies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) id: u32,
@@ -52,9 +54,9 @@ pub(super) struct Part {
     pub(super) start: Bytes,
     /// The size in bytes.
     pub(super) size: Bytes,
-    /// The size of its first logical blocks in bytes; `None` for that of the drive.
+    /// The initial size of a logical block in bytes; `None` for the block size of the drive.
     pub(super) block: Option<Bytes>,
-    /// The type of its first protection information.
+    /// The initial type of protection information.
     pub(super) protection: Option<u8>,
 }
 
@@ -67,7 +69,7 @@ pub(super) struct LbaFormat {
     pub(super) has_metadata: bool,
 }
 
-/// A namespace: a drive or a part of it, its blocks and what it permits.
+/// A namespace: a drive or a part of it, with its blocks and permissions.
 #[derive(Debug)]
 pub struct Namespace {
     id: u32,
@@ -87,8 +89,8 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Returns a namespace of a drive, with blocks of 4096 bytes if the drive takes no smaller
-    /// ones, and otherwise of 512 bytes, unless the part names others. Zones have the blocks of the
+    /// Returns a namespace of a drive. Its blocks have the size that the part states, by default
+    /// 512 bytes, or 4096 if the drive supports no smaller blocks. Zones have the blocks of the
     /// drive only, because each write moves the pointer.
     pub(super) fn new(export: &Export, part: Part, erasures: &Arc<Erasures>) -> Namespace {
         let first = part.block.unwrap_or(export.logical_block);
@@ -146,7 +148,7 @@ impl Namespace {
         self.lba_format().shift
     }
 
-    /// Returns the LBA formats. Their places are their numbers.
+    /// Returns the LBA formats. The index of a format is its number.
     pub(super) fn formats(&self) -> &[LbaFormat] {
         &self.formats
     }
@@ -156,7 +158,7 @@ impl Namespace {
         self.lba_format().has_metadata
     }
 
-    /// Returns the type of protection information, if the metadata are any.
+    /// Returns the type of protection information, if the metadata are protection information.
     pub(super) fn protection(&self) -> Option<Protection> {
         Protection::of(self.format() >> 5 & 0x7).filter(|_| self.has_metadata())
     }
@@ -211,23 +213,24 @@ impl Namespace {
         self.size
     }
 
-    /// Returns the size in bytes of the blocks in which the drive works.
+    /// Returns the logical block size of the drive in bytes.
     pub(super) fn drive_block(&self) -> Bytes {
         self.drive_block
     }
 
-    /// Returns the unit in bytes that a power cut never tears, if the drive guarantees one. It also
-    /// applies each write as a whole.
+    /// Returns the unit in bytes of atomic writes in a power cut, if the drive guarantees one. In
+    /// operation, reads return each write to such a drive completely or not at all.
     pub(super) fn atomic_unit(&self) -> Option<Bytes> {
         self.atomic_unit
     }
 
-    /// Returns true if the drive can be erased by trims, in a zoned namespace of whole zones.
+    /// Returns true if the drive can be erased by trims. In a zoned namespace, a trim must cover
+    /// complete zones.
     pub(super) fn trims(&self) -> bool {
         self.trims
     }
 
-    /// Returns true if a host can deallocate blocks. Those of zones are deallocated by a reset.
+    /// Returns true if a host can deallocate blocks. Only a reset deallocates the blocks of zones.
     pub(super) fn deallocates(&self) -> bool {
         self.trims && self.zones.is_none()
     }
@@ -236,7 +239,7 @@ impl Namespace {
         self.writable
     }
 
-    /// Returns an error while the namespace is erased.
+    /// Returns an error while the namespace is being erased.
     pub(super) fn check_erasure(&self) -> Result<(), Status> {
         self.erasures.check(self.id)
     }
@@ -258,7 +261,7 @@ mod tests {
         Namespace::new(&export, part, &Arc::default())
     }
 
-    // The first blocks have the size that the drive takes, or that the user chose.
+    // The initial block size is that of the drive, or the size that the user chose.
     #[test]
     fn blocks_are_those_of_the_drive() {
         let blocks = |drive_block, block| namespace(drive_block, block).blocks();

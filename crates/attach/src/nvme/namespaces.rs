@@ -15,7 +15,8 @@ use crate::attached::Export;
 /// The maximum number of namespaces.
 const MAX_NAMESPACES: usize = 128;
 
-/// The largest logical block in bytes: namespaces begin at a multiple of it, so that each can be formatted with it.
+/// The largest logical block in bytes. Each namespace begins at a multiple of it, and can therefore be formatted with
+/// it.
 const LARGEST_BLOCK: Bytes = Bytes(1 << BLOCK_SHIFTS[BLOCK_SHIFTS.len() - 1]);
 
 /// A namespace that divides a drive, as the user requests it: `SIZE[,lba=512|4096][,pi=1|2|3]`.
@@ -23,7 +24,7 @@ const LARGEST_BLOCK: Bytes = Bytes(1 << BLOCK_SHIFTS[BLOCK_SHIFTS.len() - 1]);
 pub struct NamespaceOptions {
     /// The size in bytes.
     pub size: Bytes,
-    /// The size of its logical blocks in bytes; `None` for 4096 if the drive takes no smaller ones, and otherwise 512.
+    /// The size of its logical blocks in bytes; `None` for 512, or for 4096 if the drive supports no smaller blocks.
     pub block: Option<Bytes>,
     /// The type of protection information, 1 to 3; `None` for blocks without metadata.
     pub protection: Option<u8>,
@@ -82,7 +83,7 @@ pub enum NamespaceError {
         "`{0}` keeps no metadata, and `pi` needs some: attach a simulated drive without --store, or leave out `pi`"
     )]
     Metadata(String),
-    /// A namespace is empty or does not consist of whole blocks.
+    /// A namespace is empty or does not consist of complete blocks.
     #[error(
         "--namespace {} B is not a positive multiple of {unit}, the largest block of the drive and its formats: the \
          next one is --namespace {next}",
@@ -103,7 +104,7 @@ pub enum NamespaceError {
         /// Its size.
         size: Bytes,
     },
-    /// There are too many of them.
+    /// There are too many namespaces.
     #[error(
         "a drive has at most {MAX_NAMESPACES} namespaces, not {0}: give --namespace less often"
     )]
@@ -126,7 +127,7 @@ pub(super) struct Namespaces {
 }
 
 impl Namespaces {
-    /// Divides a drive; without options, it is one namespace.
+    /// Divides a drive into namespaces; without options, the drive is one namespace.
     pub(super) fn new(
         export: &Export,
         options: &[NamespaceOptions],
@@ -250,7 +251,7 @@ impl Namespaces {
     }
 }
 
-/// Checks that a drive can be divided into these namespaces, of which there may be none.
+/// Checks that a drive can be divided into these namespaces. Without options, the drive is one namespace.
 ///
 /// # Errors
 /// Returns the reason why it cannot.
@@ -264,7 +265,7 @@ pub fn check_namespaces(
     divide(export, options).map(drop)
 }
 
-/// Returns the parts of a drive that the namespaces take.
+/// Returns the parts of a drive that the namespaces occupy.
 fn divide(export: &Export, options: &[NamespaceOptions]) -> Result<Vec<Part>, NamespaceError> {
     if export.zones.is_some() {
         return Err(NamespaceError::Zones(export.name.clone()));
@@ -328,7 +329,7 @@ mod tests {
         }
     }
 
-    // Without options the drive is one namespace; otherwise they follow each other.
+    // Without options, the drive is one namespace. With options, the namespaces follow each other.
     #[test]
     fn namespaces_follow_each_other() {
         assert_eq!(divided(&export(), &[]), Ok(vec![(1, 0, 2048)]));
@@ -358,7 +359,8 @@ mod tests {
         assert!(refusal(&export(), &["4KiB"; 129]).contains("at most 128"));
     }
 
-    // A format of one namespace erases its part and changes its blocks; one of all erases them up to the end of the last.
+    // A format of one namespace erases its part and changes its blocks. A format of all namespaces erases the drive up
+    // to the end of the last namespace.
     #[test]
     fn formats_cover_their_namespaces() {
         let options = ["512KiB", "256KiB"].map(|size| size.parse().unwrap());

@@ -224,7 +224,7 @@ impl Reply {
 }
 
 impl Reply {
-    /// Returns PDUs that are no reply to a command.
+    /// Returns PDUs that do not reply to a command.
     pub(super) fn raw(bytes: Vec<u8>) -> Reply {
         Reply { head: bytes, data: Vec::new(), tail: Vec::new() }
     }

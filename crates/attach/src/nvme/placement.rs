@@ -52,7 +52,7 @@ const STATUS_LEN: usize = 32;
 /// The length of the header and of an entry of the event log, in bytes.
 const EVENT_LEN: usize = 64;
 
-/// The maximum number of events that are kept.
+/// The maximum number of stored events.
 const MAX_EVENTS: usize = 63;
 
 /// The events that the drive reports, all by the host.
@@ -60,7 +60,7 @@ const EVENTS: [u8; 2] = [EVENT_UNIT_NOT_FULL, EVENT_INVALID_IDENTIFIER];
 const EVENT_UNIT_NOT_FULL: u8 = 0x00;
 const EVENT_INVALID_IDENTIFIER: u8 = 0x03;
 
-/// A command on the handles, which the drive carries out at once.
+/// A command on the handles, which the drive executes immediately.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PlacementCommand {
     /// Reports the handles in this number of bytes.
@@ -91,7 +91,7 @@ impl PlacementCommand {
 pub(super) struct Events {
     /// The events, the earliest first.
     kept: VecDeque<(u8, StreamId)>,
-    /// The types that the host enabled, for a handle each.
+    /// The enabled types of events, each with its handle.
     enabled: Vec<(u8, StreamId)>,
 }
 
@@ -122,7 +122,7 @@ impl Events {
     }
 }
 
-/// Returns the handles of the namespace; without any, these commands do not exist.
+/// Returns the handles of the namespace, or the status for an unknown command if it has none.
 fn handles(space: &Namespace) -> Result<&PlacementLimits, Status> {
     space.handles().ok_or(Status::INVALID_OPCODE)
 }
@@ -169,8 +169,8 @@ pub(super) fn plan(
     Ok(Some(Plan::Placement(planned)))
 }
 
-/// Returns the stream of a write by the directive of its command: the handle of a placement
-/// identifier, and 0 without one. An identifier that names no handle is reported.
+/// Returns the stream of a write: the handle of the placement identifier in its command, or 0
+/// without an identifier. An identifier without a handle adds an event, and its stream is 0.
 pub(super) fn stream(space: &Namespace, command: &Command) -> Result<StreamId, Status> {
     let identifier = command.u16(54);
     match (command.dword(12) >> 20 & 0xF, space.handles()) {
@@ -184,7 +184,8 @@ pub(super) fn stream(space: &Namespace, command: &Command) -> Result<StreamId, S
     }
 }
 
-/// Encodes the status of the handles, of which `rooms` are the bytes that their units still take.
+/// Encodes the status of the handles. `rooms` contains the bytes that can still be written to the
+/// unit of each handle.
 fn status(space: &Namespace, rooms: &[Bytes], len: usize) -> Vec<u8> {
     let mut report = Structure::new(STATUS_HEADER_LEN + STATUS_LEN * rooms.len());
     report.u16(14, small(rooms.len()));
@@ -203,7 +204,7 @@ fn small(number: usize) -> u16 {
     u16::try_from(number).expect("few handles")
 }
 
-/// Returns the log page of FDP configurations: the present one is the only one.
+/// Returns the log page of FDP configurations, which lists the current configuration only.
 fn configurations(limits: &PlacementLimits) -> Vec<u8> {
     let handles = usize::from(limits.handles);
     let len = 64 + 4 * handles;
@@ -222,7 +223,7 @@ fn configurations(limits: &PlacementLimits) -> Vec<u8> {
     page.into_bytes()
 }
 
-/// Returns the log page of the usage of handles: hosts name all of them.
+/// Returns the log page of the usage of handles: hosts may select all handles.
 fn usage(limits: &PlacementLimits) -> Vec<u8> {
     let mut page = Structure::new(8 + 8 * usize::from(limits.handles));
     page.u16(0, limits.handles);
@@ -243,7 +244,8 @@ fn statistics(flash: Option<&Flash>) -> Vec<u8> {
     page.into_bytes()
 }
 
-/// Returns the log page of events, of the host or of the controller, which reports none.
+/// Returns the log page of events: those of the host, or of the controller, which reports no
+/// events.
 fn event_log(space: &Namespace, of_host: bool) -> Vec<u8> {
     space.events(|events| {
         let kept = if of_host { events.kept.len() } else { 0 };
@@ -251,7 +253,7 @@ fn event_log(space: &Namespace, of_host: bool) -> Vec<u8> {
         page.u32(0, u32::try_from(kept).expect("few events"));
         for (number, (kind, identifier)) in events.kept.iter().take(kept).enumerate() {
             let at = EVENT_LEN * (1 + number);
-            // Identifier, namespace, and, for a handle, its place are valid.
+            // The identifier, the namespace and, for a handle, its position are valid.
             let has_place = *kind == EVENT_UNIT_NOT_FULL;
             page.u8(at, *kind).u8(at + 1, 1 | 1 << 1 | u8::from(has_place) << 2);
             page.u16(at + 2, *identifier).u32(at + 12, NAMESPACE);
@@ -279,8 +281,8 @@ pub(super) fn log_page(subsystem: &Subsystem, command: &Command) -> Result<Vec<u
     })
 }
 
-/// Returns the log page of the endurance group, which is the whole drive. Data count in units of
-/// 10^9 bytes, rounded up.
+/// Returns the log page of the endurance group, which is the whole drive. Amounts of data are in
+/// units of 10^9 bytes, rounded up.
 fn endurance_group(subsystem: &Subsystem) -> Vec<u8> {
     let mut page = Structure::new(512);
     let Some(health) = subsystem.health() else {
@@ -353,7 +355,7 @@ pub(super) fn directive_transfer(space: &Namespace, command: &Command) -> Result
     handles(space)?;
     match command.opcode() {
         DIRECTIVE_RECEIVE => {
-            // The number of dwords is 0-based; the host may ask for a part of the parameters.
+            // The number of dwords is 0-based; the host may request a part of the parameters.
             let len = 4 * (u64::from(command.dword(10)) + 1);
             Ok(Transfer::ToHost(
                 u32::try_from(len).map_or(PARAMETERS_LEN, |len| len.min(PARAMETERS_LEN)),

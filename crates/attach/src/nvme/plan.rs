@@ -10,7 +10,7 @@ use super::zones::ZoneCommand;
 use crate::metadata::METADATA_LEN;
 use crate::request::Request;
 
-/// The requests that carry out a command, and what follows.
+/// The requests that carry out a command, and the steps that follow them.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Plan {
     /// One request.
@@ -32,7 +32,7 @@ pub enum Plan {
     },
     /// Erases the whole drive, or namespaces.
     Erase(Erase),
-    /// Resets the zones of the drive that are not lost; with none, the command succeeds at once.
+    /// Resets the zones of the drive that are not lost. If all zones are lost, the command succeeds immediately.
     ResetZones(Request),
     /// Changes or reports the state of zones.
     Zones(ZoneCommand),
@@ -49,19 +49,19 @@ pub enum Finish {
     Status,
     /// The data that were read.
     Data,
-    /// A comparison of the data that were read with these.
+    /// A comparison of the data that were read with the given data.
     Compare(Vec<u8>),
-    /// The rest of a command on blocks with metadata, which [`Data`](Finish::Data) or [`Failure`](Finish::Failure)
-    /// replaces.
+    /// The remaining work of a command on blocks with metadata. [`Data`](Finish::Data) or
+    /// [`Failure`](Finish::Failure) replaces it.
     Extended(ExtendedRead),
     /// A failed check of the data that were read.
     Failure(Status),
-    /// The place of an append, in logical blocks of this size.
+    /// The address of an append, in logical blocks of this size.
     Place(Bytes),
 }
 
 impl Finish {
-    /// Finishes the rest of a command whose blocks were read.
+    /// Finishes a command on blocks with metadata after its blocks were read.
     pub(super) fn process(&mut self, read: &mut Request) {
         let Finish::Extended(rest) = self else { return };
         *self = match rest.finish(read) {
@@ -71,12 +71,12 @@ impl Finish {
     }
 }
 
-/// The reason to erase data.
+/// The command that erases data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erase {
     /// Format NVM.
     Format {
-        /// The identifier of the namespace, or the one that stands for all.
+        /// The identifier of the namespace, or the identifier that stands for all namespaces.
         namespace: u32,
         /// The number of the new LBA format, and the settings of metadata and protection information, as in dword 10
         /// of the command.
@@ -87,7 +87,7 @@ pub enum Erase {
 }
 
 impl Plan {
-    /// Returns the memory in bytes that the data of the requests take at most.
+    /// Returns the maximum memory in bytes that the data of the requests occupy.
     pub(super) fn cost(&self) -> u64 {
         let read = |request: &Request| if request.op == Op::Read { request.len.0 } else { 0 };
         let metadata = |request: &Request| {
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::metadata::Metadata;
 
-    // Data and metadata count, those that a read will return as well, and those that replace no data.
+    // The cost includes data and metadata that a read will return, and metadata of writes without data.
     #[test]
     fn metadata_count_as_memory() {
         let metadata = |bytes| Some(Metadata { block: Bytes(512), unwritten: 0xFF, bytes });

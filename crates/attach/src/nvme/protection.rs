@@ -1,4 +1,4 @@
-//! Metadata of 8 bytes and the protection information that they may be (NVM Command Set Specification 1.1,
+//! Metadata of 8 bytes, and the protection information that they may contain (NVM Command Set Specification 1.1,
 //! "End-to-end Data Protection", with a guard of 16 bits): guard, application tag and reference tag.
 
 use flashscope_block::Bytes;
@@ -10,8 +10,8 @@ use super::status::Status;
 use crate::metadata::{METADATA_LEN, Metadata};
 use crate::request::Request;
 
-/// The bits of dword 12: the drive inserts or strips protection information, and the checks of guard, application tag
-/// and reference tag.
+/// Bits of dword 12: the first makes the drive insert or strip protection information, and the others request the
+/// checks of guard, application tag and reference tag.
 const ACTION: u32 = 1 << 29;
 const CHECK_GUARD: u32 = 1 << 28;
 const CHECK_APPLICATION: u32 = 1 << 27;
@@ -44,10 +44,10 @@ impl Protection {
     }
 }
 
-/// The number of bytes that [`guard`] takes at a time.
+/// The number of bytes that [`guard`] processes at a time.
 const SLICE: usize = 8;
 
-/// The CRC of each byte before a number of zeros, by that number.
+/// The CRC of each byte followed by a number of zero bytes, by that number.
 const TABLES: [[u16; 256]; SLICE] = {
     let mut tables = [byte_crcs(); SLICE];
     let mut zeros = 1;
@@ -87,7 +87,7 @@ fn guard(data: &[u8]) -> u16 {
         let mut slice = *slice;
         slice[0] ^= (crc >> 8) as u8;
         slice[1] ^= (crc & 0xFF) as u8;
-        // The first byte has the most bytes after it.
+        // The most bytes follow the first byte.
         let crcs = slice.iter().zip(TABLES.iter().rev());
         crcs.fold(0, |crc, (byte, table)| crc ^ table[usize::from(*byte)])
     });
@@ -115,7 +115,7 @@ impl ProtectionCheck {
         let is_of_block = reference == command.dword(10);
         let acts = checks & ACTION != 0;
         match kind {
-            // The reference tag is that of the block, or cannot be known.
+            // In type 1, the reference tag must be that of the block. In type 3, the drive cannot check it.
             Protection::Type1 if checks & CHECK_REFERENCE != 0 && !is_of_block => {
                 return Err(Status::INVALID_PROTECTION_INFORMATION);
             }
@@ -216,7 +216,7 @@ pub(super) fn transferred(
     }
 }
 
-/// Returns empty metadata of the blocks of a namespace, if they have any.
+/// Returns `bytes` as the metadata of the blocks of a namespace, if its blocks have metadata.
 fn metadata(space: &Namespace, bytes: Vec<u8>) -> Option<Metadata> {
     let unwritten = if space.protection().is_some() { 0xFF } else { 0 };
     space.has_metadata().then(|| Metadata { block: space.block(), unwritten, bytes })
@@ -288,7 +288,7 @@ fn join(data: &[u8], metadata: &[u8], block: usize) -> Vec<u8> {
     extended
 }
 
-/// The rest of a command after its blocks and their metadata were read.
+/// The remaining work of a command after its blocks and their metadata were read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ExtendedRead {
     check: Option<ProtectionCheck>,
@@ -309,8 +309,8 @@ enum Goal {
 }
 
 impl ExtendedRead {
-    /// Returns the request of a read, compare or verify with its metadata, and the rest of the command; `None` for
-    /// blocks without metadata. `data` are those to compare.
+    /// Returns the request of a read, compare or verify with its metadata, and the remaining work of the command.
+    /// Returns `None` for blocks without metadata. `data` contains the data to compare.
     pub(super) fn of(
         space: &Namespace,
         command: &Command,
@@ -338,7 +338,7 @@ impl ExtendedRead {
         Ok(Some(ExtendedRead { check, block, goal }))
     }
 
-    /// Returns the memory in bytes that the rest takes beside the request.
+    /// Returns the memory in bytes that this value occupies in addition to the request.
     pub(super) fn cost(&self) -> u64 {
         match &self.goal {
             Goal::Compare(data, metadata) => (data.len() + metadata.len()) as u64,
@@ -371,12 +371,13 @@ impl ExtendedRead {
 mod tests {
     use super::*;
 
-    // The check value of the catalogue of CRCs (CRC-16/T10-DIF), and those of blocks of zeros and ones.
+    // The references are the check value of the catalogue of CRCs (CRC-16/T10-DIF), and the CRCs of blocks of zeros and
+    // ones.
     #[test]
     fn guards_are_the_published_crc() {
         assert_eq!(guard(b"123456789"), 0xD0DB);
         assert_eq!(guard(&[0; 512]), 0);
-        // Bit by bit, from the definition.
+        // Computes the CRC bit by bit, from its definition.
         let slow = |data: &[u8]| {
             data.iter().fold(0_u16, |crc, byte| {
                 (0..8).fold(crc ^ u16::from(*byte) << 8, |crc, _| {

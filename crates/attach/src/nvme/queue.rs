@@ -83,7 +83,7 @@ impl Commands {
         Ok(())
     }
 
-    /// Completes a command, whose identifier may be used again.
+    /// Completes a command. The host may use its identifier again.
     pub fn release(&self, id: u16) {
         self.end(id);
     }
@@ -135,11 +135,11 @@ impl Queue {
         self.role.as_ref().map(|role| (&role.controller, role.number))
     }
 
-    /// Returns the data that a command moves, and counts it as not completed.
+    /// Returns the data that a command moves, and counts the command as not completed.
     ///
     /// # Errors
-    /// Returns the reason why the command is not executed. It counts as not completed, except with
-    /// a conflict of identifiers.
+    /// Returns the reason why the command is not executed. The command counts as not completed,
+    /// except with a conflict of identifiers.
     pub fn admit(&mut self, command: &Command) -> Result<Transfer, Rejection> {
         self.commands.begin(command.id())?;
         if let Some(role) = &self.role {

@@ -19,7 +19,7 @@ pub(super) const MAX_DATA: u32 = 128 * 1024;
 pub const IN_CAPSULE: u32 = 16 * 1024;
 
 /// The maximum number of requested bytes that have not arrived, unless one command needs more.
-/// Further commands wait until earlier ones have their data.
+/// Later commands wait until earlier commands have their data.
 const WINDOW: u32 = 4 << 20;
 
 /// The memory in bytes reserved for data before any of them arrive.
@@ -56,7 +56,7 @@ impl From<Status> for Rejection {
 pub enum Event {
     /// Both sides agreed on a format, and commands follow.
     Begin(Format),
-    /// A command with the data from the host, as many as were admitted.
+    /// A command with the data from the host, of the length that was admitted.
     Command(Command, Vec<u8>),
     /// A command that is completed without being executed: its identifier and the status.
     Refused(u16, Status),
@@ -70,7 +70,7 @@ pub struct Session {
     state: State,
     format: Format,
     transfers: Transfers,
-    /// The number of bytes of the present header that were checked.
+    /// The number of bytes of the current header that were checked.
     checked: usize,
 }
 
@@ -85,7 +85,7 @@ enum State {
     Ended,
 }
 
-/// The data of a PDU that arrive.
+/// The data of a PDU that is being received.
 #[derive(Debug)]
 struct Body {
     to: Destination,
@@ -294,8 +294,8 @@ impl Session {
         })
     }
 
-    /// Processes data; returns `None` if more bytes are needed, and otherwise the event after the
-    /// last byte, if there is one.
+    /// Processes data. Returns `None` if more bytes are needed; after the last byte, returns the
+    /// event, if there is one.
     fn data(
         &mut self,
         mut body: Body,
@@ -386,11 +386,11 @@ impl Common {
     }
 }
 
-/// The place from which a command takes its data.
+/// The source of a command's data.
 enum Place {
-    /// The first bytes of the capsule's data; none for a command that takes no data.
+    /// The first bytes of the capsule's data; 0 for a command without data.
     InCapsule(usize),
-    /// The host, which must be asked for this number of bytes.
+    /// The host, from which this number of bytes must be requested.
     Host(u32),
 }
 

@@ -92,7 +92,7 @@ impl Status {
         match error {
             RequestError::Drive(errno) => Status::of_drive(op, errno),
             RequestError::Zone(error) => Status::of_zone(error),
-            // No host sees it: the connection is about to be cut.
+            // No host receives this status, because the connection is about to be cut.
             RequestError::Lost => Status::INTERNAL_ERROR,
         }
     }

@@ -35,7 +35,7 @@ pub struct SubsystemOptions {
     pub nqn: Option<Nqn>,
     /// The hosts that may connect; all if empty.
     pub hosts: Vec<Nqn>,
-    /// The namespaces that divide the drive; one that is the whole drive if empty.
+    /// The namespaces that divide the drive; if empty, one namespace contains the whole drive.
     pub namespaces: Vec<NamespaceOptions>,
 }
 
@@ -72,7 +72,7 @@ impl std::str::FromStr for Nqn {
     }
 }
 
-/// The drive as an NVM subsystem with its namespaces, and the discovery subsystem beside it.
+/// The drive as an NVM subsystem with its namespaces, and the discovery subsystem.
 pub struct Subsystem {
     nqn: String,
     serial: String,
@@ -137,8 +137,9 @@ impl Subsystem {
         self.address
     }
 
-    /// Returns the UUID of a namespace. A part of the drive has that of its place, because a store attached with
-    /// namespaces of other sizes has other data in each of them.
+    /// Returns the UUID of a namespace. The UUID of a part of the drive depends on its range,
+    /// because a store that is attached with namespaces of other sizes has other data in each
+    /// namespace.
     pub(super) fn uuid(&self, space: &Namespace) -> [u8; 16] {
         let (start, size) = (space.start(), space.size());
         match size == self.namespaces.capacity() {
@@ -149,7 +150,7 @@ impl Subsystem {
 
     /// Returns the globally unique identifier of a namespace.
     pub(super) fn guid(&self, space: &Namespace) -> [u8; 16] {
-        // A hash of its own, because the UUID has bits with a meaning.
+        // A separate hash, because some bits of the UUID have a meaning.
         first_bytes(&Sha256::digest([&self.uuid(space)[..], b"nguid"].concat()))
     }
 
@@ -289,7 +290,8 @@ mod tests {
         }
     }
 
-    // The same part of a drive has the same identifiers, and no other part has them. The whole drive keeps its own.
+    // The same part of a drive has the same identifiers, and no other part has them. The
+    // identifiers of a whole drive do not depend on namespaces.
     #[test]
     fn identifiers_depend_on_the_place_of_a_namespace() {
         let identifiers = |sizes: &[&str]| {

@@ -49,7 +49,7 @@ impl Structure {
         self
     }
 
-    /// Sets an ASCII field, which is cut or padded with spaces to `len` bytes.
+    /// Sets an ASCII field, truncated or padded with spaces to `len` bytes.
     pub(super) fn padded(&mut self, at: usize, len: usize, text: &str) -> &mut Structure {
         let field = &mut self.0[at..at + len];
         field.fill(b' ');

@@ -37,7 +37,7 @@ const DESCRIPTOR_LEN: usize = 64;
 /// The type of a zone that must be written in order.
 const SEQUENTIAL: u8 = 2;
 
-/// A command that the drive carries out at once, without a request.
+/// A command that the drive executes immediately, without a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ZoneCommand {
     /// Changes the state of zones.
@@ -64,7 +64,7 @@ pub struct Report {
     /// The number of the first zone.
     first: u32,
     filter: Filter,
-    /// True if the header counts the zones in the report, and not all that match.
+    /// True if the header counts the zones in the report, not all matching zones.
     is_partial: bool,
     /// The length of the report in bytes.
     len: usize,
@@ -145,7 +145,7 @@ fn describe(report: &mut Structure, at: usize, zone: &Zone, block: Bytes) {
         .u64(at + 24, pointer);
 }
 
-/// Returns the zones of the namespace; without any, these commands do not exist.
+/// Returns the zones of the namespace, or the status for an unknown command if it has none.
 fn zones(space: &Namespace) -> Result<&ZoneLimits, Status> {
     space.zones().ok_or(Status::INVALID_OPCODE)
 }
@@ -199,11 +199,12 @@ pub(super) fn plan(
     }
 }
 
-/// Returns the length of an append in bytes. One that no zone could take never reaches the drive.
+/// Returns the length of an append in bytes. An append that exceeds every zone is rejected before
+/// it reaches the drive.
 fn append_len(space: &Namespace, command: &Command) -> Result<u32, Status> {
     zone_number(space, command)?;
     let len = Bytes((u64::from(command.dword(12) & 0xFFFF) + 1) * space.block().0);
-    // The type of a directive, and remapping of protection information.
+    // Directives and remapping of protection information are not supported.
     let options = command.dword(12) >> 20 & 0xF | command.dword(12) >> 25 & 1;
     if options != 0 || len > MAX_TRANSFER {
         return Err(Status::INVALID_FIELD);

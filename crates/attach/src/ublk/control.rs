@@ -79,7 +79,8 @@ impl Control {
     }
 
     fn command(&mut self, op: u32, id: u32, buffer: &mut [u8], number: u64) -> io::Result<()> {
-        // If the command never completes, the kernel may still use this memory, so it is leaked.
+        // This memory is leaked if the command never completes, because the kernel may still use
+        // it.
         let mut memory = ManuallyDrop::new(Box::<[u8]>::from(&*buffer));
         let fd = types::Fd(self.file.as_raw_fd());
         let command = uapi::control(id, &mut memory, number);

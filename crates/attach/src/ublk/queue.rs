@@ -128,7 +128,7 @@ impl Queue {
     pub(super) fn run(mut self, fetching: impl FnOnce()) -> Result<(), Error> {
         let ring = IoUring::builder().setup_single_issuer().build(2 * u32::from(QUEUE_DEPTH));
         let mut ring = ring.map_err(failed("create an io_uring"))?;
-        // The kernel may write this number after the thread has ended, so it is leaked.
+        // The number is leaked, because the kernel may write it after the thread has ended.
         let counter = Box::leak(Box::new(0));
         self.serve(&mut ring, counter, fetching)?;
         // Without an error, no command is in flight. After an error, the kernel may still use the

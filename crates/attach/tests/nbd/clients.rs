@@ -54,7 +54,7 @@ fn qemu_io_reads_back_its_data() {
     }
 }
 
-// libnbd reads the drive's properties over TCP, from a list of exports too.
+// libnbd reads the drive's properties over TCP, also from a list of exports.
 #[test]
 fn nbdinfo_shows_the_properties_of_the_drive() {
     let server = TestServer::new(&ServerOptions { tcp: true, ..ServerOptions::default() });

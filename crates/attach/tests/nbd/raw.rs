@@ -319,7 +319,7 @@ fn a_client_that_reads_no_replies_delays_no_other() {
         let mut idle = Client::new(&server, false);
         idle.write(0, 0, &[7; 1 << 20]);
         // The data of these requests are three times as large as the server may hold for a client
-        // (`MAX_OWED`).
+        // (`MAX_PENDING`).
         let count = 192;
         let mut writes = idle.0.try_clone().unwrap();
         let asks = std::thread::spawn(move || {
@@ -345,7 +345,7 @@ fn a_client_that_reads_no_replies_delays_no_other() {
     }
 }
 
-// Requests in flight are answered when the server stops, and their data are kept.
+// Requests in flight are answered when the server stops, and the store contains their data.
 #[test]
 fn requests_in_flight_are_answered_at_the_end() {
     let takes = Nanos::micros(300_000);
@@ -423,7 +423,7 @@ fn injected_errors_have_their_number() {
     assert_eq!(client.error_of(0, FLUSH, 0, 0), 5);
 }
 
-// The reply to a request that a cut overtook comes when its connection is closed: nothing waits for it.
+// The reply to the request is due after a cut has closed its connection.
 #[test]
 fn a_late_reply_after_a_cut_is_dropped() {
     let mut server = TestServer::new(&ServerOptions {
@@ -439,7 +439,7 @@ fn a_late_reply_after_a_cut_is_dropped() {
     client.send(&[&talk::request(0, WRITE, 2, 0, 512)[..], &[8; 512]].concat());
     assert!(client.was_disconnected());
     let mut client = Client::new(&server, false);
-    // A write takes its turn after the late reply.
+    // The writes continue until after the late reply is due.
     let began = flashscope_drive::Clock::new();
     while began.now() < Nanos::micros(400_000) {
         client.write(0, 0, &[1; 512]);

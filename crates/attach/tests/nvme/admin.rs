@@ -27,8 +27,7 @@ fn get_feature(admin: &mut Initiator, feature: u32) -> (u16, u64) {
     (done.status, done.result)
 }
 
-// The fields on which Linux insists: drivers/nvme/host/core.c, function nvme_init_identify, and
-// fabrics.c.
+// The fields that Linux requires: drivers/nvme/host/core.c, function nvme_init_identify, and fabrics.c.
 #[test]
 fn identify_has_the_fields_that_linux_checks() {
     let target = Target::new();
@@ -104,7 +103,7 @@ fn identify_returns_the_namespace() {
     assert_ne!(identify(&mut other, 0, 1).1[104..120], space[104..120]);
 }
 
-// In operation, a command is written as a whole; in a power cut, a unit of 4 KiB is, in the blocks of either format.
+// In operation, each command is atomic. In a power cut, each unit of 4 KiB is atomic, with the blocks of either format.
 #[test]
 fn identify_states_the_atomic_units() {
     let target = Target::new();
@@ -124,7 +123,7 @@ fn identify_states_the_atomic_units() {
     }
 }
 
-// Features keep what the host sets, and refuse what they do not support.
+// Features keep the values that the host sets, and refuse unsupported values.
 #[test]
 fn features_keep_their_values() {
     let target = Target::new();
@@ -153,7 +152,7 @@ fn features_keep_their_values() {
     assert_eq!(admin.with_data(Entry::new(0x09, 0).dword(10, 0x16), &behavior).status, 0);
     let get = Entry::new(0x0a, 0).dword(10, 0x16).by_transport(512);
     assert_eq!(admin.execute(get).data, behavior);
-    // The number of queues can be set before the first one only.
+    // The number of queues can be set only before the first queue exists.
     let mut queue = Initiator::new(target.address);
     let refused = queue.connect_as(crate::initiator::HOST_NQN, &target.nqn, 5, id);
     assert_eq!((refused.status, refused.result), (0x182, 42), "four were granted");
@@ -177,7 +176,7 @@ fn log_pages_can_be_read() {
     let (_, smart) = log(&mut admin, 2, 512);
     assert_eq!(smart[3], 100, "all spare");
     assert_eq!(log(&mut admin, 3, 512).1[0], 1, "the first firmware slot is active");
-    // An offset, a wrong one, and more than a page.
+    // An offset, an invalid offset, and more than a page.
     let at = |offset: u32| Entry::new(0x02, 0).dword(10, 3 | 1 << 16).dword(12, offset);
     let slots = admin.execute(at(8).by_transport(8)).data;
     assert_eq!(slots, format!("{:8}", env!("CARGO_PKG_VERSION")).as_bytes());
@@ -203,8 +202,8 @@ fn failed_commands_are_logged() {
     assert_eq!(u16_at(&errors, 76) >> 1 & 0x7ff, 0x80);
 }
 
-// Format erases the drive and changes its blocks; the host learns of it by an event, once until it
-// reads the log page.
+// Format erases the drive and changes its blocks. An event reports this to the host once, until the host reads the log
+// page.
 #[test]
 fn format_erases_and_reports() {
     let target = Target::new();
@@ -222,7 +221,7 @@ fn format_erases_and_reports() {
     assert_eq!((space[26], u64_at(&space, 0)), (1, SIZE.0 / 4096));
     let read = Entry::new(0x02, 1).range(0, 1).by_transport(4096);
     assert_eq!(queue.execute(read).data, vec![0; 4096]);
-    // A second change is not reported until the host has read of the first.
+    // A second change is not reported until the host has read the log page.
     let event = admin.submit(Entry::new(0x0c, 0), &[]);
     assert_eq!(admin.execute(Entry::new(0x80, 1)).status, 0);
     let (_, changed) = log(&mut admin, 4 | 1 << 15, 4096);
@@ -244,7 +243,7 @@ fn format_erases_and_reports() {
     assert_eq!(admin.execute(Entry::new(0x80, 2)).status, 0x0b);
 }
 
-// Sanitize erases the drive after its command; the host learns of the end by an event and the log.
+// Sanitize erases the drive after its command. An event and the log page report the end to the host.
 #[test]
 fn sanitize_erases_and_reports() {
     let target = Target::new();
@@ -273,7 +272,7 @@ fn sanitize_erases_and_reports() {
     assert_eq!(status(&mut admin).1, 1, "something is written again");
 }
 
-// Five requests for events exceed the limit of four, and an aborted one is completed as such.
+// Five requests for events exceed the limit of four. An aborted request is completed as aborted.
 #[test]
 fn event_requests_are_limited_and_can_be_aborted() {
     let target = Target::new();

@@ -35,7 +35,7 @@ fn source(start: u64, blocks: u16) -> Vec<u8> {
     bytes
 }
 
-// Written blocks are read, also with forced unit access; all others read as zeros.
+// Written blocks are read, also with forced unit access; other blocks read as zeros.
 #[test]
 fn written_blocks_are_read() {
     let target = Target::new();
@@ -53,7 +53,7 @@ fn written_blocks_are_read() {
     assert_eq!(queue.execute(Entry::new(0x00, u32::MAX)).status, 0, "flush of all namespaces");
 }
 
-// Compare finds equal data equal and a single different bit unequal; verify reads.
+// Compare detects a single different bit. Verify reads the data.
 #[test]
 fn compare_tells_equal_from_different_data() {
     let target = Target::new();
@@ -149,7 +149,7 @@ fn invalid_commands_are_refused() {
         assert_eq!((done.status, done.do_not_retry), (status, true), "{name}");
         assert_eq!(queue.execute(Entry::new(0x00, 1)).status, 0, "after {name}");
     }
-    // Data that do not fit their description.
+    // The data do not match their descriptor.
     let write = Entry::new(0x01, 1).range(0, 2);
     let id = queue.submit(write.clone().in_capsule(1024), &[1; 512]);
     let done = queue.done();
@@ -216,7 +216,7 @@ fn reads_see_each_write_as_a_whole() {
     thread.join().unwrap();
 }
 
-// A read-only drive refuses every command that changes data, and says that it is read-only.
+// A read-only drive refuses every command that changes data, with a status that states the reason.
 #[test]
 fn a_read_only_drive_refuses_writes() {
     let target = Target::with(false, &SubsystemOptions::default());

@@ -1,4 +1,5 @@
-//! Fabrics commands: queues, properties, and the hosts that may connect (Base Specification 2.1, "Fabrics Command Set").
+//! Fabrics commands: queues, properties, and the hosts that may connect (Base Specification 2.1,
+//! "Fabrics Command Set").
 
 use flashscope_attach::nvme::SubsystemOptions;
 
@@ -21,7 +22,8 @@ fn a_queue_begins_with_connect() {
     assert_eq!(host.connect_as(HOST_NQN, &target.nqn, 0, u16::MAX).status, 0x0c);
 }
 
-// An invalid parameter of Connect is refused with its place: bit 16 tells command from data.
+// An invalid parameter of Connect is refused with its offset. Bit 16 distinguishes the data from
+// the command.
 #[test]
 fn invalid_parameters_of_connect_are_named() {
     let target = Target::new();
@@ -86,7 +88,7 @@ fn io_queues_follow_their_controller() {
     assert_eq!(admin.execute(Entry::fabrics(8)).status, 0x185, "for I/O queues only");
     assert_eq!(first.execute(Entry::fabrics(8)).status, 0);
     assert!(first.is_closed());
-    // The target forgets the queue when it closes the connection.
+    // The target removes the queue when it closes the connection.
     let again = (0..100).find_map(|_| {
         let (queue, status) = connect(1);
         if status != 0 {
@@ -182,7 +184,7 @@ fn the_drive_can_be_discovered() {
     assert!(record[32..].starts_with(target.address.port().to_string().as_bytes()));
     assert!(record[256..].starts_with(target.nqn.as_bytes()));
     assert!(record[512..].starts_with(b"127.0.0.1 "));
-    // There is nothing else.
+    // No other data structure, command or log page exists.
     assert_eq!(host.execute(Entry::new(0x06, 1).by_transport(4096)).status, 0x02);
     assert_eq!(host.execute(Entry::new(0x80, 1)).status, 0x01);
     let smart = Entry::new(0x02, 0).dword(10, 0x02 | 127 << 16).by_transport(512);

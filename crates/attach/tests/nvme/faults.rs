@@ -1,4 +1,4 @@
-//! Faults that are injected into an attached drive, as a host of NVMe/TCP sees them.
+//! Faults that are injected into an attached drive, as an NVMe/TCP host observes them.
 
 use flashscope_block::Nanos;
 
@@ -43,7 +43,7 @@ fn injected_errors_have_the_status_of_their_operation() {
     assert_eq!(read(&mut queue, 0, 8), 0, "the connection stays open");
 }
 
-// A write that fails changes nothing, and a write of a whole unit heals it.
+// A write that fails changes nothing. A write of a complete unit heals the unit.
 #[test]
 fn a_media_error_heals_on_rewrite() {
     let plan = "[[fault]]\neffect = 'media-error'\noffset = '1MiB'\nlen = '64KiB'";
@@ -68,7 +68,7 @@ fn a_stalled_drive_answers_at_the_end() {
     assert!(passed >= Nanos::micros(500_000), "{passed:?}");
 }
 
-// A reset closes the queues without a reply; the host connects again, and finds its data.
+// A reset closes the queues without a reply. The host connects again and reads its data.
 #[test]
 fn a_reset_ends_the_connections_without_replies() {
     let plan = "[[fault]]\neffect = 'delay'\nops = ['read']\ndelay = '1h'\ncount = 1

@@ -1,4 +1,5 @@
-//! A host for tests, written from the specifications. It sends whatever a test asks for, also what no host may send.
+//! A host for tests, written from the specifications. It can also send data that a correct host
+//! never sends.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -42,7 +43,7 @@ impl Entry {
         self.set(40, &start.to_le_bytes()).dword(12, blocks - 1)
     }
 
-    /// Describes `len` bytes in PDUs of their own.
+    /// Describes `len` bytes in separate PDUs.
     pub(crate) fn by_transport(self, len: usize) -> Entry {
         self.set(32, &u32::try_from(len).unwrap().to_le_bytes()).set(39, &[0x5a])
     }
@@ -209,7 +210,7 @@ impl Initiator {
                     assert_eq!(pdu.u32(12) as usize, data.len(), "data arrive in order");
                     assert_eq!(pdu.u32(16) as usize, pdu.data.len());
                     data.extend(&pdu.data);
-                    // The target has completed the command silently.
+                    // The target completes the command without a completion capsule.
                     if pdu.flags & 8 == 8 {
                         let id = pdu.u16(8);
                         let queue_head = u16::MAX;

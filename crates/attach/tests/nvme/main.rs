@@ -1,4 +1,5 @@
-//! An attached drive as an NVM subsystem over TCP, used by a host of its own, which shares no code with the target.
+//! An attached drive as an NVM subsystem over TCP. The host of the tests shares no code with the
+//! target.
 
 mod admin;
 mod commands;

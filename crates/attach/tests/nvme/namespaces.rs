@@ -70,7 +70,7 @@ fn ends(queue: &mut Initiator, block: [usize; 2]) -> Vec<u8> {
 }
 
 // Identify lists the namespaces, active and allocated, and describes each with its size, its format and its own
-// identifiers; the rest of the drive is unallocated.
+// identifiers. The remainder of the drive is unallocated.
 #[test]
 fn identify_lists_the_namespaces() {
     let target = target();
@@ -127,7 +127,7 @@ fn commands_stay_in_their_namespace() {
         let over = Entry::new(0x02, namespace).range(end - 1, 2).by_transport(2 * len);
         assert_eq!(queue.execute(over).status, OUT_OF_RANGE);
     }
-    // A copy names blocks of its namespace.
+    // The source range of a copy is in its namespace.
     let mut source = vec![0; 32];
     source[8..16].copy_from_slice(&(BLOCKS[1] - 1).to_le_bytes());
     assert_eq!(queue.with_data(Entry::new(0x19, 2).set(40, &[7]), &source).status, 0);
@@ -135,7 +135,7 @@ fn commands_stay_in_their_namespace() {
     assert_eq!(read(&mut queue, 1, 7, 512), (0, vec![0; 512]));
 }
 
-// A command for a namespace that does not exist is refused, whatever it does.
+// Any command for a namespace that does not exist is refused.
 #[test]
 fn commands_for_other_namespaces_are_refused() {
     let target = target();
@@ -214,7 +214,7 @@ fn formats_change_one_namespace_or_all() {
     assert_eq!(ends(&mut queue, [4096, 4096]), [0; 4]);
 }
 
-// A namespace begins with the protection information that the user chose, and the other one has none.
+// A namespace initially has the protection information that the user chose; the other namespace has none.
 #[test]
 fn a_namespace_may_begin_with_protection() {
     let target = Target::divided(&["8MiB", "4MiB,lba=4096,pi=2"]);
@@ -242,7 +242,7 @@ fn sanitize_erases_all_namespaces() {
     assert_eq!(ends(&mut queue, BLOCK), [0; 4]);
 }
 
-// The controller has no SMART log of a namespace: each identifier returns that of the drive.
+// The controller has no SMART log for a namespace: each identifier returns the log of the drive.
 #[test]
 fn smart_is_that_of_the_drive() {
     let target = target();

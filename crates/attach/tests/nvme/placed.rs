@@ -13,7 +13,7 @@ pub(crate) const UNIT: u64 = 64 * 1024;
 
 pub(crate) struct PlacedDrive {
     drive: FixedLatencyDrive,
-    /// The bytes written to the present unit of each handle.
+    /// The bytes written to the current unit of each handle.
     filled: [u64; HANDLES as usize],
     written: u64,
     is_persistent: bool,

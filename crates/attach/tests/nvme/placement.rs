@@ -112,8 +112,8 @@ fn identify_and_logs_describe_the_handles() {
     }
 }
 
-// A write goes to the handle of its identifier, and to handle 0 without one. Zeroes and copies do
-// so as well.
+// A write goes to the handle of its identifier, and to handle 0 without an identifier. Write Zeroes
+// and Copy use the same handles.
 #[test]
 fn writes_go_to_their_handles() {
     let target = Target::placed(false);
@@ -208,7 +208,7 @@ fn statistics_count_the_bytes_of_host_and_media() {
     assert_eq!((u64_at(&group, 64), u64_at(&group, 112)), (1, 1), "10^9 bytes, and commands");
 }
 
-// A drive without handles has none of this.
+// A drive without handles has no commands, features or log pages of data placement.
 #[test]
 fn a_drive_without_handles_refuses_placement() {
     let target = Target::new();

@@ -74,7 +74,7 @@ fn read(queue: &mut Initiator, start: u32, options: u32, reference: u32) -> (u16
     (done.status, done.data)
 }
 
-// The check value of the published catalogue.
+// The reference is the check value of the published catalogue of CRCs.
 #[test]
 fn the_host_computes_the_published_crc() {
     assert_eq!(crc(b"123456789"), 0xd0db);
@@ -153,8 +153,8 @@ fn protection_of_the_host_is_checked_and_kept() {
     }
 }
 
-// With PRACT, the drive inserts protection information on writes, and checks and strips it on reads, as Linux asks of a
-// drive over TCP.
+// With PRACT, the drive inserts protection information on writes, and checks and strips it on reads. Linux uses PRACT
+// with a drive over TCP.
 #[test]
 fn the_drive_inserts_and_strips_protection() {
     for kind in 1..=3 {
@@ -205,7 +205,8 @@ fn escape_values_turn_off_checks() {
     }
 }
 
-// A type 1 reference tag is that of the block; type 3 has none to check; comparing and verifying strip nothing.
+// The reference tag of type 1 must be that of the block. Type 3 has no reference tag to check. Compare and Verify strip
+// nothing.
 #[test]
 fn impossible_protection_is_refused() {
     let (_target, _admin, mut queue) = formatted(1);
@@ -239,8 +240,8 @@ fn a_copy_is_checked_again_when_its_data_arrive() {
     assert_eq!(queue.done().status, 0x02);
 }
 
-// Unwritten and deallocated blocks have protection information that turns off checks. Zeroes have it as well, unless the
-// drive inserts it.
+// Unwritten and deallocated blocks have protection information that turns off checks. Zeroed blocks have it as well,
+// unless the drive inserts protection information.
 #[test]
 fn blocks_without_data_pass_all_checks() {
     let (_target, mut admin, mut queue) = formatted(1);
@@ -282,7 +283,7 @@ fn compare_checks_both_sides() {
     assert_eq!(done.status, REFERENCE, "of the drive");
 }
 
-// Without protection, metadata are kept as they are, and compared.
+// Without protection, metadata are stored unchanged, and compared.
 #[test]
 fn metadata_without_protection_are_data() {
     let (_target, _admin, mut queue) = formatted(0);

@@ -23,7 +23,7 @@ pub(crate) const SIZE: Bytes = Bytes::mib(16);
 pub(crate) struct Target {
     pub address: SocketAddr,
     pub nqn: String,
-    /// Started before the drive was attached.
+    /// A clock that was started before the drive was attached.
     pub clock: Clock,
     /// The bits of CC that select the command sets.
     sets: u32,
@@ -74,7 +74,7 @@ impl Target {
         Target::zoned_by(ZonedDrive::new(), writable, path)
     }
 
-    /// Does the same with another drive.
+    /// Serves the zoned drive `drive`, whose data are in memory or in a file.
     pub(crate) fn zoned_by(drive: ZonedDrive, writable: bool, path: Option<&Path>) -> Target {
         let device = Box::new(drive);
         let size = device.info().capacity;

@@ -22,7 +22,7 @@ const MAX_TRANSFER: u64 = 1 << 20;
 
 const NQN: &str = "nqn.2026-11.org.example:fuzz";
 
-/// A connection that is not there.
+/// A stub for a connection.
 struct NoLink;
 
 impl Link for NoLink {
@@ -86,8 +86,8 @@ fn enabled(kind: u8) -> u32 {
     1 | if is_zoned(kind) { 6 << 4 } else { 0 } | 6 << 16 | 4 << 20
 }
 
-/// Generates a nearly valid conversation: a connection, commands, data, and a few changes. `below` returns a random number
-/// below its argument.
+/// Generates a nearly valid conversation: a connection, commands, data, and a few changes. `below`
+/// returns a random number below its argument.
 pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
     let small = |number: usize| u8::try_from(number).unwrap();
     // The properties of the drive, and the kind of the queue.
@@ -146,7 +146,7 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
             put(&mut command, 40, 1 | u32::try_from(below(3)).unwrap() << 16);
             put(&mut command, 44, 127);
         }
-        // A report of zones has no option beside its length and the state.
+        // A report of zones has no options except its length and the state.
         if opcode == 0x7a {
             put(&mut command, 48, u32::try_from(blocks - 1).unwrap());
             command[52] = 0;

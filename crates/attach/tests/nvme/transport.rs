@@ -1,4 +1,5 @@
-//! PDUs: digests, requests for data, and what ends a connection (TCP Transport Specification 1.1).
+//! PDUs: digests, requests for data, and errors that end a connection (TCP Transport Specification
+//! 1.1).
 
 use crate::digest::crc32c;
 use crate::initiator::{
@@ -35,7 +36,7 @@ fn data_come_back_with_and_without_digests() {
     }
 }
 
-// The target aligns data as the host asks.
+// The target aligns data as the host requests.
 #[test]
 fn data_are_aligned_for_the_host() {
     let target = Target::new();
@@ -49,8 +50,8 @@ fn data_are_aligned_for_the_host() {
     assert_eq!((data.kind, data.head[3], data.data.len()), (7, 64, 4096));
 }
 
-// A fatal error in a PDU ends the connection with the status and the place that the specification
-// names.
+// A fatal error in a PDU ends the connection, with the status and the offset that the specification
+// requires.
 #[test]
 fn invalid_headers_terminate_the_connection() {
     let target = Target::new();
@@ -169,7 +170,8 @@ fn data_outside_a_request_terminate_the_connection() {
     }
 }
 
-// A digest in the header of a PDU covers the header only, so a capsule with padding is accepted.
+// A digest in the header of a PDU covers the header only. A capsule with padding is therefore
+// accepted.
 #[test]
 fn a_capsule_may_have_padding() {
     let target = Target::new();
@@ -186,8 +188,8 @@ fn a_capsule_may_have_padding() {
     assert_eq!(host.done().status, 0);
 }
 
-// A host that sends more commands than its queue has entries is disconnected; those before are
-// completed. Commands that wait for data count.
+// A host that sends more commands than its queue has entries is disconnected; its earlier commands
+// are completed. Commands that wait for data count.
 #[test]
 fn more_commands_than_entries_terminate_the_connection() {
     let target = Target::new();
@@ -204,7 +206,7 @@ fn more_commands_than_entries_terminate_the_connection() {
     assert_eq!(queue.terminated(), (2, 0));
 }
 
-// The host's request to terminate ends the connection, and nothing else.
+// The host's request to terminate ends only its connection.
 #[test]
 fn a_host_may_terminate_its_connection() {
     let target = Target::new();

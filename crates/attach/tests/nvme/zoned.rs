@@ -70,7 +70,7 @@ impl ZonedDrive {
         u32::try_from(self.zones.iter().filter(|zone| is(zone.state)).count()).unwrap()
     }
 
-    /// Opens a zone; the first open zone that a write opened makes room.
+    /// Opens a zone. At the limit of open zones, closes the first zone that a write opened.
     fn enter(&mut self, number: usize, state: ZoneState) -> Result<(), Errno> {
         let before = self.zones[number].state;
         if !before.is_active() && self.count(ZoneState::is_active) == ACTIVE {

@@ -39,7 +39,7 @@ fn block(fill: u8) -> Vec<u8> {
     vec![fill; usize::try_from(BLOCK).unwrap()]
 }
 
-/// Writes blocks of one byte at a place, and returns the status.
+/// Writes `blocks` blocks of the byte `fill` from the block `start` on, and returns the status.
 fn write(queue: &mut Initiator, start: u64, blocks: u32, fill: u8) -> u16 {
     let data = block(fill).repeat(blocks as usize);
     let entry = Entry::new(0x01, 1).range(start, blocks);
@@ -49,7 +49,7 @@ fn write(queue: &mut Initiator, start: u64, blocks: u32, fill: u8) -> u16 {
     }
 }
 
-/// Appends blocks of one byte to a zone, and returns the status and the place.
+/// Appends `blocks` blocks of the byte `fill` to a zone, and returns the status and the first block.
 fn append(queue: &mut Initiator, zone: u64, blocks: u32, fill: u8) -> (u16, u64) {
     let data = block(fill).repeat(blocks as usize);
     let entry = Entry::new(0x7d, 1).range(zone * BLOCKS, blocks);
@@ -115,8 +115,8 @@ fn states(queue: &mut Initiator) -> Vec<u8> {
     zones.iter().map(|zone| zone.state).collect()
 }
 
-// The controller enables all command sets, and Identify and the effects log describe the zones with
-// the fields on which Linux insists: drivers/nvme/host/zns.c and core.c.
+// The controller enables all command sets. Identify and the effects log describe the zones with the fields that Linux
+// requires: drivers/nvme/host/zns.c and core.c.
 #[test]
 fn identify_describes_the_zones() {
     let target = Target::zoned();
@@ -163,8 +163,8 @@ fn identify_describes_the_zones() {
     assert_eq!(commands(2), [0x00, 0x01, 0x02, 0x05, 0x08, 0x0c, 0x19, 0x79, 0x7a, 0x7d]);
 }
 
-// A write begins at the pointer and ends within the zone; otherwise it fails by the status of the
-// specification, and changes nothing.
+// A write begins at the pointer and ends within the zone. Any other write fails with the status of the specification,
+// and changes nothing.
 #[test]
 fn writes_begin_at_the_write_pointer() {
     let target = Target::zoned();
@@ -193,7 +193,7 @@ fn writes_begin_at_the_write_pointer() {
     assert_eq!(read(&mut queue, 2 * BLOCKS, 4), [1, 2, 2, 0]);
 }
 
-// An append is written at the pointer, and its completion has the place.
+// An append is written at the pointer, and its completion contains the first block.
 #[test]
 fn appends_return_their_places() {
     let target = Target::zoned();
@@ -236,8 +236,8 @@ fn open_and_active_zones_are_limited() {
     assert_eq!(append(&mut queue, 3, 1, 1).0, 0, "the finished zone has left its places");
 }
 
-// The capacity of a zone below its size: reports and Identify state both, writes and appends end at the capacity, the
-// hole reads as zeros, and the store keeps all of it.
+// The capacity of a zone is below its size. Reports and Identify state both, writes and appends end at the capacity,
+// the hole reads as zeros, and the store keeps all data.
 #[test]
 fn writes_end_at_the_capacity_of_a_zone() {
     let folder = tempfile::tempdir().unwrap();
@@ -274,8 +274,8 @@ fn writes_end_at_the_capacity_of_a_zone() {
     assert_eq!(read(&mut queue, BLOCKS, 17), [&[0; 16][..], &[3]].concat());
 }
 
-// A zone that failed is read-only: it keeps its data until it is taken offline. A zone that is offline cannot be read. Both
-// stay so, whatever the host does.
+// A zone that failed is read-only: it keeps its data until it is taken offline. A zone that is offline cannot be read.
+// No command of the host makes such a zone writable again.
 #[test]
 fn lost_zones_are_read_only_or_offline() {
     let target = Target::zoned_by(ZonedDrive::worn(), true, None);
@@ -316,7 +316,7 @@ fn lost_zones_are_read_only_or_offline() {
     assert_eq!(states(&mut queue), expected);
 }
 
-// An action for all zones selects those in its states. Without any, it succeeds and changes nothing.
+// An action for all zones selects zones by their states. If it selects none, it succeeds and changes nothing.
 #[test]
 fn an_action_for_all_zones_may_select_none() {
     let target = Target::zoned_by(ZonedDrive::lost(), true, None);
@@ -367,7 +367,7 @@ fn zones_change_their_states() {
     assert_eq!(read(&mut queue, 0, 16), [0; 16]);
 }
 
-// Reports select zones by state, from a zone on, and count those in the report or all that match.
+// Reports select zones by state, from a zone on. They count the zones in the report, or all matching zones.
 #[test]
 fn reports_select_zones_by_state() {
     let target = Target::zoned();
@@ -480,7 +480,7 @@ fn format_and_sanitize_empty_all_zones() {
     assert_eq!(admin.execute(Entry::new(0x80, 1).dword(10, 1)).status, 0x10a, "no other format");
 }
 
-// A write-protected drive reports its zones, and refuses whatever changes them.
+// A write-protected drive reports its zones, and refuses commands that change them.
 #[test]
 fn a_read_only_drive_keeps_its_zones() {
     let target = Target::zoned_with(false, None);
@@ -492,7 +492,7 @@ fn a_read_only_drive_keeps_its_zones() {
     assert_eq!(states(&mut queue), [EMPTY; ZONES as usize]);
 }
 
-// More writes than the drive takes at a time are executed in their order, also if some fail.
+// More writes than the drive accepts at a time are executed in their order, even if some fail.
 #[test]
 fn refused_writes_hold_up_no_others() {
     let target = Target::zoned();
@@ -515,7 +515,7 @@ fn refused_writes_hold_up_no_others() {
     assert_eq!(read(&mut queue, 0, 11), [0, 1, 2, 4, 5, 7, 8, 10, 11, 13, 14]);
 }
 
-// A store keeps the write pointers, and which zones are full, until the drive is attached again.
+// A store keeps the write pointers and the full zones until the drive is attached again.
 #[test]
 fn a_store_keeps_the_write_pointers() {
     let folder = tempfile::tempdir().unwrap();
@@ -552,8 +552,8 @@ fn a_store_keeps_the_write_pointers() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    // Appends of two queues, all in flight at once, are written next to each other without overlap or gap, and
-    // each place holds the data of its append.
+    // Appends of two queues, all in flight at once, are written next to each other without overlap or gap, and the
+    // blocks of each append contain its data.
     #[test]
     fn appends_of_two_queues_never_overlap(
         appends in proptest::collection::vec((0..2_usize, 0..3_u64, 1..4_u32), 1..24),

@@ -41,8 +41,8 @@ pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
     Ok(Box::new(QueuedEngine::new(ring, buffers, setup)))
 }
 
-/// Explains errors of older kernels, which do not know 128-byte entries or commands with registered
-/// buffers.
+/// Explains errors of older kernels, which do not support 128-byte entries or commands with
+/// registered buffers.
 fn too_old(error: io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(libc::EINVAL | libc::EOPNOTSUPP) => unsupported("it needs Linux 6.1 or later"),
@@ -101,7 +101,7 @@ impl Dialect for Commands {
 
     /// Converts the `result` of a command to an [`Answer::result`](super::queued::Answer::result).
     /// The kernel returns 0 for success, an NVMe status for an error of the drive, or a negative
-    /// error number for an error of its own.
+    /// error number for an error of the kernel.
     fn result(&self, slot: usize, result: i32) -> i64 {
         match u32::try_from(result) {
             Ok(0) => self.lens[slot],
@@ -115,8 +115,8 @@ impl Dialect for Commands {
 mod tests {
     use super::*;
 
-    // Does success count the full length, and does a status of the drive become the error number of
-    // the block layer?
+    // Success counts the full length. A status of the drive becomes the error number of the block
+    // layer.
     #[test]
     fn completions_are_converted_to_results() {
         let nvm = Nvm { namespace: 1, block: Bytes(512) };

@@ -77,8 +77,7 @@ mod tests {
 
     use super::*;
 
-    // Is a drive accepted only if the kernel polls the queue of its whole disk, and does the error
-    // name the remedy?
+    // The kernel must poll the queue of the whole disk. The error states the remedy.
     #[test]
     fn drives_without_polled_queues_are_rejected() {
         let root = tempfile::tempdir().unwrap();

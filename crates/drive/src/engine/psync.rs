@@ -166,7 +166,7 @@ impl Threads {
     }
 }
 
-/// Runs a worker: executes one IO after the other until its engine is dropped.
+/// Runs a worker: executes IOs one by one until its engine is dropped.
 fn work(
     mut caller: Caller,
     number: usize,

@@ -31,7 +31,7 @@ const PAGE: u64 = 4096;
 /// [`PAGE`] as a `usize`, for comparison with the length of a buffer.
 const PAGE_LEN: usize = 4096;
 
-/// The shortest timeout for which a polling call waits until a completion arrives. A healthy drive
+/// The minimum timeout with which a polling call waits until a completion arrives. A healthy drive
 /// always answers within this time.
 const FAR_OFF: Duration = Duration::from_secs(1);
 
@@ -105,8 +105,9 @@ pub(super) fn unsupported(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, why.into())
 }
 
-/// Returns the length in bytes up to which an IO fits into one command, `None` without a limit. The sysfs attribute `name`
-/// limits the length in KiB, and `max_segments` the number of segments. Each page of memory may need a segment.
+/// Returns the length in bytes up to which an IO fits into one command, `None` without a limit. The
+/// sysfs attribute `name` limits the length in KiB, and `max_segments` the number of segments. Each
+/// page of memory may need a segment.
 pub(crate) fn longest_command(disk: &Path, name: &str) -> Option<u64> {
     let limit = |name: &str, unit: u64| {
         let count: u64 = text(&disk.join("queue").join(name))?.parse().ok()?;
@@ -254,8 +255,6 @@ impl<D: Dialect> Drop for Ring<D> {
 mod tests {
     use super::*;
 
-    // Is an IO rejected if it does not fit into one command, by bytes or by segments, and accepted
-    // if it just fits?
     #[test]
     fn ios_must_fit_into_one_command() {
         let disk = tempfile::tempdir().unwrap();

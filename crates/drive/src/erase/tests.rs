@@ -130,8 +130,8 @@ fn proceed(_done: u64, _of: u64) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-// Does one command format a drive and keep its number, format, metadata and protection? If the
-// format affects one namespace, no list of namespaces is needed.
+// The format keeps number, format, metadata and protection. No list of namespaces is needed,
+// because the format affects one namespace.
 #[test]
 fn a_format_keeps_the_layout() {
     let mut fake = Fake::new();
@@ -141,7 +141,7 @@ fn a_format_keeps_the_layout() {
     assert_eq!(fake.changes(), [format]);
 }
 
-// Is it an error if a format changes the block format, the protection or the size?
+// The block format, the protection and the size must not change.
 #[test]
 fn a_format_that_changes_the_layout_is_an_error() {
     let flbas = Namespace { layout: Layout { flbas: 0x00, dps: 0x09 }, ..ORIGINAL };
@@ -155,7 +155,7 @@ fn a_format_that_changes_the_layout_is_an_error() {
     }
 }
 
-// Is a sanitize command sent once, and its progress reported until it is done?
+// The command is sent once.
 #[test]
 fn a_sanitize_reports_its_progress() {
     for done in [0x101, 0x104] {
@@ -173,7 +173,7 @@ fn a_sanitize_reports_its_progress() {
     }
 }
 
-// Does an interruption leave the sanitize running, without further commands?
+// The sanitize operation continues to run.
 #[test]
 fn an_interrupted_sanitize_sends_nothing_more() {
     let fake = Fake::new();
@@ -185,7 +185,7 @@ fn an_interrupted_sanitize_sends_nothing_more() {
     assert!(after.eq(&[Admin::SanitizeBlockErase, status]), "{sent:?}");
 }
 
-// Is a sanitize that fails, or never starts, an error?
+// A sanitize operation that never starts is an error too.
 #[test]
 fn a_failed_sanitize_is_an_error() {
     for (status, message) in [(3, "sanitize operation failed"), (0, "status of the drive is 0")] {
@@ -197,7 +197,7 @@ fn a_failed_sanitize_is_an_error() {
     }
 }
 
-// Is a drive without the command rejected, and are its other sanitize methods named?
+// The error lists the other sanitize methods of the drive.
 #[test]
 fn drives_without_the_command_are_rejected() {
     let message = Fake::with(256, 0b1111_1101).refusal(Erasure::Format);
@@ -217,8 +217,8 @@ fn drives_without_the_command_are_rejected() {
     assert!(plan(&&Fake::with(328, 0), Erasure::Format).is_ok());
 }
 
-// Is a command rejected if it would erase other namespaces? A format does so if the drive formats
-// (bit 0) or erases (bit 1) all of them; a sanitize always does.
+// A format erases other namespaces if the drive formats (bit 0) or erases (bit 1) all of them. A
+// sanitize operation always does.
 #[test]
 fn commands_that_erase_other_namespaces_are_rejected() {
     for attributes in [0b001, 0b010, 0b011] {
@@ -236,8 +236,8 @@ fn commands_that_erase_other_namespaces_are_rejected() {
     assert!(message.contains("and there are 2 others: choose"), "{message}");
 }
 
-// Do namespaces that are not attached to this controller count? If a drive with several controllers
-// cannot list such namespaces, is it rejected?
+// The namespaces are not attached to this controller. A drive with several controllers that
+// cannot list such namespaces is rejected.
 #[test]
 fn unattached_namespaces_count() {
     let mut fake = Fake::new();
@@ -249,13 +249,12 @@ fn unattached_namespaces_count() {
     assert_eq!(plan(&&fake, Erasure::Sanitize).unwrap(), Plan::Sanitize);
     fake.active = vec![1, 2];
     assert!(fake.refusal(Erasure::Sanitize).contains("there is another one"));
-    // Other controllers (bit 1 of CMIC) may have further namespaces.
+    // Other controllers (bit 1 of CMIC) may have other namespaces.
     fake.active = vec![1];
     fake.controller.push((76, 0b10));
     assert!(fake.refusal(Erasure::Sanitize).contains("attached to its other controllers"));
 }
 
-// Is a drive rejected while a sanitize operation is in progress?
 #[test]
 fn a_sanitize_in_progress_is_an_obstacle() {
     let fake = Fake::new();
@@ -263,7 +262,8 @@ fn a_sanitize_in_progress_is_an_obstacle() {
     assert!(fake.refusal(Erasure::Sanitize).starts_with("a sanitize operation is in progress"));
 }
 
-// Does an error name the rejected action and its status, before and after the erase command?
+// The drive rejects a command before the erase command, the erase command itself, or a command
+// after it.
 #[test]
 fn errors_name_the_action_and_the_status() {
     let cases: [(CommandFilter, _, _); 5] = [
@@ -295,7 +295,6 @@ fn errors_name_the_action_and_the_status() {
     }
 }
 
-// Is no erase command sent to a drive that is open for reading only?
 #[test]
 fn a_read_only_drive_is_never_erased() {
     for erasure in [Erasure::Format, Erasure::Sanitize] {
@@ -309,7 +308,6 @@ fn a_read_only_drive_is_never_erased() {
     }
 }
 
-// Are partitions, other drives and files rejected?
 #[test]
 fn only_whole_nvme_drives_are_accepted() {
     let root = TempDir::new().unwrap();

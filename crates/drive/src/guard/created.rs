@@ -51,8 +51,8 @@ impl NewFile {
         self.path = None;
     }
 
-    /// Returns true if `path` still names this file. A file that replaced it belongs to someone
-    /// else.
+    /// Returns true if `path` still names this file. A file that replaced it is not
+    /// removed.
     fn is_at(&self, path: &Path) -> bool {
         fs::symlink_metadata(path).is_ok_and(|metadata| Identity::from(&metadata) == self.identity)
     }

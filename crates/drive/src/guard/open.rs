@@ -62,7 +62,7 @@ pub(crate) struct GuardedFile {
 }
 
 /// Opens a device or file for writing if every guard agrees. The guards run before the opening, and
-/// again after locking, because others could have interfered in between.
+/// again after locking, because another process may have interfered in between.
 ///
 /// # Errors
 /// A [`Refusal`], or the error of the system.

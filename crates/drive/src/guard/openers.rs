@@ -1,7 +1,7 @@
 //! Other processes that have a device or file open, from `/proc`.
 //!
 //! Limits: without root or ptrace permission, the files of other users' processes are invisible.
-//! The same holds for processes in PID namespaces that this `/proc` does not show, files open
+//! Also invisible are processes in PID namespaces that this `/proc` does not show, files open
 //! through an overlay file system, and block devices that are mapped but no longer open.
 
 use std::fmt;

@@ -1,5 +1,5 @@
 //! Files that this program created as drives and that contain only its own data. They are
-//! overwritten without confirmation, as long as nobody else changes them.
+//! overwritten without confirmation, as long as no other program changes them.
 
 #![cfg_attr(
     lint_writes,

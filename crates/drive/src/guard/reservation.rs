@@ -2,8 +2,8 @@
 //! reservations.
 //!
 //! A host that reserves a drive, or registers a key for it, intends to use it, and other hosts
-//! cannot detect that use. Any reservation or key counts, even of this host: a cluster manager here
-//! intends to use the drive as well.
+//! cannot detect that use. A reservation or key of this host counts too, because a cluster manager
+//! on this host may use the drive.
 //!
 //! Names and offsets follow SCSI Primary Commands 4 (6.15) and the NVM Express Base Specification
 //! (Reservation Report).
@@ -84,8 +84,8 @@ pub fn nvme(report: &[u8]) -> Result<Option<String>, MalformedReport> {
 }
 
 /// Checks that no host has reserved an open device or registered for it. The check also passes if
-/// the query is impossible: a drive or an adapter may not know the command, and the kernel passes
-/// the command on for root only.
+/// the query is impossible: a drive or an adapter may not support the command, and the kernel
+/// passes the command on for root only.
 pub(crate) fn check(system: &System, path: &Path, probe: &File) -> Result<(), Refusal> {
     let unknown = |source| Refusal::Unknown { path: path.into(), source };
     let Identity::Block(number) = Identity::of(probe).map_err(unknown)? else { return Ok(()) };
@@ -162,8 +162,6 @@ mod tests {
         [&7u32.to_be_bytes()[..], &additional.to_be_bytes(), &[0xab; 32]].concat()
     }
 
-    // Is each SCSI report interpreted: no keys, keys, a reservation, more keys than fit, and
-    // invalid ones?
     #[test]
     fn scsi_reports_are_interpreted() {
         let state = |keys, reservation| scsi(&scsi_report(keys), &scsi_report(reservation));
@@ -195,8 +193,6 @@ mod tests {
         report
     }
 
-    // Is each NVMe report interpreted: none, registered controllers, each type of reservation, and
-    // invalid ones?
     #[test]
     fn nvme_reports_are_interpreted() {
         let is = |text: &str| Ok(Some(text.to_owned()));
@@ -225,7 +221,6 @@ mod tests {
     }
 
     proptest! {
-        // Does every possible report give a result without a panic?
         #[test]
         fn arbitrary_reports_do_not_panic(one in prop::collection::vec(any::<u8>(), 0..100), other in prop::collection::vec(any::<u8>(), 0..100)) {
             let _ = (scsi(&one, &other), nvme(&one));
@@ -275,8 +270,8 @@ mod tests {
         }
     }
 
-    // Is a report requested only from a drive with support, and again for drives with short host
-    // identifiers? Does a conflict count as a reservation?
+    // A report is requested only from a drive with support, and requested again with 64-bit host
+    // identifiers if the drive rejects longer ones. A conflict counts as a reservation.
     #[test]
     fn nvme_reservations_are_detected() {
         type Case<'a> = (bool, &'a [Result<u8, u32>], &'a [bool], bool);
@@ -296,7 +291,7 @@ mod tests {
         assert!(of_nvme(&Drive::new(true, &[Ok(9)])).is_err());
     }
 
-    // Does a drive without support for reservations, such as most drives, count as free?
+    // Most drives do not support reservations.
     #[test]
     fn a_drive_without_support_counts_as_free() {
         let null = &File::open("/dev/null").unwrap();

@@ -51,7 +51,7 @@ impl Signature {
 /// magic.
 type Confirm = fn(&Image, u64) -> bool;
 
-/// The data found on a drive or in a file.
+/// Data that the detectors recognized on a drive or in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     /// The kind of data, as in "contains ...".
@@ -167,7 +167,7 @@ fn named(name: &str) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|signature| signature.types.contains(&name))
 }
 
-/// Types that libblkid identifies by two bytes or fewer, with the place of these bytes. About one
+/// Types that libblkid identifies by two bytes or fewer, with the offset of these bytes. About one
 /// in 30,000 drives with random data matches by chance.
 const SHORT: [(&str, Place); 3] = [
     ("jmicron_raid_member", Place::EndOfSectors(512)),
@@ -175,8 +175,8 @@ const SHORT: [(&str, Place); 3] = [
     ("atari", Place::Start(0)),
 ];
 
-/// Drops a match by chance from libblkid's answer. Otherwise, the guards might refuse a drive that
-/// this program has filled with random data.
+/// Drops a match by chance from libblkid's answer. Such a match would make the guards refuse a
+/// drive that this program has filled with random data.
 fn without_chance<'a>(image: &Image, answer: &'a Answer) -> &'a Answer {
     let Answer::Type { name, .. } = answer else { return answer };
     let place = SHORT.iter().find(|(short, _)| short == name).map(|(_, place)| place);

@@ -43,7 +43,7 @@ struct Mount {
 }
 
 impl System {
-    /// Uses `proc`, `sys` and `dev` below `root`.
+    /// Returns the system described by `proc`, `sys` and `dev` below `root`.
     pub fn at(root: &Path) -> System {
         System { root: root.into() }
     }
@@ -286,7 +286,7 @@ fn extent(partition: &Path) -> Option<Range<u64>> {
     Some(start..start.saturating_add(number("size")?))
 }
 
-/// Returns true if `path` now leads to a file or device for which `same` returns true.
+/// Returns true if `path` leads to a file or device for which `same` returns true.
 fn leads_to(path: impl AsRef<Path>, same: impl Fn(Identity) -> bool) -> bool {
     fs::metadata(path).is_ok_and(|metadata| same(Identity::from(&metadata)))
 }

@@ -81,8 +81,7 @@ fn read(
     (pages, fake.requests.into_inner())
 }
 
-// For a file on a partition, is the whole drive opened, and is each page read by its own
-// identifier?
+// The file lies on a partition of the drive.
 #[test]
 fn both_pages_of_the_drive_that_holds_a_file_are_read() {
     let (pages, requests) = read(|log| Ok(log as u8));
@@ -92,8 +91,7 @@ fn both_pages_of_the_drive_that_holds_a_file_are_read() {
     assert_eq!(requests, [LogId::Smart, LogId::Extended]);
 }
 
-// Is a drive without the extended page still read? Does a drive without the SMART page cause an
-// error that names the drive and the status?
+// Without the SMART page, the error states the drive and the status.
 #[test]
 fn only_the_smart_page_is_mandatory() {
     let has_only = |has: LogId| {
@@ -110,8 +108,8 @@ fn only_the_smart_page_is_mandatory() {
     assert_eq!(requests, [LogId::Smart]);
 }
 
-// Does a failure that may pass, such as a timeout or an aborted command, leave open if the drive has
-// the extended page?
+// A temporary failure, such as a timeout or an aborted command, does not show that the drive lacks
+// the page.
 #[test]
 fn only_a_statement_of_the_drive_denies_the_extended_page() {
     let lacks = |error: fn() -> CommandError| {
@@ -125,7 +123,7 @@ fn only_a_statement_of_the_drive_denies_the_extended_page() {
     assert!(!lacks(|| CommandError::System(io::Error::from_raw_os_error(libc::EINTR))));
 }
 
-// Does a permission error name the remedy, both on opening and on the command?
+// The error comes from the opening or from the command.
 #[test]
 fn permission_errors_name_the_remedy() {
     let denied = || io::Error::from_raw_os_error(libc::EACCES);
@@ -141,7 +139,7 @@ fn permission_errors_name_the_remedy() {
     }
 }
 
-// Is no command sent for a file on another kind of drive, or on none?
+// The file lies on another kind of drive, or on none.
 #[test]
 fn other_drives_are_not_queried() {
     let open = |drive: &Drive| -> io::Result<File> { panic!("{drive:?} was opened") };
@@ -163,7 +161,7 @@ fn other_drives_are_not_queried() {
     assert!(matches!(in_memory, HealthError::NoDrive(_)), "{in_memory:?}");
 }
 
-// Are the NVMe drives of a machine listed once each, with their identity, and other drives not?
+// Other drives are not listed.
 #[test]
 fn nvme_drives_are_listed_once_for_each_serial_number() {
     let machine = Machine::new("nvme0n1", Some("nvme"), false);
@@ -197,7 +195,6 @@ fn nvme_drives_are_listed_once_for_each_serial_number() {
     assert_eq!(drives(&machine.system()).unwrap(), [expected]);
 }
 
-// Is the latency monitor read by its own identifier?
 #[test]
 fn the_latency_monitor_is_page_c3h() {
     let machine = Machine::new("nvme0n1", Some("nvme"), false);
@@ -207,7 +204,6 @@ fn the_latency_monitor_is_page_c3h() {
     assert_eq!(query(&machine.system(), &machine.file(), open, read).unwrap(), [0xC3; 512]);
 }
 
-// Is a node that leads to another device rejected before a command is sent?
 #[test]
 fn a_node_of_another_device_is_not_queried() {
     let machine = Machine::new("nvme0n1", Some("nvme"), false);
@@ -221,8 +217,7 @@ fn a_node_of_another_device_is_not_queried() {
     }
 }
 
-// Are drives of this machine that are not NVMe, such as loop devices, reported as such, without an
-// error of the system?
+// Drives that are not NVMe, such as loop devices, do not cause an error of the system.
 #[test]
 fn other_drives_of_this_machine_are_recognized() {
     let system = System::default();

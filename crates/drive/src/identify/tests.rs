@@ -55,7 +55,7 @@ fn describe(fake: &Fake) -> Nvme {
     described(&fake).unwrap()
 }
 
-// Is each field decoded from its place, and in bytes rather than blocks?
+// Sizes are in bytes, not in blocks.
 #[test]
 fn pages_are_decoded() {
     let format = |number, data, metadata, relative_performance| LbaFormat {
@@ -88,7 +88,7 @@ fn pages_are_decoded() {
     assert_eq!(describe(&drive()), expected);
 }
 
-// Is a value absent, not zero, if the drive does not report it, and does an invalid page not panic?
+// An absent value is not zero. An invalid page does not cause a panic.
 #[test]
 fn unreported_values_are_absent() {
     let mut bare = drive();

@@ -1,4 +1,4 @@
-//! The connection of a drive to the machine, from its place in the device tree of sysfs.
+//! The connection of a drive to the machine, from its position in the device tree of sysfs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -84,8 +84,6 @@ mod tests {
 
     use super::*;
 
-    // Does a character device map to the block device with the same numbers, and any other path to
-    // none?
     #[test]
     fn character_devices_map_to_block_devices() {
         assert_eq!(block_device("/dev/ng0n1"), Some("/dev/nvme0n1".into()));
@@ -96,7 +94,6 @@ mod tests {
         }
     }
 
-    // Is the opened device checked against its number in sysfs?
     #[test]
     fn the_number_of_the_character_device_is_checked() {
         let root = tempfile::tempdir().unwrap();

@@ -110,9 +110,8 @@ mod tests {
     /// Bytes that are not 0, with their offsets.
     type Nonzero = Vec<(usize, Vec<u8>)>;
 
-    // Do the bytes of each command agree with the NVM Command Set? Dwords 10 and 11 hold the first
-    // block and dword 12 the blocks minus one; for a trim, dword 10 holds the ranges minus one and
-    // dword 11 the attribute Deallocate.
+    // Dwords 10 and 11 hold the first block and dword 12 the blocks minus one. For a trim, dword 10
+    // holds the ranges minus one and dword 11 the attribute Deallocate.
     #[test]
     #[cfg(target_endian = "little")]
     fn commands_are_as_specified() {
@@ -145,8 +144,8 @@ mod tests {
         }
     }
 
-    // Is a trim encoded as one range (its length, then its first block), and a trim longer than the
-    // maximum range as several adjacent ranges?
+    // A range is its length, then its first block. A trim longer than the maximum range becomes
+    // several adjacent ranges.
     #[test]
     fn trims_become_range_lists() {
         let list = NVM.ranges(&io(Op::Trim, 0x1_0000_0002 * 4096, 3 * 4096));
@@ -156,8 +155,7 @@ mod tests {
         assert_eq!(list[16..], [0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]);
     }
 
-    // Does a status become the error number of the block layer, whatever its upper bits are, and an
-    // unknown status EIO?
+    // The upper bits of a status do not matter. An unknown status becomes EIO.
     #[test]
     fn statuses_become_error_numbers() {
         for (status, expected) in [

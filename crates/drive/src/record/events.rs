@@ -43,7 +43,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Parses the next piece and appends whole events to `out`, unchanged.
+    /// Parses the next piece and appends complete events to `out`, unchanged.
     pub(super) fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         self.pending.extend_from_slice(piece);
         let mut start = 0;
@@ -160,7 +160,7 @@ mod tests {
         [&event, follows].concat()
     }
 
-    // Are whole events passed on unchanged, wherever the pieces end, and lines dropped?
+    // Complete events are passed on unchanged, and lines are dropped.
     #[test]
     fn pieces_may_end_anywhere() {
         let passed = event(ISSUE | PASSED_THROUGH, &[0; 300]);
@@ -183,8 +183,7 @@ mod tests {
     }
 
     proptest! {
-        // Is the result of any stream independent of the division into pieces, and no longer than
-        // the stream?
+        // The result is never longer than the stream.
         #[test]
         fn results_do_not_depend_on_the_pieces(
             parts in vec((0..4u8, any::<(u8, u16)>(), vec(any::<u8>(), 0..80)), 0..8),
@@ -211,7 +210,6 @@ mod tests {
         }
     }
 
-    // Is invalid data an error, rather than part of a trace?
     #[test]
     fn invalid_data_is_an_error() {
         let endless = [b"CPU:", &[b'x'; 300][..]].concat();
@@ -221,7 +219,6 @@ mod tests {
         }
     }
 
-    // Does the parser accept the note of the time of day as an event?
     #[test]
     fn the_note_is_an_event() {
         let note = note_of_time(5, 1_700_000_000_000_000_007);

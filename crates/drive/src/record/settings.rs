@@ -97,7 +97,6 @@ mod tests {
         (folder, paths)
     }
 
-    // Are all settings restored, even if the recording ends with an error?
     #[test]
     fn settings_are_restored() {
         let (_folder, [clock, tracer, size]) = files();
@@ -113,7 +112,6 @@ mod tests {
         assert_eq!(fs::read_to_string(&tracer).unwrap(), "nop");
     }
 
-    // Is a setting read in a form that can be written again?
     #[test]
     fn settings_are_read_in_writable_form() {
         let (_folder, [path, ..]) = files();
@@ -128,7 +126,7 @@ mod tests {
         }
     }
 
-    // Is a setting that cannot be restored reported, and are the others still restored?
+    // The other settings are still restored.
     #[test]
     fn settings_that_cannot_be_restored_are_reported() {
         let (_folder, [clock, tracer, _]) = files();

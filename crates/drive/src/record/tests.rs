@@ -77,8 +77,7 @@ fn event(action: u8) -> Vec<u8> {
     event
 }
 
-// Does a recording change the settings, return the events, count the lost ones, and restore
-// everything?
+// The recording returns the events and counts the lost events.
 #[test]
 fn a_recording_is_complete_and_restores_the_settings() {
     let kernel = Kernel::new();
@@ -109,7 +108,7 @@ fn a_recording_is_complete_and_restores_the_settings() {
     kernel.assert_restored();
 }
 
-// Are the settings restored if the recording is dropped, or the kernel returns invalid data?
+// The recording is dropped, or the kernel returns invalid data.
 #[test]
 fn an_interrupted_recording_restores_the_settings() {
     let kernel = Kernel::new();
@@ -122,7 +121,7 @@ fn an_interrupted_recording_restores_the_settings() {
     kernel.assert_restored();
 }
 
-// Is a setting that cannot be changed an error, and are the others then restored?
+// A setting that cannot be changed is an error.
 #[test]
 fn a_failed_start_restores_the_settings() {
     for missing in ["sys/kernel/tracing/trace_pipe", "sys/kernel/tracing/options/bin"] {
@@ -135,7 +134,6 @@ fn a_failed_start_restores_the_settings() {
     }
 }
 
-// Is a second recording rejected while one runs?
 #[test]
 fn recordings_exclude_each_other() {
     let kernel = Kernel::new();
@@ -146,8 +144,7 @@ fn recordings_exclude_each_other() {
     kernel.start(|_| false).unwrap();
 }
 
-// Does a missing or used part of the kernel have its own message, and do the settings stay
-// unchanged?
+// The settings stay unchanged.
 #[test]
 fn missing_and_used_parts_are_named() {
     for (path, content, expected) in [
@@ -173,7 +170,7 @@ fn missing_and_used_parts_are_named() {
     }
 }
 
-// Is tracefs also found at its place on older systems?
+// Older systems mount tracefs there.
 #[test]
 fn tracefs_is_found_in_debugfs() {
     let kernel = Kernel::new();
@@ -184,7 +181,6 @@ fn tracefs_is_found_in_debugfs() {
     assert_eq!(kernel.read("sys/kernel/debug/tracing/trace_clock"), "local");
 }
 
-// Is a path that is not a block device rejected?
 #[test]
 fn only_block_devices_are_recorded() {
     for (path, expected) in [
@@ -197,7 +193,6 @@ fn only_block_devices_are_recorded() {
     }
 }
 
-// Does an error of the kernel name the remedy?
 #[test]
 fn errors_of_the_kernel_name_the_remedy() {
     let denied = RecordError::system("use", Path::new("/sys/kernel/tracing"));

@@ -61,7 +61,7 @@ fn open_with(engine: EngineKind, depth: u32, options: &OpenOptions) -> Option<Re
     }
 }
 
-/// Runs a test with each engine at queue depths 1 and 4, on a file of its own in each folder.
+/// Runs a test with each engine at queue depths 1 and 4, on a new file in each folder.
 fn each(mut test: impl FnMut(&OpenOptions, EngineKind, u32)) {
     for place in places() {
         for entry in ENGINES {
@@ -83,7 +83,6 @@ fn one(device: &mut RealDevice, op: Op, offset: u64, len: Bytes) -> Completion {
     device.complete(Nanos::MAX).expect("an IO is in flight")
 }
 
-// Does every engine fulfil the contract, at several depths, with and without direct IO?
 #[test]
 fn every_engine_fulfils_the_contract() {
     each(|options, engine, depth| {
@@ -96,7 +95,7 @@ fn every_engine_fulfils_the_contract() {
     });
 }
 
-// Does every engine fulfil the contract for reading only, without changing the file?
+// The file does not change.
 #[test]
 fn every_engine_fulfils_the_contract_read_only() {
     each(|options, engine, depth| {
@@ -114,7 +113,7 @@ fn every_engine_fulfils_the_contract_read_only() {
     });
 }
 
-// Are invalid IOs rejected with EINVAL, and is the file never extended?
+// The error is EINVAL, and the file is never extended.
 #[test]
 fn invalid_ios_are_rejected() {
     each(|options, engine, depth| {
@@ -141,8 +140,7 @@ fn invalid_ios_are_rejected() {
     });
 }
 
-// Does a read of a truncated file fail with ENODATA, even across the end, and does the device
-// continue to work?
+// The error is ENODATA, also for a read across the end. The device continues to work.
 #[test]
 fn reads_of_a_truncated_file_fail() {
     each(|options, engine, depth| {
@@ -158,7 +156,7 @@ fn reads_of_a_truncated_file_fail() {
     });
 }
 
-// Are all written sectors distinct, even when a file is overwritten, and at their own offsets only?
+// All written sectors differ, even when a file is overwritten.
 #[test]
 fn written_data_is_unique_and_in_place() {
     each(|options, engine, depth| {
@@ -181,7 +179,7 @@ fn written_data_is_unique_and_in_place() {
     });
 }
 
-// Do IOs reach offsets beyond 4 GiB, even in holes?
+// The offsets may lie in holes.
 #[test]
 fn offsets_beyond_4_gib_are_reached() {
     let place = &places()[0];
@@ -218,7 +216,7 @@ fn offsets_beyond_4_gib_are_reached() {
     }
 }
 
-// Does a trim create a hole in exactly its range?
+// A trim creates a hole in exactly its range.
 #[test]
 fn trim_frees_the_range() {
     each(|options, engine, depth| {
@@ -235,7 +233,7 @@ fn trim_frees_the_range() {
     });
 }
 
-// Does every IO complete exactly once even if a deadline passes while IOs are in flight?
+// Every IO completes exactly once, even if a deadline passes while IOs are in flight.
 #[test]
 fn deadlines_lose_nothing() {
     each(|options, engine, depth| {
@@ -261,7 +259,7 @@ fn deadlines_lose_nothing() {
     });
 }
 
-// Does dropping a device with queued and submitted IOs wait until its buffers are unused?
+// The drop waits until the kernel no longer uses the buffers of queued and submitted IOs.
 #[test]
 fn devices_can_be_dropped_with_ios_in_flight() {
     each(|options, engine, depth| {
@@ -276,7 +274,7 @@ fn devices_can_be_dropped_with_ios_in_flight() {
     });
 }
 
-// Do rejections come in order between other completions?
+// Rejections come between other completions.
 #[test]
 fn rejections_stay_in_order() {
     each(|options, engine, depth| {
@@ -297,7 +295,7 @@ fn rejections_stay_in_order() {
     });
 }
 
-// Does the chosen engine work, and does the device state the reason for the choice?
+// The chosen engine works.
 #[test]
 fn the_choice_of_the_engine_is_explained() {
     for place in places() {
@@ -321,8 +319,7 @@ fn error_of(options: &OpenOptions) -> OpenError {
     open(options).err().expect("opening must fail")
 }
 
-// Is a missing file created only on request, and is it fully allocated? Does a read-only benchmark
-// get a hint?
+// The file is fully allocated. A read-only benchmark of a missing file gets a hint.
 #[test]
 fn files_are_created_on_request() {
     use std::os::unix::fs::MetadataExt;
@@ -354,7 +351,7 @@ fn files_are_created_on_request() {
     }
 }
 
-// Is a file that would fill its file system refused, and is no file left behind?
+// No file is left behind.
 #[test]
 fn file_systems_are_not_filled() {
     for place in places() {
@@ -373,7 +370,7 @@ fn file_systems_are_not_filled() {
     }
 }
 
-// Are other kinds of files refused, with the kind in the error?
+// The error states the kind.
 #[test]
 fn other_kinds_are_refused() {
     let message = |location| error_of(&OpenOptions::new(location)).to_string();
@@ -391,7 +388,7 @@ fn other_kinds_are_refused() {
     assert!(error_of(&odd).to_string().contains("not multiples of its logical block size"));
 }
 
-// Is a file system without direct IO refused with a remedy, and does the remedy work?
+// The suggested remedy works.
 #[test]
 fn file_systems_without_direct_io_are_refused() {
     let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

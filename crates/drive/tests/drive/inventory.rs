@@ -89,7 +89,7 @@ fn with_nvme() -> Machine {
             ("max_link_width", "4"),
         ],
     );
-    // The port above has a link of its own, which does not count.
+    // The port above has another link, which does not count.
     machine.attributes(
         "pci0000:00/0000:00:01.0",
         &[("current_link_speed", "2.5 GT/s PCIe"), ("current_link_width", "1")],
@@ -114,7 +114,7 @@ fn with_nvme() -> Machine {
     machine
 }
 
-// Are all properties of an NVMe drive found, with the link of its own PCI function?
+// The link is that of the drive's own PCI function.
 #[test]
 fn properties_of_an_nvme_drive_are_found() {
     let text = |text: &str| Some(text.to_string());
@@ -151,7 +151,7 @@ fn properties_of_an_nvme_drive_are_found() {
     assert_eq!(with_nvme().only(), expected);
 }
 
-// Is a multipath drive listed once, with the link of one path?
+// The link is that of one path.
 #[test]
 fn a_multipath_nvme_drive_is_listed_once() {
     let machine = Machine::new();
@@ -200,7 +200,7 @@ fn with_scsi(host: &str) -> Machine {
     machine
 }
 
-// Are SATA, USB and other SCSI disks distinguished, without the link of their shared controller?
+// The link of their shared controller does not count.
 #[test]
 fn scsi_disks_are_distinguished_by_their_bus() {
     let cases = [
@@ -221,7 +221,7 @@ fn scsi_disks_are_distinguished_by_their_bus() {
     }
 }
 
-// Is the temperature sensor of a SATA disk found, one directory deeper than that of an NVMe drive?
+// The sensor lies one directory deeper than that of an NVMe drive.
 #[test]
 fn the_sensor_of_a_sata_disk_is_found() {
     let host = "pci0000:00/0000:00:17.0/ata5/host4";
@@ -232,7 +232,7 @@ fn the_sensor_of_a_sata_disk_is_found() {
     assert_eq!(machine.only().temperature_celsius, Some(29.0));
 }
 
-// Is a device without attributes listed, with its path as the confirmation?
+// The path is the confirmation.
 #[test]
 fn a_device_without_attributes_is_listed() {
     let machine = Machine::new();
@@ -244,7 +244,7 @@ fn a_device_without_attributes_is_listed() {
     assert_eq!(drive.measurable, Measurable::Everything { command });
 }
 
-// Is a serial number that needs quotes in a shell kept out of the command?
+// The serial number would need quotes in a shell.
 #[test]
 fn an_odd_serial_is_not_offered() {
     let machine = with_nvme();
@@ -253,7 +253,7 @@ fn an_odd_serial_is_not_offered() {
     assert_eq!(machine.only().measurable, Measurable::Everything { command });
 }
 
-// Is a serial number that two namespaces share not offered for either of them?
+// Two namespaces share the serial number.
 #[test]
 fn a_shared_serial_is_not_offered() {
     let machine = with_nvme();
@@ -286,8 +286,7 @@ fn named(expected: [(&str, Option<Obstacle>); 4]) -> Vec<(String, Option<Obstacl
     expected.map(|(name, obstacle)| (format!("/dev/{name}"), obstacle)).into()
 }
 
-// Are partitions listed after their drive in order, with the guards' refusals? A mounted or held
-// partition affects its drive, but not its siblings.
+// A mounted or held partition affects its drive, but not its siblings.
 #[test]
 fn partitions_follow_their_drive_with_their_obstacles() {
     let machine = with_nvme();
@@ -325,7 +324,7 @@ fn partitions_follow_their_drive_with_their_obstacles() {
     assert_eq!(partition.measurable, Measurable::Everything { command });
 }
 
-// Does the list state the refusals of the guards, and offer reading?
+// Reading is still possible.
 #[test]
 fn obstacles_are_the_refusals_of_the_guards() {
     let machine = with_nvme();
@@ -356,7 +355,7 @@ fn obstacles_are_the_refusals_of_the_guards() {
     ));
 }
 
-// Is a device without capacity, or without a node, not offered?
+// The device has no capacity, or no node.
 #[test]
 fn devices_that_cannot_be_opened_are_not_offered() {
     let reason = |machine: &Machine| match machine.only().measurable {
@@ -372,7 +371,7 @@ fn devices_that_cannot_be_opened_are_not_offered() {
     assert!(reason(&machine).starts_with("it has no capacity"));
 }
 
-// Is the mount of a device reported even if the device cannot be opened?
+// The mount is reported even if the device cannot be opened.
 #[test]
 fn the_use_of_an_unreadable_device_is_reported() {
     let machine = with_nvme();
@@ -385,7 +384,7 @@ fn the_use_of_an_unreadable_device_is_reported() {
     assert!(reason.ends_with("is mounted at `/data`; unmount it first"), "{reason}");
 }
 
-// Are virtual devices, built on others or on memory, distinguished from drives?
+// Virtual devices are built on other devices or on memory.
 #[test]
 fn virtual_devices_are_recognized() {
     let machine = Machine::new();
@@ -396,7 +395,7 @@ fn virtual_devices_are_recognized() {
     assert_eq!(buses, [Bus::DeviceMapper, Bus::Raid, Bus::Memory]);
 }
 
-// Is a machine whose sysfs lists no devices an error, rather than an empty list?
+// The result is not an empty list.
 #[test]
 fn a_missing_sysfs_is_an_error() {
     let nowhere = System::at(TempDir::new().unwrap().path());

@@ -1,13 +1,13 @@
 use flashscope_document::verification::WritingEnd;
 
-/// An event of the writing. The order of the events is the order in which the host saw them.
+/// An event of the writing. The order of the events is the order in which the host observed them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The host submits the next write: the numbers of writes rise by one.
     Submitted,
-    /// The drive acknowledged a write, given as its distance from the newest submitted one.
+    /// The drive acknowledged a write, given as its distance from the newest submitted write.
     Acknowledged(u64),
-    /// A write failed, given in the same way.
+    /// A write failed, given as the same distance.
     Failed(u64),
     /// The host submits a flush. At most one is in flight.
     FlushSubmitted,
@@ -19,7 +19,7 @@ pub enum Event {
     Ended(WritingEnd),
 }
 
-/// The ends that a journal can record. A power cut leaves none.
+/// The ends that a journal can record. A power cut records no end.
 const ENDS: [WritingEnd; 3] =
     [WritingEnd::DriveFailed, WritingEnd::Complete, WritingEnd::Interrupted];
 

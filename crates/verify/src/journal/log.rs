@@ -1,4 +1,4 @@
-//! The place to which records go: memory, or a file in the background.
+//! The destination of records: memory, or a file that a thread writes.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -29,10 +29,11 @@ pub trait Storage: Send {
     fn store(&mut self, bytes: &[u8]) -> io::Result<()>;
 }
 
-/// The most records that wait for the medium. Beyond this, the writer waits.
+/// The maximum number of records that wait for the medium. The writer waits while this number is
+/// reached.
 const MAX_WAITING: usize = 1024;
 
-/// A log whose records a thread stores, so that the medium of the journal does not slow the drive. Records that wait are
+/// A log whose records a thread stores: the medium of the journal does not slow the drive. Records that wait are
 /// stored together.
 pub struct Background {
     records: Option<SyncSender<Vec<u8>>>,
@@ -43,7 +44,7 @@ impl Background {
     /// Starts the thread.
     ///
     /// # Errors
-    /// If the system refuses a thread.
+    /// Returns an error if the system cannot start a thread.
     pub fn start(storage: impl Storage + 'static) -> io::Result<Background> {
         let (records, inbox) = sync_channel(MAX_WAITING);
         let thread = std::thread::Builder::new()
@@ -63,7 +64,7 @@ impl Background {
     fn join(&mut self) -> io::Result<()> {
         self.records = None;
         match self.thread.take().map(JoinHandle::join) {
-            None => Err(io::Error::other("the journal failed before")),
+            None => Err(io::Error::other("the journal has already failed")),
             Some(Ok(stored)) => stored,
             Some(Err(_)) => Err(io::Error::other("the thread of the journal panicked")),
         }

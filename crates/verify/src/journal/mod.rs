@@ -1,11 +1,12 @@
 //! The journal: the order of the events of a verification, on another medium than the drive.
 //!
-//! A journal is a line of text, then records. A record has its length and its CRC-32C, both as 32-bit little-endian numbers,
-//! then its content. The checksum continues that of the record before, so no record can stand in another's place. The first
-//! record is the [`Opening`] as JSON. Each other one is a [`Moment`] with the events up to it.
+//! A journal is a line of text, then records. A record consists of its length and its CRC-32C, both as 32-bit
+//! little-endian numbers, and its content. The checksum also covers the checksum of the previous record, which detects
+//! a record in the wrong position. The first record is the [`Opening`] as JSON. Every other record is a [`Moment`] with
+//! the events up to it.
 //!
-//! A power cut may damage the end of the journal. The reader stops at the first invalid record, and what comes before it is
-//! a prefix of the events.
+//! A power cut may damage the end of the journal. The reader stops at the first invalid record, and the records before
+//! it contain a prefix of the events.
 
 mod event;
 mod log;
@@ -32,10 +33,10 @@ const HEAD: usize = 8;
 /// The length of a moment.
 const MOMENT: usize = 16;
 
-/// The begin of a journal: the drive and the writes.
+/// The start of a journal: the drive and the writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opening {
-    /// The program that wrote.
+    /// The program that wrote the journal.
     pub tool: Tool,
     /// The drive.
     pub device: DeviceInfo,
@@ -43,21 +44,21 @@ pub struct Opening {
     pub workload: VerificationWorkload,
     /// The atomicity that the drive promises.
     pub atomicity: Atomicity,
-    /// The time, as RFC 3339 in UTC.
+    /// The start time, as RFC 3339 in UTC.
     pub began: String,
 }
 
 /// The reason why a file is not a usable journal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JournalError {
-    /// It does not begin like a journal.
+    /// The file does not begin like a journal.
     #[error("it is not a journal of `flashscope verify`")]
     NotAJournal,
-    /// Another version of this program wrote it.
+    /// Another version of this program wrote the file.
     #[error("another version of flashscope wrote it: use that version")]
     Version,
     /// The record that describes the drive and the writes is missing or damaged.
-    #[error("its first record is damaged, so the drive and the writes are unknown")]
+    #[error("its first record, which states the drive and the writes, is damaged")]
     Opening,
 }
 
@@ -67,7 +68,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Creates an encoder, and returns it with the begin of the journal.
+    /// Creates an encoder, and returns it with the start of the journal.
     #[must_use]
     pub fn new(opening: &Opening) -> (Encoder, Vec<u8>) {
         let mut encoder = Encoder { checksum: 0 };
@@ -98,7 +99,7 @@ impl Encoder {
     }
 }
 
-/// Returns the checksum of a record that follows one with the checksum `before`.
+/// Returns the checksum of a record. `before` is the checksum of the previous record.
 fn checksum(before: u32, content: &[u8]) -> u32 {
     let mut digest = crc_fast::Digest::new(Crc32Iscsi);
     digest.update(&before.to_le_bytes());
@@ -123,7 +124,7 @@ impl Journal {
     /// Reads a journal.
     ///
     /// # Errors
-    /// If the bytes are not a journal, or its first record is damaged.
+    /// Returns an error if the bytes are not a journal, or if its first record is damaged.
     pub fn parse(bytes: Vec<u8>) -> Result<Journal, JournalError> {
         if !bytes.starts_with(FIRST_LINE) {
             let is_ours = bytes.starts_with(&FIRST_LINE[..FIRST_WORDS]);

@@ -58,7 +58,7 @@ fn groups() -> impl Strategy<Value = Vec<Vec<Event>>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    // Whatever a power cut leaves of the end, the reader returns the events of whole records before it.
+    // The reader returns the events of the complete records before the damage.
     #[test]
     fn a_damaged_end_leaves_a_prefix_of_the_records(
         groups in groups(),
@@ -70,7 +70,7 @@ proptest! {
         let cut = begin + end.index(whole.len() - begin + 1);
         let mut bytes = whole[..cut].to_vec();
         bytes.extend(&garbage);
-        // Garbage that continues the journal as it was written is no garbage.
+        // Excludes garbage that equals the original continuation of the journal.
         prop_assume!(!whole.starts_with(&bytes) || garbage.is_empty());
         let read = Journal::parse(bytes.clone()).unwrap();
         let mut valid = (0..=groups.len()).rev();
@@ -118,7 +118,7 @@ fn other_files_are_no_journals() {
     assert_eq!(error(FIRST_LINE), Some(JournalError::Opening));
 }
 
-// A record that a file system moved, or an older one in its place, must not count.
+// A record that a file system moved, or an older record in its position, must not count.
 #[test]
 fn records_out_of_order_end_the_journal() {
     let groups = [vec![Event::Submitted], vec![Event::FlushSubmitted]];

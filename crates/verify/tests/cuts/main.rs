@@ -1,7 +1,7 @@
-//! Cuts the power of drives thousands of times, of correct ones and of ones with seeded defects, and judges each cut.
+//! Cuts the power of correct drives and of drives with seeded defects, thousands of times, and judges each cut.
 //!
-//! [`model`] is a plain model of a drive that does anything that a correct drive may do. [`sim`] is the simulator. [`plain`]
-//! is a second judge, which applies the definition to each sector and shares no code with the first one.
+//! [`model`] is a plain model of a drive that does anything that a correct drive may do. [`sim`] is the simulator.
+//! [`plain`] is a second judge, which applies the definition to each sector and shares no code with the first judge.
 
 #![allow(clippy::cast_possible_truncation, reason = "the drives have 64 KiB")]
 
@@ -61,8 +61,8 @@ impl Trial {
         Trial { plan: Plan::new(workload).unwrap(), atomicity, seed }
     }
 
-    /// Writes to the drive that `make` creates, with the source of its data, until it stops answering. Then cuts its power
-    /// and judges its contents with the journal, of which the end is lost for `loses_journal`.
+    /// Writes to the drive that `make` creates, with the source of its data, until it stops answering. Then cuts its
+    /// power and judges its contents with the journal, which lacks its end if `loses_journal`.
     fn run<D: CutDrive>(
         &self,
         make: impl FnOnce(Arc<dyn WriteData>) -> D,
@@ -118,7 +118,7 @@ fn info() -> DeviceInfo {
     DeviceInfo::new(("model:", DeviceKind::Sim), (Bytes::kib(64), Bytes(512)), 8)
 }
 
-/// Adds up what the cuts of a test exercised, so that a test that exercises nothing fails.
+/// The counts of cases that the cuts of a test exercised. A test that exercises nothing fails.
 #[derive(Debug, Default)]
 struct Coverage {
     flushed: u64,

@@ -20,9 +20,9 @@ enum Defect {
     TornUnit,
     /// The cut writes the first half of a sector.
     TornSector,
-    /// The cache writes in any order, so that an older write can replace a newer one.
+    /// The cache writes in any order: an older write can replace a newer write.
     Reordering,
-    /// A write goes to the unit after the right one.
+    /// A write goes to the unit after the addressed unit.
     Misplacing,
 }
 
@@ -34,7 +34,7 @@ const DEFECTS: [Defect; 5] = [
     Defect::Misplacing,
 ];
 
-/// A unit that the drive writes to its medium as a whole.
+/// A unit that the drive writes to its medium atomically.
 struct Unit {
     /// The number of the write among the IOs that the drive received.
     write: usize,
@@ -53,8 +53,9 @@ struct InFlight {
     observed: usize,
 }
 
-/// A drive that does anything that a correct drive may do: it accepts writes in flight in any order, writes its cache in any
-/// order, and answers in any order. Only a newer write to a sector stays newer, and units are atomic.
+/// A drive that does anything that a correct drive may do: it accepts writes in flight in any order, writes its cache
+/// in any order, and answers in any order. An older write never replaces a newer write to the same sector, and units
+/// are atomic.
 struct Model {
     info: DeviceInfo,
     data: Arc<dyn WriteData>,
@@ -130,7 +131,7 @@ impl Model {
         }
     }
 
-    /// Lets the drive work on its own: it accepts writes in flight and writes parts of its cache.
+    /// Lets the drive work in the background: it accepts writes in flight and writes parts of its cache.
     fn work(&mut self) {
         for _ in 0..self.random.usize(..4) {
             if !self.in_flight.is_empty() && self.random.bool() {
@@ -143,7 +144,7 @@ impl Model {
         }
     }
 
-    /// Writes out what the host knows to be in the cache: the writes that were answered before the flush arrived.
+    /// Writes out the parts of the cache whose writes were answered before the flush arrived.
     fn flush(&mut self, flush: usize) {
         if self.defect == Some(Defect::LyingFlush) {
             return;
@@ -164,7 +165,7 @@ impl Model {
         let Some(index) = self.random.choice(&tears) else { return };
         let Unit { order, offset, data, .. } = &self.cache[*index];
         let len = if least == SECTOR { SECTOR / 2 } else { data.len() / SECTOR / 2 * SECTOR };
-        // A newer write to the same place would hide the defect.
+        // A newer write to the same sectors would hide the defect.
         let mut sectors = *offset / SECTOR..(offset + data.len()) / SECTOR;
         if sectors.all(|sector| self.newest[sector] < *order) {
             self.medium[*offset..offset + len].copy_from_slice(&data[..len]);
@@ -247,7 +248,8 @@ proptest! {
         cases: 1000, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    // The journal is a second record of the order that the drive observed. Whatever the drive did, both judges find the same.
+    // The journal is a second record of the order that the drive observed. Both judges find the same damage, whatever
+    // the drive did.
     #[test]
     fn the_judge_agrees_with_the_definition(seed: u64, defect in prop::sample::select(&DEFECTS)) {
         let trial = trial(seed);
@@ -261,7 +263,7 @@ proptest! {
         prop_assert_eq!(judged.judgement.torn_writes, expected.torn_writes);
     }
 
-    // A journal without its end may hide damage, and never invents any.
+    // A journal without its end may hide damage, but never adds damage.
     #[test]
     fn a_journal_without_its_end_accuses_no_more(seed: u64, defect in prop::sample::select(&DEFECTS)) {
         let trial = trial(seed);
@@ -290,7 +292,7 @@ fn correct_drives_exercise_every_case() {
     assert!(kept_after_lost > 200 && torn_beyond_unit > 200, "{exercised:?}");
 }
 
-/// Returns the number of a thousand cuts of drives with a defect that `shows` the damage.
+/// Returns the number of cuts, of a thousand drives with a defect, for which `shows` returns true.
 fn found(defect: Defect, shows: impl Fn(&flashscope_verify::Judgement) -> bool) -> usize {
     let judged = (0..1000).map(|seed| {
         let trial = trial(seed);

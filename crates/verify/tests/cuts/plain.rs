@@ -1,4 +1,5 @@
-//! The definition of a correct drive, applied to each sector as it stands: slow, and without the code of the crate.
+//! The definition of a correct drive, applied to each sector directly. This judge is slow and uses
+//! no code of the crate.
 
 use flashscope_block::{Io, Op};
 use flashscope_document::verification::Atomicity;
@@ -26,9 +27,9 @@ pub(crate) struct Broken {
     pub old: u64,
     /// Sectors with neither old nor new data.
     pub corrupt: u64,
-    /// Sectors with the data of another place.
+    /// Sectors with the data of another sector.
     pub misplaced: u64,
-    /// Writes that are there in part.
+    /// Writes of which the drive contains only a part.
     pub torn_writes: u64,
 }
 
@@ -110,7 +111,8 @@ impl Promise<'_> {
         start..start + workload.target_size.0 / SECTOR
     }
 
-    /// Returns true if a write that the drive promises to write as a whole is there in part.
+    /// Returns true if the drive contains only a part of a write that it promises to write
+    /// atomically.
     fn is_torn(
         &self,
         write: &ObservedIo,

@@ -1,4 +1,4 @@
-//! Power cuts of simulated drives, whose flash takes back what had not happened at the cut.
+//! Power cuts of simulated drives, whose flash undoes the operations that had not happened at the cut.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,13 +55,13 @@ impl SimDrive {
     }
 
     /// Records the versions of the copies that reached the flash since the last call. Only the pages in `written` have
-    /// received a new version since.
+    /// received a new version since then.
     fn look(&mut self, written: &std::ops::Range<usize>) {
         for (index, page) in self.pages.iter_mut().enumerate() {
             let lpn = Lpn(index.try_into().expect("a small drive"));
             let stamp = self.drive.stamp(lpn);
             let Some(copy) = stamp.filter(|_| stamp != page.stamp) else { continue };
-            // The newest version has just entered the buffer, so the copy on the flash is an older one.
+            // The newest version has just entered the buffer, and the copy on the flash has an older version.
             let is_older = self.drive.cache().holds(lpn) && written.contains(&index);
             page.copies.insert(copy, page.versions.len() - 1 - usize::from(is_older));
             page.stamp = stamp;
@@ -163,7 +163,7 @@ fn profile(buffer: u64) -> Profile {
     profile
 }
 
-/// Returns the conditions for a simulated drive, which writes its pages as a whole.
+/// Returns the conditions for a simulated drive, which writes its pages atomically.
 fn trial(seed: u64) -> Trial {
     Trial::new(seed, Bytes(PAGE as u64), Some(Bytes(PAGE as u64)))
 }

@@ -60,7 +60,7 @@ impl Device for Queue {
     }
 }
 
-/// Writes 400 random writes with a flush after every 11.
+/// Submits 400 random writes, with a flush after every 11 writes.
 fn write(behaviour: Behaviour, limits: Limits, stop: bool) -> (WritingResult, JournalTotals) {
     let trial = Trial::new(10, Bytes(512), None);
     let workload = trial.plan.workload();
@@ -87,7 +87,7 @@ fn a_complete_verification_flushes_every_write() {
         let (result, totals) = write(behaviour, LIMITS, false);
         assert_eq!((result.end, result.error), (WritingEnd::Complete, None));
         assert_eq!((totals.writes, totals.acknowledged, totals.flushed), (407, 407, 407));
-        // The fill, each 11 random writes, and the end.
+        // The flushes follow the fill, every 11 random writes, and the end.
         assert!((36..=39).contains(&totals.flushes), "{totals:?}");
     }
 }

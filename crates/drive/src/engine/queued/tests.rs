@@ -57,7 +57,7 @@ fn answers(engine: &mut QueuedEngine<ScriptedKernel>) -> Vec<(u64, Result<(), Er
         .collect()
 }
 
-// Does each completion reach its own IO, even if it is out of order, short or an error?
+// Completions may be out of order, short, or errors.
 #[test]
 fn completions_reach_their_ios() {
     let mut engine = reading(&[&[(0, 512)], &[(1, -5)]]);
@@ -65,8 +65,8 @@ fn completions_reach_their_ios() {
     assert!(!engine.has_timed_out());
 }
 
-// Is a completion ignored if its slot is invalid or not in flight? Otherwise it would free a slot
-// twice, and two IOs would share it.
+// A completion of an invalid or idle slot would free a slot twice, and two IOs would share that
+// slot.
 #[test]
 fn completions_of_idle_slots_are_ignored() {
     let mut engine =
@@ -76,14 +76,13 @@ fn completions_of_idle_slots_are_ignored() {
     assert_eq!(engine.in_flight, 0);
 }
 
-// Is an invalid error number reported as an error?
 #[test]
 fn an_invalid_error_number_is_an_error() {
     let mut engine = reading(&[&[(1, i64::MIN + 1), (0, 4096)]]);
     assert_eq!(answers(&mut engine), [(0, Err(Errno::EIO)), (4096, Ok(()))]);
 }
 
-// Does a silent kernel time out, and does dropping the engine then not wait?
+// After the timeout, dropping the engine does not wait.
 #[test]
 fn a_silent_kernel_times_out() {
     let mut engine = reading(&[&[(1, 4096)]]);
@@ -93,8 +92,7 @@ fn a_silent_kernel_times_out() {
     drop(engine);
 }
 
-// Does a read longer than its buffer panic before it is submitted? The kernel would write beyond
-// the buffer.
+// The kernel would write beyond the buffer.
 #[test]
 #[should_panic(expected = "len <= self.stride")]
 fn a_read_longer_than_its_buffer_is_not_submitted() {

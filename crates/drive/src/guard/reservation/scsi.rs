@@ -73,7 +73,7 @@ pub(super) enum Answer {
     Data,
     /// Another initiator has reserved the drive.
     Conflict,
-    /// No information: the drive does not know the command, or did not receive it.
+    /// No information: the drive does not support the command, or did not receive it.
     None,
 }
 
@@ -172,7 +172,6 @@ fn outcome(status: u8, sense: &[u8]) -> Outcome {
 mod tests {
     use super::*;
 
-    // Do the struct and the command have the layout of the kernel and of the standard?
     #[test]
     fn commands_have_the_standard_layout() {
         if cfg!(target_pointer_width = "64") {
@@ -185,7 +184,7 @@ mod tests {
         );
     }
 
-    // Is each outcome interpreted, with sense data in both formats and without?
+    // Sense data has two formats, or is missing.
     #[test]
     fn outcomes_are_interpreted() {
         let (unsupported, attention) = ([0x70, 0, 5, 0], [0x70, 0, 6, 0]);

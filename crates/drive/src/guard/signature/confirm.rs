@@ -33,7 +33,8 @@ pub(super) fn ext(image: &Image, at: u64) -> bool {
         && image.u32(start + 24).is_some_and(|log| log <= 6)
 }
 
-/// A copy of the ext superblock: checks that its block group number and group size match its place.
+/// A copy of the ext superblock: checks that its block group number and group size match its
+/// offset.
 pub(super) fn ext_is_copy(image: &Image, at: u64) -> bool {
     let copy = || {
         let start = at.checked_sub(56)?;

@@ -10,8 +10,8 @@ use super::Signature;
 /// The number of bytes at either end that are read at once.
 pub(super) const WINDOW: u64 = 1 << 20;
 
-/// A sector of [random](Image::is_random) data has more distinct byte values than this. 512 bytes
-/// of random data have 221 of the 256 possible values on average, with a standard deviation of 4.5.
+/// The number of distinct byte values above which 512 bytes count as [random](Image::is_random).
+/// Random data has 221 of the 256 possible values on average, with a standard deviation of 4.5.
 /// Text, code and tables have fewer than 160.
 const MANY_VALUES_IN_512: usize = 180;
 
@@ -134,7 +134,7 @@ impl<'a> Image<'a> {
             && sector.chunks_exact(128).all(|piece| values(piece) > MANY_VALUES_IN_128)
     }
 
-    /// Returns the signatures found, with their offsets.
+    /// Returns the signatures that the image contains, with their offsets.
     pub(super) fn marks<'s>(
         &'s self,
         signatures: impl Iterator<Item = &'static Signature> + 's,

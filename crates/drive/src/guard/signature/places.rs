@@ -1,6 +1,6 @@
-//! The places of signatures.
+//! The offsets of signatures.
 
-/// The place of a magic.
+/// The offsets of a magic number, relative to the start or the end of a drive or file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Place {
     /// An offset from the start.
@@ -23,7 +23,7 @@ pub(super) enum Place {
     ExtCopies,
     /// The copies of the XFS superblock, for the default sizes of allocation groups of `mkfs.xfs`.
     XfsCopies,
-    /// The metadata of Promise controllers, whose place depends on the geometry that a controller
+    /// The metadata of Promise controllers, whose offset depends on the geometry that a controller
     /// assumes.
     Promise,
 }

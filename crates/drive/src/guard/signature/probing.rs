@@ -41,7 +41,7 @@ impl Answer {
     }
 }
 
-/// Asks libblkid for the signature in `file`, without writing to it.
+/// Returns the signature that libblkid detects in `file`, without writing to it.
 pub(super) fn ask(file: &File) -> Answer {
     #[cfg(not(target_feature = "crt-static"))]
     if let answer @ (Answer::Nothing | Answer::Type { .. } | Answer::Several) = library::ask(file) {

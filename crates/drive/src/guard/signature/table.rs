@@ -19,7 +19,7 @@ const fn mark(
     Signature { name, types, places, magic, confirm: confirm::always, shared: false, table: false }
 }
 
-/// A signature that libblkid does not know at this place.
+/// A signature that libblkid does not know at this offset.
 const fn other(name: &'static str, places: &'static [Place], magic: &'static [u8]) -> Signature {
     mark(name, &[], places, magic)
 }
@@ -416,8 +416,8 @@ pub const SIGNATURES: &[Signature] = &[
 
 const OCFS2_PLACES: [Place; 4] = [Start(1024), Start(2048), Start(4096), Start(8192)];
 
-/// `OCFS2_BACKUP_SB_START` (1 GiB); each further copy lies at four times the offset of the one
-/// before.
+/// `OCFS2_BACKUP_SB_START` (1 GiB); each other copy lies at four times the offset of the
+/// previous copy.
 const OCFS2_COPIES: [Place; 6] = [
     Start(1 << 30),
     Start(4 << 30),

@@ -41,7 +41,7 @@ fn mix(mut x: u64) -> u64 {
 
 impl Source for Noise<'_> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        // Whole words, because the tests read gigabytes.
+        // Generates 8 bytes at a time, because the tests read gigabytes.
         let (mut at, mut rest) = (offset, &mut *buffer);
         while !rest.is_empty() {
             let word = mix(mix(self.seed) ^ (at / 8)).to_le_bytes();
@@ -145,8 +145,7 @@ fn beside(signature: &Signature, at: u64) -> Vec<(u64, Vec<u8>)> {
     }
 }
 
-// Is every signature in the table found at each of its places, under its name? Is shared storage
-// reported as shared?
+// Tries each signature at each of its offsets. Shared storage is reported as shared.
 #[test]
 fn every_signature_is_found() {
     let mut places = 0;
@@ -178,7 +177,7 @@ fn every_signature_is_found() {
 }
 
 proptest! {
-    // Is a signature found on a drive of any size that it fits on, with any other content?
+    // The other content of the drive is arbitrary.
     #[test]
     fn signatures_are_found_on_drives_of_any_size(
         size in prop_oneof![0..70_000u64, 1_000_000..1_200_000u64],
@@ -203,8 +202,7 @@ proptest! {
         }
     }
 
-    // Does the search survive arbitrary content in the structures that it follows: partition tables
-    // and LVM metadata?
+    // The search follows partition tables and LVM metadata.
     #[test]
     fn arbitrary_structures_do_not_panic(
         fields in prop::collection::vec((0..300usize, prop_oneof![Just(0), Just(u64::MAX), any::<u64>(), 0..SIZE]), 0..40),
@@ -221,8 +219,8 @@ proptest! {
     }
 }
 
-// Does a drive without a signature count as free? Examples are empty and tiny drives, signatures in
-// wrong places, and short magics within other data.
+// Examples are empty and tiny drives, signatures at wrong offsets, and short magics within other
+// data.
 #[test]
 fn a_drive_without_signature_is_free() {
     let none = |size, marks: &[(u64, &[u8])]| {
@@ -238,7 +236,7 @@ fn a_drive_without_signature_is_free() {
     none(SIZE, &[(510, b"\x55\xaa")]);
 }
 
-// Do the places that depend on the size agree with the MD driver, for odd sizes too?
+// The offsets agree with the MD driver, also for odd sizes.
 #[test]
 fn places_near_the_end_follow_the_size() {
     assert_eq!(Place::Md090.offsets(1 << 20), [(1 << 20) - 0x10000]);
@@ -252,7 +250,7 @@ fn places_near_the_end_follow_the_size() {
 /// The sizes of the drives with random data.
 const SIZES: [u64; 4] = [1 << 20, 96 << 20, 512 << 30, (1 << 40) - 4096];
 
-// Are 600 drives with random data free of signatures?
+// Tries 600 drives.
 #[test]
 fn random_data_has_no_signature() {
     for seed in 0..150 {
@@ -265,8 +263,7 @@ fn random_data_has_no_signature() {
     }
 }
 
-// Is a magic of fewer than three bytes in random data ignored? Two given bytes occur by chance at a
-// given offset of one in 65,536 drives.
+// Two given bytes occur by chance at a given offset of one in 65,536 drives.
 #[test]
 fn short_magics_in_random_data_are_ignored() {
     let mut tried = 0;
@@ -309,7 +306,7 @@ impl Source for Failing {
     }
 }
 
-// Is a drive with bad sectors in its middle free, and an error returned if its ends cannot be read?
+// Unreadable ends of a drive are an error.
 #[test]
 fn unreadable_sectors_have_no_signature() {
     let failing = Failing(Cell::new(0));
@@ -319,8 +316,7 @@ fn unreadable_sectors_have_no_signature() {
     assert!(Image::read(&failing, 1 << 39).is_err());
 }
 
-// Is each example found by libblkid alone (as a library or through the program `blkid`), and by the
-// table alone? Do the library and the program agree?
+// Runs the library, the program `blkid` and the table separately on each example.
 #[test]
 fn library_program_and_table_agree() {
     for example in EXAMPLES {
@@ -350,7 +346,6 @@ fn library_program_and_table_agree() {
     }
 }
 
-// Is every type that the installed libblkid knows in the table?
 #[test]
 fn every_type_of_libblkid_is_known() {
     let output = Command::new("blkid").arg("-k").output();
@@ -363,7 +358,7 @@ fn every_type_of_libblkid_is_known() {
     assert!(list.lines().count() > 50, "{list}");
 }
 
-// Is a type that only libblkid knows refused by its name, and an unprintable name replaced?
+// A name with unprintable characters is replaced.
 #[test]
 fn types_that_only_libblkid_knows_are_refused() {
     let nothing = held(SIZE, &[]);
@@ -379,8 +374,7 @@ fn types_that_only_libblkid_knows_are_refused() {
     assert_eq!(finding(&Answer::Several).name, "the signatures of several file systems");
 }
 
-// Does the advice erase what `wipefs` leaves: all copies with one command, and signatures unknown
-// to libblkid?
+// One command erases all copies. Signatures unknown to libblkid are erased too.
 #[test]
 fn the_advice_erases_what_wipefs_leaves() {
     let erasing = |bytes: &Vec<u8>, answer: &Answer| {
@@ -401,8 +395,7 @@ fn the_advice_erases_what_wipefs_leaves() {
     );
 }
 
-// Is a partition table in a file erased by another command, because `wipefs` erases partition
-// tables on whole disks only?
+// `wipefs` erases partition tables on whole disks only; another command erases a table in a file.
 #[test]
 fn tables_that_wipefs_leaves_are_erased() {
     let sun = held(SIZE, &[(508, b"\xda\xbe\xda\xbe")]);
@@ -416,8 +409,8 @@ fn tables_that_wipefs_leaves_are_erased() {
     assert_eq!(erasing(false), zeros);
 }
 
-// Is a shared volume group detected by each of LVM2's notations? Is a volume group of a single host
-// not reported as shared?
+// LVM2 has several notations for a shared volume group. The volume group of a single host is not
+// shared.
 #[test]
 fn clustered_volume_groups_are_shared() {
     let group = |text: &str| {
@@ -460,7 +453,7 @@ fn clustered_volume_groups_are_shared() {
     assert!(own(&round).unwrap().shared);
 }
 
-// Is shared storage found in a partition, whichever copy of the GPT lists the partition?
+// Either copy of the GPT may list the partition.
 #[test]
 fn shared_storage_in_a_partition_is_shared() {
     let mut header = [0; 92];

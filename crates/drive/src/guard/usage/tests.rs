@@ -66,14 +66,14 @@ impl Machine {
     }
 }
 
-// Are all devices free on an idle machine? Otherwise, the other tests would prove nothing.
+// The other tests prove nothing unless the devices of an idle machine are free.
 #[test]
 fn devices_of_an_idle_machine_are_free() {
     assert_eq!(Machine::new().writable(), [true; 3]);
 }
 
-// Does a mounted partition protect itself and its disk, but not its sibling? Does a mounted
-// disk protect all its partitions?
+// A mounted partition protects itself and its disk, but not its sibling. A mounted disk protects
+// all its partitions.
 #[test]
 fn mounts_protect_relatives() {
     let machine = Machine::new();
@@ -94,7 +94,6 @@ fn mounts_protect_relatives() {
     assert_eq!(machine.writable(), [true; 3]);
 }
 
-// Is a read-only device refused, and a writable one accepted?
 #[test]
 fn read_only_devices_are_refused() {
     let machine = Machine::new();
@@ -105,7 +104,7 @@ fn read_only_devices_are_refused() {
     assert!(matches!(refusal, Refusal::ReadOnly { .. }));
 }
 
-// Do holders (LVM, RAID, device mapper) protect related devices?
+// Holders are LVM, RAID and device mapper.
 #[test]
 fn holders_protect_relatives() {
     let machine = Machine::new();
@@ -120,8 +119,8 @@ fn holders_protect_relatives() {
     assert_eq!(machine.writable(), [false; 3]);
 }
 
-// Is a file refused while it serves as swap or backs a loop device? Links and names with spaces
-// lead to the same file.
+// The file serves as swap or backs a loop device. Links and names with spaces lead to the same
+// file.
 #[test]
 fn files_in_use_are_refused() {
     let machine = Machine::new();
@@ -154,8 +153,8 @@ fn files_in_use_are_refused() {
     assert!(check(&other).is_ok());
 }
 
-// Is a backing file refused even if its name is not UTF-8? Is it an error if the kernel's
-// attribute with the name is unreadable?
+// The name of the backing file is not UTF-8. If the attribute with the name is unreadable, the
+// check fails.
 #[test]
 fn backing_files_with_odd_names_are_refused() {
     let machine = Machine::new();
@@ -175,8 +174,7 @@ fn backing_files_with_odd_names_are_refused() {
     assert!(matches!(machine.check(file), Err(Refusal::Unknown { .. })));
 }
 
-// Is a loop device refused if another loop device has the same backing file, or if that file
-// serves as swap?
+// Another loop device has the same backing file, or that file serves as swap.
 #[test]
 fn loop_devices_over_files_in_use_are_refused() {
     let machine = Machine::new();
@@ -211,8 +209,8 @@ fn loop_devices_over_files_in_use_are_refused() {
     assert!(matches!(machine.check(loops[1]), Err(Refusal::Unknown { .. })));
 }
 
-// Do overlapping partitions protect each other, such as an extended one and its content, but
-// not adjacent ones?
+// An extended partition overlaps the partitions that it contains. Adjacent partitions do not
+// overlap.
 #[test]
 fn overlapping_partitions_protect_each_other() {
     let machine = Machine::new();
@@ -235,7 +233,7 @@ fn overlapping_partitions_protect_each_other() {
     }
 }
 
-// Is a device refused if the kernel gives no information about it?
+// The kernel gives no information about the device.
 #[test]
 fn unknown_devices_are_refused() {
     let machine = Machine::new();
@@ -245,7 +243,7 @@ fn unknown_devices_are_refused() {
     assert!(matches!(machine.check(Identity::Block(SDA)), Err(Refusal::Unknown { .. })));
 }
 
-// Are the kernel's escapes decoded, and other backslashes kept?
+// Other backslashes stay unchanged.
 #[test]
 fn escapes_are_decoded() {
     assert_eq!(unescape(r"a\040b\134c"), r"a b\c");

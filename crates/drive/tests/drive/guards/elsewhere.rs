@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 
 use super::*;
 
-/// A process that has run a command in a mount namespace of its own, and waits until this value is
+/// A process that has run a command in a new mount namespace, and waits until this value is
 /// dropped.
 struct Namespace(Child);
 
@@ -39,8 +39,8 @@ impl Drop for Namespace {
     }
 }
 
-// Are a partition and its whole disk refused while the partition is mounted only in another mount
-// namespace, as in a container? Is the disk free once that namespace is gone?
+// A partition is mounted only in another mount namespace, as in a container. The partition and its
+// disk are refused until that namespace is gone.
 #[test]
 fn mounts_in_another_namespace_are_detected() {
     let Some((device, partition)) = partitioned() else { return };
@@ -60,7 +60,7 @@ fn mounts_in_another_namespace_are_detected() {
     opened(&writing(&device.device));
 }
 
-// Is the backing file of a loop device refused after it was renamed or its name deleted?
+// The backing file was renamed, or its name was deleted.
 #[test]
 fn backing_files_are_recognized_without_their_name() {
     let Some(device) = Loop::new() else { return };
@@ -74,9 +74,8 @@ fn backing_files_are_recognized_without_their_name() {
     assert!(matches!(refused, Refusal::LoopBacking { .. }), "{refused}");
 }
 
-// Is a loop device refused if another loop device has the same backing file, whether that other
-// device is mounted here, in another mount namespace, or not at all? Is the only loop device over a
-// file free?
+// The other loop device is mounted here, mounted in another mount namespace, or not mounted. The
+// only loop device over a file is free.
 #[test]
 fn a_second_loop_device_over_a_file_is_refused() {
     let Some(device) = Loop::new() else { return };
@@ -106,7 +105,7 @@ fn a_second_loop_device_over_a_file_is_refused() {
     opened(&writing(&device.device));
 }
 
-// Is a loop device over a whole disk refused while a partition of that disk is mounted?
+// A partition of the disk is mounted.
 #[test]
 fn a_loop_device_over_a_used_disk_is_refused() {
     let Some((device, partition)) = partitioned() else { return };
@@ -118,8 +117,8 @@ fn a_loop_device_over_a_used_disk_is_refused() {
     assert!(message.contains(&format!("{partition} is mounted")), "{message}");
 }
 
-// Is a file refused while it backs a loop device that was set up in another mount namespace, under
-// a path that leads to another file here?
+// The loop device was set up in another mount namespace, under a path that leads to another file
+// here.
 #[test]
 fn loop_devices_of_another_namespace_are_detected() {
     let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

@@ -18,8 +18,8 @@ fn write_at(device: &mut RealDevice, offset: Bytes) -> Completion {
     device.complete(Nanos::MAX).expect("the IO completes")
 }
 
-/// Makes a link lead to two places in turn until `stop` is set. Uses renames, which never leave the
-/// link missing.
+/// Makes a link lead to two targets in turn until `stop` is set. Uses renames, which never leave
+/// the link missing.
 fn exchange(link: &Path, places: [&Path; 2], stop: &AtomicBool) {
     let other = link.with_extension("other");
     for place in places.into_iter().cycle() {
@@ -31,8 +31,8 @@ fn exchange(link: &Path, places: [&Path; 2], stop: &AtomicBool) {
     }
 }
 
-// A link leads in turn to an idle device and to a device with data. Is the device with data never
-// opened for writing, and the idle device at least sometimes?
+// A link leads in turn to an idle device and to a device with data. The idle device is opened at
+// least sometimes.
 #[test]
 fn a_name_that_is_exchanged_never_leads_to_data() {
     let write_xfs = |file: &File| file.write_all_at(b"XFSB", 0).unwrap();
@@ -68,7 +68,6 @@ fn a_name_that_is_exchanged_never_leads_to_data() {
     assert!(bytes.starts_with(b"XFSB") && bytes[4..].iter().all(|byte| *byte == 0));
 }
 
-// Does an open descriptor keep the device number from being reused?
 #[test]
 fn an_open_device_keeps_its_number() {
     let Some(device) = Loop::new() else { return };
@@ -92,8 +91,7 @@ fn by_each_engine(mut look: impl FnMut(&str, &Loop, &mut RealDevice)) {
     }
 }
 
-// Does every engine report an error beyond the end of a device that shrinks, and still write before
-// its new end?
+// The error concerns writes beyond the new end. Writes before it still succeed.
 #[test]
 fn shrinking_devices_return_errors() {
     by_each_engine(|engine, device, open| {
@@ -107,8 +105,7 @@ fn shrinking_devices_return_errors() {
     });
 }
 
-// Does every engine report a device of size 0, such as a removed drive, as gone? The kernel reports
-// it as full.
+// The kernel reports a device of size 0, such as a removed drive, as full.
 #[test]
 fn removed_devices_are_reported_as_gone() {
     by_each_engine(|engine, device, open| {
@@ -119,8 +116,8 @@ fn removed_devices_are_reported_as_gone() {
     });
 }
 
-// If a drive is named by a relative link, like those in /dev/disk/by-id, do exactly the name as
-// typed and its target confirm?
+// The link is relative, like those in /dev/disk/by-id. Only the name as typed and its target
+// confirm.
 #[test]
 fn a_link_confirms_by_its_name_and_target() {
     let Some(device) = Loop::new() else { return };

@@ -51,7 +51,7 @@ struct Loop {
 }
 
 impl Loop {
-    /// Sets up a loop device with further `losetup` arguments, after `prepare` has changed the
+    /// Sets up a loop device with additional `losetup` arguments, after `prepare` has changed the
     /// file.
     fn with(arguments: &[&str], prepare: impl FnOnce(&File)) -> Option<Loop> {
         let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -108,7 +108,7 @@ fn blank(path: &Path) {
     device.sync_all().unwrap();
 }
 
-/// A further loop device, detached on drop.
+/// An additional loop device, detached on drop.
 struct UpperLoop(String);
 
 impl Loop {
@@ -180,8 +180,7 @@ fn opened(options: &OpenOptions) -> RealDevice {
     open(options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-// Is an idle device without data written with every engine after a confirmation, and never without
-// one?
+// Every engine writes the device. Without a confirmation, no engine does.
 #[test]
 fn an_idle_device_is_written_when_confirmed() {
     let Some(device) = Loop::new() else { return };
@@ -229,8 +228,8 @@ fn assert_trims(device: &mut RealDevice) {
     assert!(matches!(result, Ok(()) | Err(Errno::EOPNOTSUPP)), "{result:?}");
 }
 
-// Is a device with a file system, swap space or a partition table refused and left unchanged, and
-// does the advice in the message work?
+// The devices contain a file system, swap space or a partition table. They stay unchanged, and the
+// advice in the message works.
 #[test]
 fn devices_with_data_are_refused() {
     let table: &dyn Fn(&Loop) = &|device| write_partition_table(&device.device);
@@ -268,8 +267,7 @@ fn write_partition_table(path: &Path) {
     file.sync_all().unwrap();
 }
 
-// Is a mounted device refused, by its own name and through a symbolic link (which deceives fio),
-// and may it still be read?
+// The device has its own name and a symbolic link (which deceives fio). Reading is still allowed.
 #[test]
 fn mounted_devices_are_refused() {
     let Some(device) = Loop::new() else { return };
@@ -300,7 +298,7 @@ fn partitioned() -> Option<(Loop, String)> {
     None
 }
 
-// Does a mounted partition protect the whole disk, with the mount as the stated reason?
+// The mount is the stated reason.
 #[test]
 fn a_mounted_partition_protects_its_disk() {
     let Some((device, partition)) = partitioned() else { return };
@@ -315,7 +313,7 @@ fn a_mounted_partition_protects_its_disk() {
     }
 }
 
-// Is swap space in use refused, even through a symbolic link?
+// A symbolic link to the swap space is refused too.
 #[test]
 fn swap_in_use_is_refused() {
     let Some(device) = Loop::new() else { return };
@@ -332,8 +330,7 @@ fn swap_in_use_is_refused() {
     }
 }
 
-// Is a device refused while another program holds it exclusively, and does this program hold its
-// devices exclusively too?
+// Another program holds the device. This program holds its devices exclusively too.
 #[test]
 fn exclusively_held_devices_are_refused() {
     let Some(device) = Loop::new() else { return };
@@ -348,8 +345,8 @@ fn exclusively_held_devices_are_refused() {
     exclusive().unwrap();
 }
 
-// Is a file refused while a virtual machine or another run of this program writes it, and accepted
-// afterwards?
+// A virtual machine or another run of this program writes the file. Afterwards, the file is
+// accepted.
 #[test]
 fn a_locked_file_is_refused() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -360,7 +357,7 @@ fn a_locked_file_is_refused() {
     opened(&writing_file(file.path()));
 }
 
-// Is a read-only device refused for writing and accepted for reading?
+// Reading is allowed.
 #[test]
 fn a_read_only_device_is_refused() {
     let Some(device) = Loop::with(&["--read-only"], |_| ()) else { return };
@@ -369,8 +366,8 @@ fn a_read_only_device_is_refused() {
     contract::check(&mut opened(&reading), false);
 }
 
-// Is the backing file of a loop device refused, with the loop device named, mounted or not? Does
-// the same hold for a loop device that backs another loop device?
+// The refusal names the loop device, mounted or not. A loop device that backs another loop device
+// is refused too.
 #[test]
 fn the_file_behind_a_loop_device_is_refused() {
     let Some(device) = Loop::new() else { return };
@@ -397,7 +394,7 @@ fn the_file_behind_a_loop_device_is_refused() {
     opened(&writing(&device.device));
 }
 
-// Is a file that contains a file system refused, such as the disk image of a virtual machine?
+// The disk image of a virtual machine is such a file.
 #[test]
 fn a_file_with_data_is_refused() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -407,8 +404,8 @@ fn a_file_with_data_is_refused() {
     assert!(refused.contains("contains an XFS file system (at byte 0)"), "{refused}");
 }
 
-// Is an existing file overwritten only with its path as confirmation, and otherwise left unchanged?
-// A new or empty file needs no confirmation.
+// Without its path as confirmation, an existing file stays unchanged. A new or empty file needs no
+// confirmation.
 #[test]
 fn an_existing_file_is_written_when_confirmed() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -431,8 +428,7 @@ fn an_existing_file_is_written_when_confirmed() {
     opened(&file(empty.path(), None));
 }
 
-// Is a device refused if it is given as a file, even through a link, and does the error show the
-// right notation?
+// A link to the device is refused too. The error shows the right notation.
 #[test]
 fn a_device_given_as_a_file_is_refused() {
     let Some(device) = Loop::new() else { return };

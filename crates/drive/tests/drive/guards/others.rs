@@ -42,8 +42,7 @@ fn assert_open_by(options: &OpenOptions, shell: &Shell) {
     assert!(message.contains("`--ignore-open-by-others`"), "{message}");
 }
 
-// Is a device refused while another process has it open for writing without a lock, and does the
-// refusal name the process? Readers do not matter, and an option overrides the refusal.
+// The other process holds no lock. Readers do not matter, and an option overrides the refusal.
 #[test]
 fn a_device_written_by_another_process_is_refused() {
     let Some(device) = Loop::new() else { return };
@@ -74,7 +73,6 @@ fn a_partition_written_by_another_process_protects_its_disk() {
     }
 }
 
-// While another process has a file open for writing, is the file refused under every name?
 #[test]
 fn a_file_written_by_another_process_is_refused_by_any_name() {
     let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -89,7 +87,7 @@ fn a_file_written_by_another_process_is_refused_by_any_name() {
     let shell = Shell::writes(at("hard").to_str().unwrap());
     names.iter().for_each(|name| assert_open_by(&writing_file(name), &shell));
     drop(shell);
-    // The lock belongs to the inode, too.
+    // A lock belongs to the inode, and therefore also applies to every name.
     let locked = opened(&writing_file(&names[1]));
     for name in &names {
         assert!(matches!(refusal(&writing_file(name)), Refusal::Locked { .. }));
@@ -126,8 +124,8 @@ fn memory_and_bind_mounted_files_are_recognized_by_inode() {
     assert!(matches!(second, Some(OpenError::Refused(Refusal::Locked { .. }))), "{second:?}");
 }
 
-// Is a device refused while a tool holds it by `flock`, even under another node of the same number?
-// Does such a tool find our device locked?
+// A tool holds the device by `flock`, even under another node of the same number. Such a tool
+// detects our lock.
 #[test]
 fn devices_are_locked_like_udev_and_systemd_do() {
     let Some(device) = Loop::new() else { return };
@@ -172,8 +170,8 @@ fn the_disk_of_a_partition_is_locked_with_it() {
     opened(&writing(Path::new(&partition)));
 }
 
-// Is a disk refused while a tool holds a lock on one of its partitions? Is a loop device refused
-// while a tool holds a lock on its backing file, even if the tool only reads?
+// A tool holds a lock on a partition of the disk, or on the backing file of a loop device, even if
+// the tool only reads.
 #[test]
 fn locks_on_partitions_and_backing_files_protect_the_device() {
     let lock = "exec flock \"$1\" sh -c 'echo ready; exec cat'";

@@ -86,7 +86,7 @@ fn only_scratch_files_are_removed() {
     assert!(remove_scratch(&path).unwrap() && !path.exists());
     assert!(!remove_scratch(&path).unwrap(), "a missing file was removed");
 
-    // A kept file stays, and a file of someone else too.
+    // A kept file and a file of another program are not removed.
     drop(opened(&OpenOptions { scratch: false, ..options.clone() }));
     drop(opened(&options));
     assert!(!remove_scratch(&path).unwrap() && path.exists());

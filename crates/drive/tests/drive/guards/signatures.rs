@@ -20,8 +20,7 @@ fn opens(options: &OpenOptions) -> Result<(), OpenError> {
     open(options).map(drop)
 }
 
-// Is each image with a known signature refused, even after a confirmation? Is shared storage
-// refused without advice to erase it?
+// The owner confirmed the path. The refusal of shared storage has no advice to erase it.
 #[test]
 fn images_with_a_known_signature_are_refused() {
     let mut overwritten = Vec::new();
@@ -47,8 +46,8 @@ pub(super) fn commands(message: &str) -> Vec<&str> {
     advice.split('`').skip(1).step_by(2).collect()
 }
 
-// Is an image free after its owner follows the advice, in at most two steps? `wipefs` may leave
-// signatures that only our table knows.
+// The image is free after at most two steps: `wipefs` may leave signatures that only our table
+// knows.
 #[test]
 fn the_advice_in_a_refusal_works() {
     if !run("wipefs", &["--version"]) {
@@ -71,8 +70,7 @@ fn the_advice_in_a_refusal_works() {
     }
 }
 
-// Can a file that this program wrote be measured again, with each kind of data, however often? Its
-// data must never match a signature.
+// A file that this program wrote can therefore be measured again, with each kind of data.
 #[test]
 fn data_of_this_program_never_matches_a_signature() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

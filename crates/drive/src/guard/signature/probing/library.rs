@@ -132,7 +132,7 @@ impl Probing<'_> {
         }
     }
 
-    /// Returns the type found. A partition table counts only if there is no file system.
+    /// Returns the type that the probe detected. A partition table counts only if there is no file system.
     fn answer(&self) -> Answer {
         let kinds = [(c"TYPE", c"SBMAGIC_OFFSET", false), (c"PTTYPE", c"PTMAGIC_OFFSET", true)];
         let answer = kinds.into_iter().find_map(|(name, offset, is_table)| {
@@ -158,7 +158,7 @@ impl Probing<'_> {
     }
 }
 
-/// Asks the library for the signature in `file`.
+/// Returns the signature that the library detects in `file`.
 pub(in super::super) fn ask(file: &File) -> Answer {
     let probing = FUNCTIONS.as_ref().and_then(Probing::new);
     probing.map_or(Answer::Unavailable, |probing| probing.ask(file))

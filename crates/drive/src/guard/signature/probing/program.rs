@@ -23,8 +23,8 @@ const FOUND: i32 = 0;
 const NOTHING: i32 = 2;
 const SEVERAL: i32 = 8;
 
-/// Asks the program for the signature in `file`. It opens the file by its descriptor, which
-/// excludes a mix-up with another file of the same name.
+/// Returns the signature that the program detects in `file`. The program opens the file by its
+/// descriptor, which excludes a mix-up with another file of the same name.
 pub(in super::super) fn ask(file: &File) -> Answer {
     let installed = FOLDERS.iter().map(|folder| Path::new(folder).join("blkid"));
     let Some(program) = installed.into_iter().find(|program| program.is_file()) else {
@@ -64,7 +64,6 @@ fn answer(status: Option<i32>, output: &str, errors: &[u8]) -> Answer {
 mod tests {
     use super::*;
 
-    // Is each outcome of the program interpreted, and invalid output rejected?
     #[test]
     fn outcomes_of_blkid_are_interpreted() {
         let of_type =
@@ -90,7 +89,6 @@ mod tests {
         }
     }
 
-    // Does another program never count as a `blkid` that found nothing?
     #[test]
     fn other_programs_do_not_count_as_blkid() {
         let file = tempfile::tempfile().unwrap();

@@ -82,8 +82,7 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-// Are file systems created by real tools found under their names, by the table alone and with
-// libblkid? Tools that are not installed are skipped.
+// Detects real file systems with the table alone, and with libblkid.
 #[test]
 fn signatures_of_real_tools_are_found() {
     for tool in TOOLS {
@@ -151,9 +150,8 @@ const COPIES: &[(&str, &[&str], u64)] = &[
     ("mkfs.reiserfs", &["-q", "-ff"], u64::MAX),
 ];
 
-// Is a file system still found by the copies of its superblock after the superblock was erased?
-// Tools can restore the file system from such a copy. Is the image free once the copies are erased
-// too?
+// Tools can restore a file system from a copy of its superblock. The image is free once the copies
+// are erased too.
 #[test]
 fn copies_of_superblocks_are_found() {
     for (tool, arguments, first) in COPIES {
