@@ -87,7 +87,8 @@ pub(crate) enum Command {
 
 #[cfg(feature = "serve")]
 impl Command {
-    /// Returns the result that the command writes while it runs; a folder in the current one if it chooses the name itself.
+    /// Returns the path of the result that the command writes; a path in the current folder if the command chooses the
+    /// name.
     pub(crate) fn output(&self) -> Option<PathBuf> {
         use flashscope_command::twin::TwinCommand;
 
@@ -154,7 +155,7 @@ pub(crate) struct TerminalArgs {
     pub live: Option<std::net::SocketAddr>,
 }
 
-/// Print a script with which a shell completes commands and options.
+/// Print a script for a shell that completes commands and options.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope completions bash > ~/.local/share/bash-completion/completions/flashscope
@@ -177,7 +178,7 @@ pub(crate) struct ManArgs {
 /// Show results as an HTML page or in the terminal.
 #[derive(clap::Args)]
 #[command(mut_arg("json", |arg| arg.conflicts_with("output").help(
-    "Print the content of the page as JSON, a line a result (schema: docs/schemas/report.schema.json)"
+    "Print the content of the page as JSON, one line per result (schema: docs/schemas/report.schema.json)"
 )))]
 #[command(after_help = "Examples:
   flashscope report demo.flashscope

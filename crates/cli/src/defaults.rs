@@ -11,9 +11,9 @@ use toml::{Table, Value};
 /// The prefix of options in the environment.
 const PREFIX: &str = "FLASHSCOPE_";
 
-/// Options that cannot have a default: those that consent to writing, and those that name the input or output of a call.
-/// `database` is among them, although the environment may set it: the registry reads that variable itself, because
-/// `serve` without a registry refuses the option.
+/// Options that cannot have a default: options that consent to writing, and options that name the input or output of a
+/// call. `database` is one of them, although the environment may set it: the registry reads that variable itself,
+/// because `serve` without a registry refuses the option.
 const PER_CALL: [&str; 9] = [
     "database",
     "destroy-data-on",
@@ -26,10 +26,11 @@ const PER_CALL: [&str; 9] = [
     "version",
 ];
 
-/// Looks up a variable of the environment by name.
+/// A function that looks up an environment variable by name.
 pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Returns the path of the configuration file: `$FLASHSCOPE_CONFIG`, else below `$XDG_CONFIG_HOME` or `~/.config`.
+/// Returns the path of the configuration file: `$FLASHSCOPE_CONFIG`, or `flashscope/config.toml` below
+/// `$XDG_CONFIG_HOME` or `~/.config` if it exists.
 fn path(environment: Environment) -> Option<PathBuf> {
     let folder = |name: &str| environment(name).filter(|path| !path.is_empty()).map(PathBuf::from);
     folder("FLASHSCOPE_CONFIG").or_else(|| {
@@ -42,7 +43,7 @@ fn path(environment: Environment) -> Option<PathBuf> {
 /// Sets the defaults of all options of `command`: from the environment or, with less precedence, the configuration file.
 ///
 /// # Errors
-/// If the file cannot be read, or sets an unknown option or one that cannot have a default.
+/// If the file cannot be read, or sets an unknown option or an option that cannot have a default.
 pub(crate) fn apply(command: Command, environment: Environment) -> Result<Command> {
     let (source, table) = match path(environment) {
         Some(path) => {
@@ -108,7 +109,7 @@ fn check(command: &Command, table: &Table, is_top: bool) -> Result<()> {
     Ok(())
 }
 
-/// Returns the options of a command, and with `with_below` those of its subcommands.
+/// Returns the options of a command; if `with_below`, also the options of its subcommands.
 fn names(command: &Command, with_below: bool) -> Vec<String> {
     let mut names: Vec<String> = settable(command).map(|(long, _)| long.into()).collect();
     if with_below {

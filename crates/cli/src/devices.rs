@@ -21,9 +21,9 @@ type BlockDevice = inventory::BlockDevice<Health>;
 /// List the block devices of this machine, and whether they can be measured.
 ///
 /// Shows the properties of each device, and the command that measures it. If a device cannot be written, the output
-/// gives the reason for which `flashscope bench` would refuse it. The check writes nothing. Some devices need root to
-/// be opened. For NVMe drives, root also sees features and health: the share of the rated life used, the spare blocks
-/// left, and warnings. The last entries are drives that `flashscope attach` serves for the same user.
+/// states the reason for which `flashscope bench` would refuse it. The check writes nothing. Some devices need root to
+/// be opened. For NVMe drives, the output for root also has features and health: the used share of the rated life, the
+/// remaining spare blocks, and warnings. The last entries are drives that `flashscope attach` serves for the same user.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("devices")))]
 #[command(after_help = "Examples:
@@ -47,7 +47,7 @@ pub(crate) fn devices(args: &DevicesArgs) -> Result<(), Failure> {
     Ok(print::document(args.json, &list, || table(&list))?)
 }
 
-/// The most columns of a line.
+/// The maximum number of columns of a line.
 const WIDTH: usize = 100;
 
 /// The indentation of the lines below a device.
@@ -103,7 +103,7 @@ fn attached(live: &DriveStatus) -> String {
     text + &wrapped(&written, INDENT)
 }
 
-/// Returns the cells of a device; for a partition only those that differ from its drive.
+/// Returns the cells of a device; for a partition, only the cells that differ from its drive.
 fn row(device: &BlockDevice) -> [String; COLUMNS] {
     let name = device.path.trim_start_matches("/dev/");
     let size = device.capacity_bytes.to_string();

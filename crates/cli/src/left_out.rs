@@ -19,7 +19,7 @@ const OPTIONAL: [(&str, bool); 7] = [
 /// The commands that need interfaces of the Linux kernel.
 const LINUX_ONLY: [&str; 4] = ["attach", "devices", "record", "watch"];
 
-/// Explains an unknown command that another build has.
+/// Prints a notice if a command is unknown in this build, but exists in another build.
 pub(crate) fn notice(error: &clap::Error) {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
         return;

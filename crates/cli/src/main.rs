@@ -47,8 +47,8 @@ use clap::{CommandFactory, FromArgMatches};
 use flashscope_command::{Failure, interrupted, names, usage};
 use print::notice;
 
-/// The encoder of records allocates and frees large buffers all the time. The C library's allocator returns the buffers
-/// to the kernel and faults them in again, which took a fifth of the processor time of recording.
+/// The allocator. The encoder of records continually allocates and frees large buffers. The C library's allocator
+/// returns the buffers to the kernel and faults them in again, which took a fifth of the processor time of recording.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -119,7 +119,8 @@ fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Returns the options of the command line, with the defaults of the user; the exit status if they are invalid.
+/// Returns the options of the command line, with the defaults of the user. The error is the exit status for invalid
+/// options.
 fn parsed() -> Result<Args, i32> {
     #[allow(clippy::disallowed_methods, reason = "the command line reads the environment")]
     let environment = |name: &str| std::env::var(name).ok();

@@ -62,14 +62,14 @@ impl Drop for Line {
     }
 }
 
-/// A progress bar that appears only after a delay, so that short operations show none.
+/// A progress bar that appears only after a delay. Short operations show no bar.
 pub(crate) struct LateBar {
     clock: Clock,
     /// The time from which the bar is shown.
     from: Nanos,
     phase: Option<Phase>,
     bar: Option<ProgressBar>,
-    /// The time of the next line of progress, if standard error is no terminal.
+    /// The time of the next line of progress, if standard error is not a terminal.
     line_due: Nanos,
 }
 
@@ -77,12 +77,12 @@ pub(crate) struct LateBar {
 struct Phase {
     name: String,
     began: Nanos,
-    /// The amount done when the phase began, as for a benchmark that resumes.
+    /// The work that was done before the phase began, as for a resumed benchmark.
     done_before: u64,
 }
 
 impl Phase {
-    /// Returns the estimated time left, once enough is done for an estimate.
+    /// Returns the estimated time left; `None` before enough work is done for an estimate.
     fn left(&self, now: Nanos, done: u64, total: u64) -> Option<Nanos> {
         let took = now.since(self.began);
         let done_since = done.saturating_sub(self.done_before);
@@ -100,7 +100,7 @@ const DELAY: Nanos = Nanos::secs(2);
 /// The minimum duration of a phase before its time left can be estimated.
 const MIN_PHASE_FOR_ESTIMATE: Nanos = Nanos::secs(1);
 
-/// The interval between lines of progress, if standard error is no terminal.
+/// The interval between lines of progress, if standard error is not a terminal.
 const LINES_EVERY: Nanos = Nanos::secs(10);
 
 impl LateBar {
@@ -197,7 +197,7 @@ impl LateBar {
     }
 }
 
-/// Formats a time left in whole seconds, at least 1.
+/// Formats a time left, rounded up to seconds.
 fn time_left(left: Nanos) -> String {
     let seconds = left.0.div_ceil(1_000_000_000).max(1);
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

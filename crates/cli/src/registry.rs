@@ -30,7 +30,7 @@ pub(crate) struct RegistryPlace {
 }
 
 impl RegistryPlace {
-    /// True if any option was given.
+    /// Returns true if any option was given.
     pub(crate) fn is_given(&self) -> bool {
         self.database.is_some() || self.store.is_some()
     }
@@ -75,7 +75,7 @@ pub(crate) struct RegistryArgs {
 
 #[derive(Subcommand)]
 enum TokenCommand {
-    /// Create a token and print it; the registry stores only its hash, so it cannot be shown again
+    /// Create a token and print it; the registry stores only its hash, and cannot show it again
     Add {
         /// The owner of the token
         name: String,
@@ -114,8 +114,8 @@ pub(crate) fn registry(args: RegistryArgs) -> Result<(), Failure> {
 ///
 /// The result is a measurement, a simulation or a probe. Its records are sent unchanged, with the internal activity of a
 /// simulated drive. Data that identifies this drive or machine is left out: the serial number, and paths of devices and
-/// files. The registry keeps partial submissions for a day, so an interrupted submission can be continued. The registry
-/// checks that facts and runs follow from the records and that numbers agree, and lists the parts that it cannot check.
+/// files. The registry stores partial submissions for a day; run the command again to continue one. The registry checks
+/// that facts and runs follow from the records and that numbers agree, and lists the parts that it cannot check.
 #[derive(clap::Args)]
 #[command(mut_arg("json", |arg| arg.help("Print the address of the result as JSON")))]
 #[command(after_help = "Examples:

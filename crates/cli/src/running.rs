@@ -1,4 +1,4 @@
-//! The state of a command that runs, for its own page (`--live`) and for the shelf that will have its result.
+//! The state of a running command, for its own page (`--live`) and for the shelf that contains its result.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,16 +18,16 @@ use flashscope_status::{StatusSocket, status_of, statuses};
 use crate::print::{self, notice};
 use crate::{Failure, runtime, stop, usage};
 
-/// The kind of the status of a command that runs.
+/// The kind of the status of a running command.
 const STATUS: &str = "running";
 
-/// The command that this process runs, if a page may show it.
+/// The command of this process, if a page may show it.
 static RUNNING: OnceLock<Arc<LiveCommand>> = OnceLock::new();
 
 /// The time that open pages have to receive the end of the command.
 const LAST_WORDS: Duration = Duration::from_millis(750);
 
-/// The interval at which the end of the page is awaited.
+/// The interval at which the flag of Ctrl-C is checked.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// A command that a page may show.
@@ -62,7 +62,7 @@ impl LiveCommand {
         (changes, state)
     }
 
-    /// Shows a step and the time left in its phase.
+    /// Sets the current step and the time left in its phase.
     pub(crate) fn show(&self, step: &Step<'_>, left: Option<Nanos>) {
         self.change(|state| {
             state.phase = step.phase.into();
@@ -94,7 +94,7 @@ pub(crate) fn live() -> Option<&'static LiveCommand> {
     RUNNING.get().map(AsRef::as_ref)
 }
 
-/// Makes this command visible: by its own page at `address`, and on shelves that will have its result, `output`.
+/// Makes this command visible: on its own page at `address`, and on shelves that contain its result, `output`.
 pub(crate) fn start(address: Option<SocketAddr>, output: Option<PathBuf>) -> Result<(), Failure> {
     if address.is_none() && output.is_none() {
         return Ok(());
@@ -119,7 +119,7 @@ pub(crate) fn start(address: Option<SocketAddr>, output: Option<PathBuf>) -> Res
     });
     if output.is_some() {
         let shown = Arc::clone(&command);
-        // Without the socket the command still runs, and only shelves do not show it.
+        // Without the socket, the command runs, but shelves do not show it.
         let socket = StatusSocket::start(&runtime::folder(), STATUS, move || shown.snapshot().1);
         *command.socket.lock().unwrap_or_else(PoisonError::into_inner) = socket.ok();
     }

@@ -1,11 +1,11 @@
-//! Finds the folder in which processes with attached drives register.
+//! Finds the folder for the status sockets of this user's processes.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// Returns the folder for files that live as long as their process: in the user's session if there is one, else
-/// `/run/flashscope` for root and a temporary folder for others.
+/// Returns the folder for files that exist as long as their process. It is in the user's session if there is one. If
+/// not, it is `/run/flashscope` for root, and a temporary folder for other users.
 pub(crate) fn folder() -> PathBuf {
     #[allow(clippy::disallowed_methods, reason = "the command line reads the environment")]
     let session = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());

@@ -1,12 +1,12 @@
-//! Ctrl-C: the first ends a command cleanly, the second at once if that is safe.
+//! Ctrl-C: the first signal ends a command cleanly, the second signal ends it at once if that is safe.
 
 use crate::print::notice;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Returns the flag that Ctrl-C or a termination signal sets. Further signals do not end the process. It has changed
-/// settings of the system, and must restore them first.
+/// Returns the flag that Ctrl-C or a termination signal sets. Further signals do not end the process, which must first
+/// restore or save its state.
 #[cfg(target_os = "linux")]
 pub(crate) fn clean_end_flag() -> anyhow::Result<&'static AtomicBool> {
     ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))?;

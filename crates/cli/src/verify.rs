@@ -12,7 +12,7 @@ use flashscope_report::table::{Align, Table};
 use crate::progress::LateBar;
 use crate::{Failure, print};
 
-/// The most damaged ranges in the text.
+/// The maximum number of damaged ranges in the text.
 const MAX_SHOWN: usize = 10;
 
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
@@ -21,7 +21,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     outcome(&verification)
 }
 
-/// Returns the verdict, and the numbers behind it.
+/// Formats the verdict with its numbers.
 fn text(it: &Verification) -> String {
     let verdict = match it.verdict {
         Verdict::AsAcknowledged => "holds everything that it acknowledged and flushed",
@@ -99,7 +99,7 @@ fn rest(it: &Verification) -> Vec<[String; 2]> {
         row("  writes torn within it", it.torn_writes),
         row("  longer writes torn, as permitted", it.torn_beyond_unit_writes),
         row("unflushed writes", format!("{kept} kept, {lost} lost, {replaced} replaced")),
-        row("  kept after a lost one", unflushed.kept_after_lost),
+        row("  kept after a lost write", unflushed.kept_after_lost),
     ];
     for jump in &it.clock_jumps {
         let sign = if jump.by_ns < 0 { "-" } else { "+" };

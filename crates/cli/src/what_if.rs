@@ -27,10 +27,10 @@ pub(crate) fn what_if(args: &WhatIfArgs) -> Result<(), Failure> {
     result.outcome()
 }
 
-/// Prints each row as it arrives.
+/// A sink that prints each row as it arrives.
 struct Printer {
     bar: LateBar,
-    /// True for JSON, which is printed at the end.
+    /// True for JSON, which is printed only at the end.
     silent: bool,
     /// The first error in printing.
     failed: std::io::Result<()>,

@@ -37,7 +37,7 @@ pub struct Purpose {
     pub write: bool,
     /// The confirmation that the user typed for writing.
     pub confirmation: Option<String>,
-    /// The most IOs in flight.
+    /// The maximum number of IOs in flight.
     pub queue_depth: u32,
     /// The largest IO.
     pub max_io: Bytes,
@@ -78,7 +78,7 @@ fn open_simulated(spec: &str, purpose: &Purpose) -> Result<Drive, ProfileError> 
     Drive::within(&format!("sim:{spec}"), &profile, &purpose.memory)
 }
 
-/// True for the name of a file or a device.
+/// Returns true if `name` is that of a file or a device.
 fn is_real(name: &str) -> bool {
     name.starts_with("file:") || name.starts_with("/dev/")
 }
@@ -99,9 +99,9 @@ pub(crate) fn open_to_watch(
     Ok((Box::new(drive), inside))
 }
 
-/// Returns what was `prepared` on a drive. If the request was refused, removes `new_file`, the file that was created as the
-/// drive: see [`file_to_create`]. Call this only after the drive was opened, because another program may have created the
-/// file if it was not.
+/// Returns `prepared`. If it is an error, removes `new_file`, the file that was created as the drive: see
+/// [`file_to_create`]. Call this only after the drive was opened: if opening failed, another program may have created
+/// the file.
 ///
 /// # Errors
 /// The refusal, or the file cannot be removed.

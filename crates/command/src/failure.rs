@@ -6,8 +6,8 @@ pub enum Failure {
     Usage(anyhow::Error),
     /// The execution failed: exit status 1, `Failed` in Python.
     Failed(anyhow::Error),
-    /// The command worked, and found what it looks for: a regression, or damaged data. Exit status 3; in Python, a part of
-    /// the document.
+    /// The command succeeded and found a problem: a regression, or damaged data. Exit status 3; in Python,
+    /// the document reports the problem.
     Finding(anyhow::Error),
     /// Ctrl-C or a termination signal ended the command: exit status 130, `Failed` in Python.
     Interrupted(anyhow::Error),
@@ -46,7 +46,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     }
 }
 
-/// Turns an error into a usage error.
+/// Converts an error to a usage error.
 pub fn usage<E: Into<anyhow::Error>>(error: E) -> Failure {
     Failure::Usage(error.into())
 }
@@ -56,7 +56,7 @@ pub fn interrupted(kept: impl std::fmt::Display) -> Failure {
     Failure::Interrupted(anyhow::anyhow!("interrupted: {kept}"))
 }
 
-/// Converts an error in opening a result. Most often the path is wrong, which is a usage error.
+/// Converts an error in opening a result. An error that a wrong path may cause is a usage error.
 pub fn not_opened(error: flashscope_result::Error) -> Failure {
     use flashscope_result::Error;
     match error {

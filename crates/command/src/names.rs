@@ -8,7 +8,7 @@ use flashscope_workload::uflip::{self, Baseline, MicroBenchmark, PerBaseline};
 
 /// The maximum number of rounds of a test, which keeps run numbers within 32 bits.
 pub const MAX_ROUNDS: i64 = 1_000_000;
-/// The most IOs in flight: the queue size of NVMe drives.
+/// The maximum number of IOs in flight: the largest queue of an NVMe drive.
 pub const DEEPEST: i64 = 65_535;
 /// The longest IO that a real drive accepts.
 const LONGEST_IO: Bytes = Bytes::GIB;
@@ -22,7 +22,7 @@ pub(crate) const LONGEST_MEAN: i64 = 4096;
 /// The longest pause, a day.
 const LONGEST_PAUSE: Nanos = Nanos::secs(24 * 60 * 60);
 
-/// Returns the micro-benchmarks of these names, in the order of the paper; all of them for no names.
+/// Returns the micro-benchmarks of these names, in the order of the paper; all micro-benchmarks if `names` is empty.
 pub fn micro_benchmarks(names: &[String]) -> Result<Vec<&'static MicroBenchmark>> {
     let known = || uflip::all().map(|benchmark| benchmark.name);
     if let Some(unknown) = names.iter().find(|name| uflip::find(name).is_none()) {
@@ -132,7 +132,7 @@ pub enum Statistic {
 }
 
 impl Statistic {
-    /// Returns the share of a quantile.
+    /// Returns the share of the quantile; `None` for the mean.
     pub fn quantile(self) -> Option<f64> {
         match self {
             Statistic::Mean => None,
@@ -164,6 +164,12 @@ fn within_limit(count: u64) -> Result<u64> {
         true => Ok(count),
         false => bail!("a run has at most {MAX_IOS} IOs"),
     }
+}
+
+/// Parses the number of erases of a block, such as `1200` or `3k`.
+pub fn erases(text: &str) -> Result<u32> {
+    let count = parse_count(text).and_then(|count| u32::try_from(count).ok());
+    count.ok_or_else(|| anyhow!("`{text}` is not a number of erases: write it like `1200` or `3k`"))
 }
 
 /// Parses a number of IOs, at least one.
@@ -239,6 +245,8 @@ mod tests {
         assert_eq!((some.sequential_read, some.random_read, some.random_write), (1, 1024, 2));
         assert_eq!(io_count("2k").unwrap(), PerBaseline::same(2000));
         assert_eq!(ios("90k").unwrap(), 90_000);
+        assert_eq!(erases("3k").unwrap(), 3000);
+        assert!(erases("1e9").unwrap_err().to_string().contains("write it like"));
         let ignored = io_ignore("RW=50").unwrap();
         assert_eq!(ignored, PerBaseline { random_write: 50, ..PerBaseline::same(0) });
         for (text, reason) in [

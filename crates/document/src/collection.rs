@@ -55,7 +55,7 @@ pub struct CollectionPlan {
     pub separate_files: bool,
     /// True if the collection leaves out a file that cannot be read.
     pub skip_bad_files: bool,
-    /// The most pages of a volume that the statistics of pages follow. Volumes with more pages have a sample.
+    /// The maximum number of pages per volume in the page statistics. Volumes with more pages are sampled.
     pub sample_pages: u32,
 }
 
@@ -66,7 +66,7 @@ pub struct PlannedFile {
     pub path: String,
     /// The size of the file.
     pub size: Bytes,
-    /// The first byte of each part that is read by itself; the first is 0.
+    /// The offset of each part, in rising order from 0. Parts are read separately.
     pub parts: Vec<Bytes>,
     /// The format, if the file has several parts.
     pub format: Option<String>,
@@ -125,14 +125,15 @@ pub struct VolumeStatistics {
     pub name: String,
     /// The number of files with requests of the volume.
     pub files: u64,
-    /// The number of files that begin before an earlier file of the volume ends. Statistics of successive requests take the
-    /// files one after the other, by the time of their first request.
+    /// The number of files that begin before an earlier file of the volume ends. Statistics of successive requests
+    /// process the files one by one, in the order of their first requests.
     pub overlapping_files: u64,
     /// The requests by operation.
     pub requests: Requests,
     /// The bytes by operation.
     pub bytes: ByteCounts,
-    /// The time of the earliest request: since 1970 if the format says so, and otherwise on the clock of the trace.
+    /// The time of the earliest request: since 1970 if the format has absolute times, or else on the clock of the
+    /// trace.
     pub start_ns: Nanos,
     /// The time of the latest request.
     pub end_ns: Nanos,
@@ -155,7 +156,7 @@ pub struct VolumeStatistics {
     pub unaligned_share: Option<f64>,
     /// The highest byte addressed, plus one, trims included.
     pub highest_end: Bytes,
-    /// The share of the volume's pages that the following numbers are estimated from. At 1, they are exact.
+    /// The share of the volume's pages from which the following fields are estimated. At 1, these fields are exact.
     pub page_rate: f64,
     /// The bytes of the distinct pages of 4 KiB read or written.
     pub accessed_bytes: Estimate,
@@ -192,7 +193,7 @@ pub struct Quantiles {
 /// The version of the format of [`CollectionPrediction`].
 pub const COLLECTION_PREDICTION_VERSION: u32 = 1;
 
-/// The document that `flashscope predict --collection --json` prints: each volume of a collection on a drive of its own.
+/// The document that `flashscope predict --collection --json` prints: each volume of a collection on a separate drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CollectionPrediction {
     /// The version of the format, [`COLLECTION_PREDICTION_VERSION`].
@@ -222,9 +223,9 @@ pub struct PredictionSummary {
     pub host_pages_written: u64,
     /// The erases of one pass, summed over these volumes.
     pub erases: f64,
-    /// Pages programmed per page that the host writes, over all these volumes; absent without any.
+    /// Pages programmed per page that the host writes, over all these volumes; absent if no volume has a prediction.
     pub write_amplification: Option<f64>,
-    /// The volumes by their write amplification; absent without any.
+    /// The spread of the write amplification over the volumes; absent if no volume has a prediction.
     pub write_amplification_of_volumes: Option<Spread>,
 }
 
@@ -243,7 +244,7 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// The prediction of a volume on a drive of its own. The volume repeats until the prediction has converged.
+/// The prediction of a volume on a separate drive. The volume repeats until the prediction has converged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VolumePrediction {
     /// The name.

@@ -87,7 +87,7 @@ pub struct ComparisonEvidence {
     pub verdict: ComparisonVerdict,
 }
 
-/// The verdict about a number, compared with that of the baseline. It rests on the simultaneous interval of the ratio.
+/// The verdict about a number relative to the baseline, based on the simultaneous interval of their ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonVerdict {
@@ -97,7 +97,7 @@ pub enum ComparisonVerdict {
     Worse,
     /// Within 5 % of the baseline, beyond uncertainty.
     Equivalent,
-    /// Too uncertain for any of these.
+    /// Too uncertain for any other verdict.
     Inconclusive,
 }
 
@@ -113,7 +113,7 @@ pub struct Rank {
     pub speed: Estimate,
 }
 
-/// A workload in each result.
+/// The compared quantities of a workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedWorkload {
     /// The workload, such as `random writes of 4 KiB at queue depth 8`.
@@ -127,8 +127,8 @@ pub struct ComparedWorkload {
 pub struct ComparedQuantity {
     /// The quantity.
     pub quantity: Quantity,
-    /// The value in each result, in the order of the results. The intervals of all ratios of the comparison hold at once with
-    /// 95 % probability.
+    /// The value in each result, in the order of the results. The intervals of all ratios of the comparison hold
+    /// simultaneously with 95 % probability.
     pub results: Vec<ComparedNumber>,
 }
 
@@ -188,16 +188,16 @@ pub struct ComparedValue {
     pub results: Vec<ComparedNumber>,
 }
 
-/// A number of one result, compared with that of the first.
+/// A number of one result, compared with the same number of the first result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedNumber {
     /// The number; absent if the result does not have it.
     pub value: Option<Estimate>,
     /// The ratio to the number of the first result; absent for the first, and if either number is absent.
     pub ratio: Option<Estimate>,
-    /// True if the numbers differ by more than their uncertainty: the interval of the ratio excludes 1. Absent if there is no
-    /// interval. For characteristics and experiments, whose intervals hold for one number each, this happens for one in twenty
-    /// equal numbers.
+    /// True if the numbers differ by more than their uncertainty: the interval of the ratio excludes 1. Absent if there
+    /// is no interval. Each interval of a characteristic or an experiment holds for that number alone: one in twenty
+    /// equal numbers is then marked as different.
     pub differs: Option<bool>,
     /// The verdict; for quantities of workloads only, and absent if there is no interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]

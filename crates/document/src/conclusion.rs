@@ -1,4 +1,4 @@
-//! Conclusions: sentences that a reader can act on, each with its evidence. Every document begins with them.
+//! Conclusions: sentences that a reader can act on, each with its evidence. Documents with results begin with them.
 
 use flashscope_stats::Estimate;
 use schemars::JsonSchema;
@@ -58,7 +58,7 @@ pub enum EvidenceUnit {
     Days,
 }
 
-/// A section of a page, which shows the evidence of a conclusion.
+/// A section of a page that shows the evidence of a conclusion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PageSection {

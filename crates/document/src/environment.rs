@@ -24,12 +24,12 @@ pub struct Environment {
     pub deepest_idle_state: Option<String>,
     /// The exit latency of that state in microseconds, as the kernel estimates it.
     pub deepest_idle_state_exit_us: Option<u64>,
-    /// NUMA nodes.
+    /// The number of NUMA nodes.
     pub numa_nodes: Option<u32>,
     /// The load average of the last minute, before the first run.
     #[schemars(range(min = 0.0))]
     pub load_average: Option<f64>,
-    /// The measured drive, or the drive that contains the measured file.
+    /// The queue of the measured drive, or of the drive that contains the measured file.
     pub queue: Option<Queue>,
 }
 

@@ -53,7 +53,7 @@ pub struct Facts {
 }
 
 /// The comparison of the identical baselines of the micro-benchmarks. Several micro-benchmarks run
-/// the same baseline pattern, and a sound measurement finds the same cost in each of them.
+/// the same baseline pattern, and a sound measurement gives the same cost in each of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BaselineCheck {
     /// The number of means that were compared.
@@ -65,7 +65,7 @@ pub struct BaselineCheck {
     /// True if no mean differs from the other means of its baseline by more than 2 % and by more than
     /// their intervals explain.
     pub agree: bool,
-    /// The means that differ by more than that.
+    /// The means that differ by more than both limits.
     pub differences: Vec<BaselineDifference>,
 }
 
@@ -222,8 +222,9 @@ pub struct RoundsFacts {
     pub test: String,
     /// Completed rounds.
     pub rounds: u32,
-    /// The first and the last round that the report covers: the measurement window in which the drive was steady or, if it never
-    /// was, the last window. The report covers all rounds of a test that continues when the drive is steady.
+    /// The first and the last round that the report covers. They are those of the first measurement window in which the
+    /// drive was steady, or of the last window if no window was steady. For a test that continues after steady state,
+    /// the report covers all rounds.
     pub window: [u32; 2],
     /// True if the drive was steady at the end.
     pub steady: bool,
@@ -265,7 +266,7 @@ pub struct TrackedValue {
     pub steady: bool,
 }
 
-/// The result of one of the runs of a round, over all rounds of the measurement window.
+/// The result of one run of a round, combined over all rounds of the measurement window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// The experiment.
@@ -321,7 +322,7 @@ pub struct RepeatFacts {
 pub struct RunFacts {
     /// The number of the run.
     pub run: u32,
-    /// IOs counted: successful ones, without the first `IOIgnore`.
+    /// The number of counted IOs: successful IOs after the first `IOIgnore`.
     pub ios: u64,
     /// IOs that failed.
     pub errors: u64,
@@ -351,8 +352,8 @@ pub struct RunFacts {
     /// Bytes per second of the IOs counted, over `duration_ns`.
     #[schemars(range(min = 0.0))]
     pub throughput_bytes_per_s: f64,
-    /// The share of the mean response time that the harness itself takes. Present if it is more than 5 %, so that the measurement
-    /// does not show the drive alone; always absent for simulated drives.
+    /// The share of the mean response time that the harness itself causes. Present if it exceeds 5 %, because the
+    /// measurement then does not show the drive alone; always absent for simulated drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub harness_share: Option<f64>,
@@ -492,21 +493,21 @@ pub enum CheapLimit {
         value: u64,
         /// The highest mean among the cheap values, relative to sequential writes.
         ratio: Estimate,
-        /// The measured values among which the limit lies, with 95 % confidence. Absent from facts
+        /// The measured values between which the limit lies, with 95 % confidence. Absent from facts
         /// before version 5, and if only two values were measured.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         range: Option<LimitRange>,
     },
 }
 
-/// The range of a limit that was found from a curve.
+/// The uncertainty of a limit that was derived from a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitRange {
     /// The lowest value that the limit may have.
     pub low: u64,
     /// The highest value that the limit may have.
     pub high: u64,
-    /// 1 minus the probability that a constant cost seems to rise as clearly.
+    /// 1 minus the probability that chance alone makes a constant cost appear to rise this clearly.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
 }

@@ -1,8 +1,10 @@
 //! The published documents as data. Each has a version and a schema; this crate opens no files.
 //!
-//! [`Manifest`] and [`facts::Facts`] describe a benchmark, [`Simulation`] a simulated workload, [`sweep::Sweep`] a design space,
-//! [`what_if::WhatIf`] variants of a drive, [`trace::TraceFacts`] a trace, [`verification::Verification`] a drive after a power cut, [`watch::WatchReport`] the
-//! health of drives. `flashscope-result` reads and writes the folders that hold them. [`ranges`] adds the limits of numbers and texts to their schemas.
+//! [`Manifest`] and [`facts::Facts`] describe a benchmark, [`Simulation`] a simulated workload, [`sweep::Sweep`] a
+//! design space, and [`what_if::WhatIf`] variants of a drive. [`trace::TraceFacts`] describes a trace,
+//! [`verification::Verification`] a drive after a power cut, and [`watch::WatchReport`] the health of drives.
+//! `flashscope-result` reads and writes the folders that contain these documents. [`ranges`] adds the limits of numbers
+//! and texts to their schemas.
 
 pub mod collection;
 pub mod comparison;

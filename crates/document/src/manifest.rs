@@ -17,7 +17,8 @@ use crate::rounds::Rounds;
 /// The version of the result format. Version 2 added the lateness of IOs and runs of traces;
 /// version 3 added repeated runs, adaptive run lengths and tests in rounds; version 4 added grids
 /// of uniform writes; version 5 added `shares_space_with` and `cut_from_ios` of a run; version 6
-/// added jobs and the origin of imported records. A higher version may add fields; readers refuse versions that they do not know.
+/// added jobs and the origin of imported records. A higher version may add fields; readers refuse
+/// versions that they do not know.
 pub const SCHEMA_VERSION: u32 = 6;
 
 /// The maximum number of patterns in the sequence of a run; flashscope uses up to three.
@@ -51,7 +52,7 @@ pub struct Manifest {
     /// The findings of the preparation.
     #[serde(default)]
     pub findings: Findings,
-    /// The cost of the measurement until now.
+    /// The cost of the measurement so far.
     #[serde(default)]
     pub spent: ResourceUse,
     /// The progress of enforcing a drive state; absent if none is in progress.
@@ -93,10 +94,11 @@ pub struct Tool {
 /// The origin of records that another program measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportNotes {
-    /// The length of the windows whose means the IOs have; absent if each IO has its own latency.
+    /// The length of the windows over which latencies are averaged; absent if each IO has its own
+    /// latency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_ns: Option<Nanos>,
-    /// The limits of the records, in sentences.
+    /// The limitations of the records, as text.
     pub notes: Vec<String>,
 }
 
@@ -173,7 +175,7 @@ pub struct ResourceUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As found: nothing is changed.
+    /// Unchanged.
     Keep,
     /// Trimmed completely, without any write.
     Purged,
@@ -185,7 +187,7 @@ pub enum State {
     Sequential,
     /// Each part written once, in random order, in IOs of random size.
     Random,
-    /// Trimmed, then written such that the flash is in the steady state of uniform random writes.
+    /// Trimmed, then written in an order that brings the flash into the steady state of uniform random writes.
     Steady,
 }
 
@@ -253,8 +255,8 @@ pub struct Run {
     /// covered the whole target space since the last time (uFLIP section 4.1).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reset: bool,
-    /// The earlier runs that wrote to the target space of this run. Not empty if no other space was
-    /// left in the state that the run needs, and the plan could not enforce that state again.
+    /// The earlier runs that wrote to the target space of this run. Runs share a space only if no
+    /// other space had the required state, and the plan could not enforce that state again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares_space_with: Vec<u32>,
     /// The maximum number of IOs that the run would have in a larger target space; absent if the
@@ -426,7 +428,7 @@ impl Manifest {
         let mut known = HashSet::new();
         for run in self.runs() {
             if !known.insert(run.id) {
-                return Err(format!("there are two runs {}", run.id));
+                return Err(format!("two runs have the number {}", run.id));
             }
             if run.reference.patterns().len() > MAX_PATTERNS {
                 return Err(format!("run {} has more than {MAX_PATTERNS} patterns", run.id));
@@ -440,7 +442,7 @@ impl Manifest {
         runs_of(&self.micro_benchmarks)
     }
 
-    /// Returns all runs of the plan, to record their progress.
+    /// Returns mutable references to all runs of the plan.
     pub fn runs_mut(&mut self) -> impl Iterator<Item = &mut Run> {
         self.micro_benchmarks.iter_mut().flat_map(|m| &mut m.experiments).flat_map(|e| &mut e.runs)
     }

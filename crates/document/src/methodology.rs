@@ -76,7 +76,8 @@ pub struct Precision {
 }
 
 impl Default for Precision {
-    /// The mean within 2 % at 95 %, over 20 periods.
+    /// Returns the default precision: the mean to within 2 % at 95 % confidence, over at least 20
+    /// periods.
     fn default() -> Self {
         Precision { quantile: None, relative: 0.02, confidence: 0.95, least_periods: 20 }
     }
@@ -193,7 +194,7 @@ pub struct BaselinePhases {
 pub struct PhaseLength {
     /// The number.
     pub ios: u64,
-    /// The significance: 1 minus the probability that a series without the phenomenon shows it as
+    /// The significance: 1 minus the probability that chance alone makes the phenomenon appear this
     /// clearly.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
@@ -208,7 +209,7 @@ pub struct Interference {
     pub reads: Option<PhaseLength>,
     /// The total duration of the affected reads.
     pub lasted_ns: Nanos,
-    /// True if the response times returned to normal within the run; otherwise the effect may have
+    /// True if the response times returned to normal within the run. If not, the effect may have
     /// lasted longer.
     pub settled: bool,
     /// The pause between later runs.

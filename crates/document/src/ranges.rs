@@ -9,7 +9,7 @@ use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-/// The largest count. JavaScript represents all whole numbers up to this limit exactly.
+/// The largest count. JavaScript represents all integers up to this limit exactly.
 pub(crate) const MAX_COUNT: u64 = (1 << 53) - 1;
 
 /// The largest quantity in any unit. It corresponds to 1 EB, more than any drive holds, or to 31

@@ -30,7 +30,7 @@ pub struct Rounds {
     pub slope: f64,
     /// True if the test ends as soon as the drive is steady.
     pub until_steady: bool,
-    /// The number of written bytes after which the test ends. It completes the current round first.
+    /// The number of written bytes after which the test ends, at the end of the current round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_bytes: Option<Bytes>,
     /// The duration of each run of a round.

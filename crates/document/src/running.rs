@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::conclusion::EvidenceUnit;
 
-/// The state of a command that runs or has ended. Each state is complete: a client replaces what it shows.
+/// The state of a command that runs or has ended. Each state is complete: a client replaces its view with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunningCommand {
     /// The command as the user typed it.
@@ -16,7 +16,7 @@ pub struct RunningCommand {
     pub output: Option<String>,
     /// The state of the command.
     pub status: RunningStatus,
-    /// The reason why the command failed; absent otherwise.
+    /// The reason why the command failed; absent unless it failed.
     pub error: Option<String>,
     /// The time since the command began.
     pub elapsed_ns: Nanos,
@@ -24,7 +24,7 @@ pub struct RunningCommand {
     pub phase: String,
     /// The current part of the phase, in words; may be empty.
     pub now: String,
-    /// The work done in the phase, in a unit of its own.
+    /// The work done in the phase, in the unit of `total`, which depends on the phase.
     pub done: u64,
     /// The work in the phase; absent if unknown.
     pub total: Option<u64>,
@@ -94,7 +94,7 @@ pub struct RunningSeries {
     pub points: Vec<[f64; 2]>,
 }
 
-/// A result that a command found before its end.
+/// A result that a command reports while it runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunningResult {
     /// The description.
@@ -105,13 +105,13 @@ pub struct RunningResult {
     pub unit: EvidenceUnit,
 }
 
-/// The most points of a series. A longer series keeps every second point.
+/// The maximum number of points of a series. A longer series keeps every second point.
 const MAX_POINTS: usize = 2000;
 
-/// The most results in [`RunningCommand::latest`].
+/// The maximum number of results in [`RunningCommand::latest`].
 const MAX_LATEST: usize = 50;
 
-/// The most notes.
+/// The maximum number of notes.
 const MAX_NOTES: usize = 100;
 
 impl RunningCommand {
@@ -134,7 +134,7 @@ impl RunningCommand {
         }
     }
 
-    /// Adds a point to a series of a chart, and creates both if they are new.
+    /// Adds a point to a series of a chart, and creates the chart and the series if they are new.
     pub fn plot(
         &mut self,
         chart: &str,
@@ -164,13 +164,13 @@ impl RunningCommand {
         }
     }
 
-    /// Adds a result to the latest.
+    /// Adds a result, and drops the oldest result if there are more than 50.
     pub fn found(&mut self, result: RunningResult) {
         self.latest.insert(0, result);
         self.latest.truncate(MAX_LATEST);
     }
 
-    /// Adds a note. Of too many, the oldest go.
+    /// Adds a note, and drops the oldest note if there are more than 100.
     pub fn note(&mut self, text: &str) {
         self.notes.push(text.into());
         let more = self.notes.len().saturating_sub(MAX_NOTES);

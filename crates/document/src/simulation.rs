@@ -57,11 +57,11 @@ pub struct Simulation<O> {
     pub bytes_written: Bytes,
     /// Bytes trimmed.
     pub bytes_trimmed: Bytes,
-    /// Logical pages that the host read, whole or in part. A page counts when its IO reaches the
+    /// Logical pages that the host read, completely or in part. A page counts when its IO reaches the
     /// drive, but an IO counts in `ios` when it completes. The two counts therefore cover slightly
     /// different IOs if many are in flight.
     pub host_pages_read: u64,
-    /// Logical pages that the host wrote, whole or in part.
+    /// Logical pages that the host wrote, completely or in part.
     pub host_pages_written: u64,
     /// Logical pages that the host wrote while the write buffer held an older copy, which the new
     /// copy replaced. An older copy never reaches the flash; 0 for documents without this field.
@@ -79,15 +79,16 @@ pub struct Simulation<O> {
     /// log blocks, and the results of map lookups.
     pub events: BTreeMap<String, u64>,
     /// Flash pages programmed per flash page's worth of logical pages that the host wrote; absent if
-    /// it wrote none. A logical page counts whole, even if the host wrote only a part. The value is
-    /// below 1 if the write buffer absorbs pages.
+    /// it wrote none. A partly written logical page counts as a complete page. The value is below 1
+    /// if the write buffer absorbs pages.
     #[schemars(range(min = 0.0))]
     pub write_amplification: Option<f64>,
-    /// Of the logical pages written, those that the workload moved itself, as a log-structured store does; absent if none.
+    /// The logical pages that the workload itself moved, as a log-structured store does; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_pages_moved: Option<u64>,
     /// The write amplification of the workload and the drive together: flash pages programmed per flash page's worth of
-    /// logical pages that the workload wrote, except those that it moved. Absent if it moved none or wrote nothing else.
+    /// logical pages that the workload wrote. Pages that it moved do not count. Absent if it moved no page or wrote no
+    /// other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub total_write_amplification: Option<f64>,
@@ -98,7 +99,7 @@ pub struct Simulation<O> {
     pub equivalent_throughput: Option<f64>,
     /// The garbage collection.
     pub cleaning: Cleaning,
-    /// The tenants, if several workloads ran at once, in namespaces of their own; empty otherwise.
+    /// The tenants: concurrent workloads, each in its own namespace. Empty for a single workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<TenantResult>,
     /// The smallest slowdown of a tenant over the largest, at most 1; absent unless each tenant also ran alone.
@@ -115,7 +116,7 @@ pub struct Simulation<O> {
     /// The correction of bit errors; absent if no read needed a retry or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correction: Option<Correction>,
-    /// The energy that the drive took; absent unless the profile states the power of its parts.
+    /// The energy that the drive consumed; absent unless the profile states the power of its parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergyStatistics>,
     /// The latency of all IOs; absent if there were none.
@@ -133,8 +134,8 @@ pub struct Simulation<O> {
     pub observations: O,
     /// The duration of the measurement on the clock of the drive.
     pub simulated_ns: Nanos,
-    /// The wall-clock duration on this machine, including fill and warm-up. This field and `speed`
-    /// are the only ones that differ between two runs with the same seed.
+    /// The wall-clock duration on this machine, including fill and warm-up. Only this field and
+    /// `speed` differ between two runs with the same seed.
     pub wall_ns: Nanos,
     /// The speed of the simulator on this machine; absent in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -169,7 +170,7 @@ pub struct PhaseSpeed {
 }
 
 impl PhaseSpeed {
-    /// Computes the rate of a phase that took these times.
+    /// Creates the speed of a phase from its durations, its bytes and its IOs.
     pub fn new(wall_ns: Nanos, cpu_ns: Nanos, bytes: Bytes, ios: Option<u64>) -> PhaseSpeed {
         #[allow(clippy::cast_precision_loss)] // exact up to 2^53 IOs
         let rate = |ios: u64| ios as f64 / cpu_ns.as_secs_f64();
@@ -253,9 +254,9 @@ pub struct TenantResult {
     pub read_latency_ns: Option<LatencyNs>,
     /// The latency of writes; absent if there were none.
     pub write_latency_ns: Option<LatencyNs>,
-    /// The same number of IOs of this tenant alone, on a fresh drive; absent if it did not run alone.
+    /// The measurement of as many IOs of this tenant alone, on a fresh drive; absent if it did not run alone.
     pub alone: Option<TenantAlone>,
-    /// The mean latency over the mean latency alone.
+    /// The mean latency divided by the mean latency of the tenant when it ran alone.
     #[schemars(range(min = 0.0))]
     pub slowdown: Option<f64>,
 }
@@ -270,7 +271,7 @@ pub struct TenantAlone {
     pub latency_ns: LatencyNs,
 }
 
-/// The energy that a drive took.
+/// The energy that a drive consumed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EnergyStatistics {
     /// The energy in joules.
@@ -279,8 +280,8 @@ pub struct EnergyStatistics {
     pub joules_per_io: Option<f64>,
     /// The mean power in watts; absent if no time passed.
     pub mean_watts: Option<f64>,
-    /// The energy in joules by cause: cells that are `read`, `program`med or `erase`d, the `bus`, `requests`, and what
-    /// the drive takes when `idle`.
+    /// The energy in joules by cause: `read`, `program` and `erase` of cells, transfers on the `bus`, handling of
+    /// `requests`, and `idle`, the constant power of the drive.
     pub parts: BTreeMap<String, f64>,
 }
 
@@ -291,12 +292,12 @@ pub struct Correction {
     pub retries: u64,
     /// Reads of a page that no attempt could correct.
     pub uncorrectable_reads: u64,
-    /// Pages that were programmed anew because they were hard to read, and by wear levelling.
+    /// Pages that the drive programmed again, because they were hard to read or for wear levelling.
     pub pages_refreshed: u64,
 }
 
-/// The fate of data that the host placed by streams. The first three are the statistics of Flexible
-/// Data Placement (`nvme_fdp_stats_log` in libnvme).
+/// The fate of data that the host placed by streams. The first three fields are the statistics of
+/// Flexible Data Placement (`nvme_fdp_stats_log` in libnvme).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementStatistics {
     /// Bytes of the logical pages that the host wrote.
@@ -305,15 +306,15 @@ pub struct PlacementStatistics {
     pub media_bytes_written: Bytes,
     /// Bytes of the blocks that were erased.
     pub media_bytes_erased: Bytes,
-    /// Pages written with a stream that names no handle or no group. They went to handle 0.
+    /// Pages written with a stream whose handle or group does not exist. They went to handle 0.
     pub invalid_identifiers: u64,
-    /// Streams that took the handle of another stream.
+    /// The number of times that a stream replaced another stream at its handle, because every handle was in use.
     pub streams_replaced: u64,
-    /// Pages written to another reclaim group than the one they were for, because that was full.
+    /// Pages written to another reclaim group, because the requested group was full.
     pub groups_overflowed: u64,
     /// The data of each reclaim unit handle, from handle 0 on.
     pub handles: Vec<HandleStatistics>,
-    /// The moved data of all handles, in reclaim units of its own; all 0 if the handles are persistently
+    /// The moved data of all handles, in separate reclaim units; all 0 if the handles are persistently
     /// isolated.
     pub moved: HandleStatistics,
 }
@@ -331,7 +332,7 @@ pub struct HandleStatistics {
     pub pages_moved: u64,
 }
 
-/// The zones of a drive, and those that failed flash has cost.
+/// The zones of a drive, with the zones that flash failures made unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ZoneStatistics {
     /// All zones.

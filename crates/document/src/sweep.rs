@@ -162,8 +162,8 @@ pub struct RegressionFit {
     pub objective: String,
     /// The number of points of the regression.
     pub points: u64,
-    /// R², 0 to 1: the share of the objective's variance that the regression explains. The rest is
-    /// nonlinearity or noise.
+    /// R², 0 to 1: the share of the objective's variance that the regression explains. Nonlinearity
+    /// or noise causes the remaining variance.
     pub explained: f64,
 }
 

@@ -160,7 +160,7 @@ pub struct ByteCounts {
 /// The times of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeFacts {
-    /// The time of the first request: since 1970 if the format says so, and otherwise on the clock of the trace.
+    /// The time of the first request: since 1970 if the format has absolute times, or else on the clock of the trace.
     pub start_ns: Nanos,
     /// The time from the earliest request to the latest.
     pub span_ns: Nanos,
@@ -192,8 +192,8 @@ pub struct SizeFacts {
     pub most_frequent: Vec<SizeBucket>,
     /// The number of different sizes.
     pub distinct: u64,
-    /// Accesses whose size was rounded down by less than 1 % for the quantiles, because the trace has more different sizes than
-    /// the statistics keep.
+    /// Accesses whose size was rounded down by less than 1 % for the quantiles. Sizes are rounded if the trace has more
+    /// different sizes than the statistics can record separately.
     pub rounded: u64,
 }
 
@@ -231,7 +231,7 @@ pub struct SizeBucket {
     pub writes: u64,
 }
 
-/// The distinct pages of 4 KiB touched, whole or in part. A number is exact if its interval has no width.
+/// The distinct pages of 4 KiB touched, completely or in part. A number is exact if its interval has no width.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Footprint {
     /// The size of a page.
@@ -244,7 +244,7 @@ pub struct Footprint {
     pub written_pages: Estimate,
     /// The bytes of the pages written.
     pub written_bytes: Estimate,
-    /// Pages trimmed, whole or in part; absent if there were too many to count.
+    /// Pages trimmed, completely or in part; absent if there were too many to count.
     pub trimmed_pages: Option<u64>,
     /// The highest byte addressed in any volume, plus one, trims included.
     pub highest_end: Bytes,
@@ -255,8 +255,8 @@ pub struct Footprint {
 pub struct Sequentiality {
     /// Sequential accesses over accesses.
     pub sequential_share: f64,
-    /// The number of runs. A run is a sequence of accesses in which each access begins where the previous one ended. An access
-    /// that neither continues the previous access nor is continued by the next one is a run by itself.
+    /// The number of runs. A run is a sequence of accesses in which each access begins where the previous access ended.
+    /// An access that is not part of a longer sequence is a run of one access.
     pub runs: u64,
     /// The mean number of accesses in a run.
     pub mean_run_requests: f64,
@@ -289,8 +289,8 @@ pub struct Misalignment {
     pub shift_bytes: Bytes,
 }
 
-/// The times between successive requests, in nanoseconds; 0 where the time goes backwards. Quantiles are accurate to within 0.1
-/// %.
+/// The times between successive requests, in nanoseconds; 0 where the time goes backwards. Quantiles are accurate to
+/// within 0.1 %.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InterArrival {
     /// The arithmetic mean.
@@ -332,7 +332,7 @@ pub struct Burstiness {
     pub window_ns: Nanos,
     /// The number of windows.
     pub windows: u64,
-    /// The most requests in a window.
+    /// The maximum number of requests in a window.
     pub peak_requests: u64,
     /// The peak over the mean of all windows.
     pub peak_to_mean: f64,
@@ -341,8 +341,9 @@ pub struct Burstiness {
     pub index_of_dispersion: f64,
 }
 
-/// The average working set for one length of window: the mean, over all instants of the trace, of
-/// the bytes of the pages accessed in the window that ends there (Denning & Slutz, CACM 21, 1978).
+/// The average working set for one length of window, over all instants of the trace. The working set
+/// at an instant is the bytes of the pages accessed in the window that ends then (Denning & Slutz, CACM
+/// 21, 1978).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkingSet {
     /// The length of the window.
@@ -378,19 +379,19 @@ pub struct LorenzPoint {
     pub share: f64,
 }
 
-/// The writes, split at the boundaries of erase blocks, in the terms of Boboila & Desnoyers (2011, section III and Fig. 1). The
-/// part of a write in one erase block is a *middle* if it covers the whole block. Otherwise it is a *tail* if it starts at the
-/// beginning of the block, and a *head* if it starts later.
+/// The writes, split at the boundaries of erase blocks, in the terms of Boboila & Desnoyers (2011, section III and Fig.
+/// 1). The part of a write in one erase block is a *middle* if it covers the block completely. A part that covers less
+/// is a *tail* if it starts at the beginning of the block, and a *head* if it starts later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WriteLengths {
-    /// The size of a page; a partly written page counts as a whole.
+    /// The size of a page; a partly written page counts as a complete page.
     pub page_bytes: Bytes,
     /// The size of an erase block.
     pub block_bytes: Bytes,
-    /// The parts of each request by itself, as in the paper.
+    /// The parts of each request separately, as in the paper.
     pub requests: Fragments,
-    /// Consecutive writes joined, as a drive with write coalescing sees them: a sequence of writes of a volume, each of which
-    /// begins where the last one ended, counts as one write.
+    /// The parts of joined writes, as in a drive with write coalescing. Successive writes of a volume count as one
+    /// write if each write begins where the previous write ended.
     pub joined: Fragments,
 }
 
@@ -449,9 +450,9 @@ pub struct VolumeFacts {
     pub requests: Requests,
     /// The bytes by operation.
     pub bytes: ByteCounts,
-    /// Distinct bytes of pages accessed; absent if there were too many pages to count.
+    /// The bytes of the distinct pages accessed; absent if there were too many pages to count.
     pub accessed_bytes: Option<Bytes>,
-    /// Distinct bytes of pages written; absent if there were too many pages to count.
+    /// The bytes of the distinct pages written; absent if there were too many pages to count.
     pub written_bytes: Option<Bytes>,
     /// Sequential accesses over accesses; absent if there are none.
     pub sequential_share: Option<f64>,
@@ -477,9 +478,9 @@ pub struct Step {
     pub requests: Requests,
     /// The bytes by operation.
     pub bytes: ByteCounts,
-    /// Distinct bytes of pages accessed from the start of the trace to the end of this step.
+    /// The bytes of the distinct pages accessed from the start of the trace to the end of this step.
     pub accessed_bytes: Bytes,
-    /// Distinct bytes of pages written from the start of the trace to the end of this step.
+    /// The bytes of the distinct pages written from the start of the trace to the end of this step.
     pub written_bytes: Bytes,
 }
 

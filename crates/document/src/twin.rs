@@ -282,7 +282,7 @@ pub struct TwinPrediction {
     pub queue_depth: u32,
     /// The origin of the queue depth.
     pub queue_depth_from: DepthSource,
-    /// The quantities that are outside the measured range. The intervals are wider for it.
+    /// The quantities that are outside the measured range. Each of them widens the intervals.
     pub extrapolated: Vec<Extrapolation>,
     /// Bytes read and written per second.
     pub bytes_per_second: Range,

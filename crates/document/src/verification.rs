@@ -36,7 +36,7 @@ pub struct Verification {
     pub unflushed: UnflushedWrites,
     /// Writes that the drive tore although it promises to write them atomically.
     pub torn_writes: u64,
-    /// Writes that the drive tore in a way that it does not exclude: they exceed its atomic unit.
+    /// Writes that the drive tore without violating its atomicity: they exceed the atomic unit or cross its boundary.
     pub torn_beyond_unit_writes: u64,
     /// Jumps of the machine's clock. They do not change the judgement, which rests on order alone.
     pub clock_jumps: Vec<ClockJump>,
@@ -48,7 +48,7 @@ pub struct Verification {
     pub verdict: Verdict,
 }
 
-/// The most damaged ranges in a document.
+/// The maximum number of damaged ranges in a document.
 pub const MAX_FINDINGS: usize = 100;
 
 /// The writes of a verification. Together with the seed, the fields determine every write.
@@ -56,7 +56,7 @@ pub const MAX_FINDINGS: usize = 100;
 pub struct VerificationWorkload {
     /// The identity of the verification, which every block carries.
     pub run: u64,
-    /// The seed of the order, the places and the sizes of writes.
+    /// The seed of the order, the offsets and the sizes of writes.
     pub seed: u64,
     /// The start of the target space.
     #[serde(rename = "target_offset_bytes")]
@@ -73,7 +73,7 @@ pub struct VerificationWorkload {
     /// The length of the writes that fill the target space at the start.
     #[serde(rename = "fill_io_bytes")]
     pub fill_io: Bytes,
-    /// The most writes in flight.
+    /// The maximum number of writes in flight.
     pub queue_depth: u32,
     /// The number of writes from one flush to the next.
     pub flush_every: u64,
@@ -82,10 +82,10 @@ pub struct VerificationWorkload {
 /// The atomicity of writes in a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Atomicity {
-    /// The longest write that the drive writes as a whole or not at all.
+    /// The maximum length of a write that the drive writes completely or not at all.
     #[serde(rename = "unit_bytes")]
     pub unit: Bytes,
-    /// A write across a multiple of this is not atomic; absent without such a boundary.
+    /// The atomic boundary: a write that crosses a multiple of it is not atomic. Absent if the drive has no boundary.
     #[serde(rename = "boundary_bytes")]
     pub boundary: Option<Bytes>,
     /// The source of the unit.
@@ -100,7 +100,7 @@ pub enum AtomicitySource {
     Option,
     /// The drive itself: NAWUPF or AWUPF of Identify.
     Drive,
-    /// Nothing but the logical block, which every drive writes as a whole.
+    /// The size of a logical block, which every drive writes completely or not at all.
     LogicalBlock,
 }
 
@@ -118,7 +118,7 @@ pub enum WritingEnd {
     Interrupted,
 }
 
-/// The record of the writing, as far as the journal reaches.
+/// The totals of the writing, up to the last valid record of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct JournalTotals {
     /// Writes that were submitted.
@@ -142,35 +142,36 @@ pub struct JournalTotals {
 /// The judgement of each byte of the target space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct JudgedBytes {
-    /// The newest flushed write, or one after it.
+    /// Data of the newest flushed write, or of a later write.
     pub as_acknowledged: u64,
     /// Not covered by a flushed write: any content is permitted.
     pub unflushed: u64,
     /// Part of a write that the drive tore within its atomic unit.
     pub torn: u64,
-    /// Older than a flushed write, and from an earlier flush: the newer data is lost.
+    /// Data that is older than a flushed write, and from an earlier flush: the newer data is lost.
     pub lost: u64,
-    /// Older than a flushed write of the same flush: the drive wrote them in the wrong order, or lost the newer one.
+    /// Data that is older than a flushed write of the same flush: the drive wrote the two in the wrong order, or lost
+    /// the newer write.
     pub reordered: u64,
-    /// Neither of any write of the verification, although a flushed write covers it.
+    /// Data of no write of the verification, although a flushed write covers it.
     pub corrupt: u64,
-    /// Data of a write to another place.
+    /// Data of a write to another offset.
     pub misplaced: u64,
-    /// The drive returned an error.
+    /// Unknown data: the drive returned an error.
     pub unreadable: u64,
 }
 
 /// The judgement of acknowledged writes that no flush covered. A drive with a volatile cache may lose any of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct UnflushedWrites {
-    /// Writes that are on the drive, in whole or in part.
+    /// Writes that are on the drive, completely or in part.
     pub kept: u64,
-    /// Writes that left no trace.
+    /// Writes of which the drive holds nothing.
     pub lost: u64,
     /// Writes that later writes may have replaced.
     pub replaced: u64,
-    /// Kept writes that the host submitted after the acknowledgement of a lost one: software must not rely on the
-    /// order of acknowledgements.
+    /// Kept writes that the host submitted after the acknowledgement of a lost write. If there are any, software must
+    /// not rely on the order of acknowledgements.
     pub kept_after_lost: u64,
 }
 
@@ -196,7 +197,7 @@ pub struct VerificationFinding {
     pub len: Bytes,
     /// The number of the write that the drive should hold, or tore.
     pub expected_write: Option<u64>,
-    /// The number of the write that it holds; absent if it holds none of this verification.
+    /// The number of the write whose data the range holds; absent if the range holds no data of this verification.
     pub found_write: Option<u64>,
 }
 
@@ -226,7 +227,7 @@ pub enum Damage {
 pub enum Verdict {
     /// The drive holds everything that it acknowledged and flushed, and tore nothing that it writes atomically.
     AsAcknowledged,
-    /// The drive broke a promise.
+    /// The drive lost or damaged data that it had to preserve, or tore a write that it writes atomically.
     Damaged,
 }
 

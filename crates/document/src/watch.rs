@@ -1,4 +1,4 @@
-//! The documents of `flashscope watch`: its output, and the readings that it keeps.
+//! The documents of `flashscope watch`: its output, and the readings that it stores.
 
 use flashscope_block::Bytes;
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ pub const WATCH_VERSION: u32 = 1;
 pub struct WatchReport {
     /// The version of the format, [`WATCH_VERSION`].
     pub schema_version: u32,
-    /// The program that read.
+    /// The program that read the drives.
     pub tool: Tool,
     /// The time of the report, as RFC 3339 in UTC.
     pub at: String,
@@ -46,7 +46,7 @@ pub struct DriveWatch {
 /// The write amplification of a watched drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedAmplification {
-    /// The start of the time over which it is a mean, as RFC 3339 in UTC: at most four weeks ago.
+    /// The start of the period over which the mean is taken, as RFC 3339 in UTC: at most four weeks ago.
     /// Absent for the mean over the life of the drive.
     pub since: Option<String>,
     /// The write amplification.
@@ -75,7 +75,7 @@ pub enum EnduranceForecast {
 /// A forecast at the present load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KnownEndurance {
-    /// The days left.
+    /// The predicted number of days until the percentage used reaches 100.
     #[schemars(range(min = 0.0))]
     pub days_left: f64,
     /// The lower end of the 90 % interval.
@@ -84,9 +84,9 @@ pub struct KnownEndurance {
     /// The upper end of the 90 % interval.
     #[schemars(range(min = 0.0))]
     pub days_left_high: f64,
-    /// The steps of the percentage used that the forecast rests on.
+    /// The number of steps of the percentage used on which the forecast is based.
     pub steps: u32,
-    /// The counter of written bytes that the forecast rests on.
+    /// The counter of written bytes on which the forecast is based.
     pub counter: WearCounter,
     /// The present load: bytes of that counter a day.
     #[schemars(range(min = 0.0))]
@@ -109,7 +109,7 @@ pub enum WearCounter {
 /// The identity of a watched drive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedDrive {
-    /// The device, the file, or the place of an attached drive.
+    /// The path of the device or file; for an attached drive, its path or address.
     pub name: String,
     /// The kind of source.
     pub source: WatchSource,
@@ -120,8 +120,8 @@ pub struct WatchedDrive {
 }
 
 impl WatchedDrive {
-    /// Returns the identity by which readings of the same drive are joined: the serial number, which
-    /// stays when the device gets another name, or else the name.
+    /// Returns the identity that readings of the same drive share. It is the serial number, which does
+    /// not depend on the name of the device, or the name if the serial number is unknown.
     pub fn id(&self) -> &str {
         self.serial.as_deref().unwrap_or(&self.name)
     }
@@ -140,7 +140,7 @@ pub enum WatchSource {
 }
 
 impl WatchSource {
-    /// Returns its name in JSON.
+    /// Returns the name of the source in JSON.
     pub fn name(self) -> &'static str {
         match self {
             WatchSource::Nvme => "nvme",

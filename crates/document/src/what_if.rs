@@ -176,15 +176,17 @@ pub struct ClosedForm {
     pub expected: Vec<ModelEstimate>,
     /// The properties of the drive or workload that the model ignores, as text.
     pub not_modelled: Vec<String>,
-    /// The reason that differences to the baseline are not predicted; absent if they are, and for the baseline.
+    /// The reason why differences to the baseline are not predicted; absent if they are predicted, and for the
+    /// baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_compared: Option<String>,
 }
 
 impl ClosedForm {
-    /// Sets the differences to the prediction for the baseline. What both models ignore cancels out in part. A property that
-    /// only one of them ignores does not: its effect would count as an effect of the change. Without an interval on both
-    /// sides, only predictions that ignore the same properties are therefore compared.
+    /// Sets the differences to the prediction for the baseline. The effect of a property that both models ignore
+    /// cancels out in part. If only one of them ignored it, its effect would count as an effect of the change. Unless
+    /// both predictions have an interval, they are therefore compared only if their models are the same and ignore the
+    /// same properties.
     pub fn compare_with(&mut self, base: &ClosedForm) {
         let ignores_the_same = self.model == base.model && self.not_modelled == base.not_modelled;
         for expected in &mut self.expected {
@@ -303,7 +305,7 @@ mod tests {
         let known = prediction("greedy", 4.0, true, &[]);
         assert_eq!(change(&known, prediction("greedy", 2.0, true, &[])), Some(-0.5));
         assert_eq!(change(&known, prediction("fragment-fast", 8.0, true, &[])), Some(1.0));
-        // The model would say that trims change nothing, because it ignores them.
+        // The model predicts no effect of trims, because it ignores them.
         assert_eq!(change(&known, prediction("greedy", 4.0, false, &["trims"])), None);
         let ignores = prediction("greedy", 4.0, false, &["cleaning"]);
         assert_eq!(change(&ignores, prediction("greedy", 3.0, false, &["cleaning"])), Some(-0.25));

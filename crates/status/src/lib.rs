@@ -1,5 +1,5 @@
-//! The status socket of a process: a Unix socket in a folder of the user, named by the ID of the process and the kind of the
-//! status. Each connection receives the status as JSON. Clients are processes of the same user.
+//! The status socket of a process: a Unix socket in a folder of the user. The ID of the process and the kind of the
+//! status form its name. Each connection receives the status as JSON. Clients are processes of the same user.
 
 #![cfg_attr(
     lint_writes,
@@ -22,7 +22,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The timeout for the other end of a connection.
+/// The timeout for a read or a write on a connection.
 const IO_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The maximum length of a document in bytes; most have a few thousand bytes.
@@ -36,7 +36,8 @@ pub struct StatusSocket {
 }
 
 impl StatusSocket {
-    /// Starts to serve what `status` returns, as a status of this kind. A missing folder is created.
+    /// Starts a server that sends the return value of `status` to each client, as a status of this kind. Creates the
+    /// folder if it does not exist.
     ///
     /// # Errors
     /// Returns an error if the socket cannot be created, or if the folder belongs to another user.
@@ -46,7 +47,7 @@ impl StatusSocket {
         status: impl Fn() -> T + Send + 'static,
     ) -> io::Result<StatusSocket> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        // A link could lead to any folder of this user, so links are rejected.
+        // Rejects links, because a link could lead to any folder of this user.
         let metadata = fs::symlink_metadata(folder)?;
         if !metadata.is_dir() || metadata.uid() != fs::metadata("/proc/self")?.uid() {
             let folder = folder.display();
@@ -106,8 +107,8 @@ impl Drop for StatusSocket {
     }
 }
 
-/// Returns the statuses of this kind with the IDs of their processes, in the order of the IDs; nothing if the folder does not
-/// exist. Sockets of processes that have ended are removed.
+/// Returns the statuses of this kind with the IDs of their processes, in the order of the IDs. The list is empty if the
+/// folder does not exist. Removes the sockets of processes that have ended.
 ///
 /// # Errors
 /// Returns an error if the folder cannot be read.

@@ -19,7 +19,7 @@ use crate::{Failure, runtime, usage};
 /// The interval between samples.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
-/// Shows the activity of a drive until it is dropped.
+/// A display of the activity of a drive, which ends when it is dropped.
 pub(super) struct Activity {
     monitor: Arc<Monitor>,
     address: Option<SocketAddr>,
@@ -28,7 +28,7 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    /// Starts to show the activity. If `flashscope devices` cannot show it, prints a notice only.
+    /// Starts to show the activity. If only `flashscope devices` cannot show it, prints a notice instead of failing.
     pub(super) fn start<A: Answer>(
         args: &AttachArgs,
         drive: &Arc<AttachedDrive<A>>,

@@ -13,12 +13,12 @@ use crate::serve::ListenArgs;
 /// Attach a drive, so that any program can use it as a block device or over the network.
 ///
 /// A simulated drive stores the data written to it, and completes each request at the time at which the simulated
-/// hardware would. It is served over NBD (the network block protocol of Linux, QEMU and others), over NVMe/TCP, as a
-/// file, which `losetup` turns into a block device, or as a block device of the kernel. Ctrl-C detaches it.
+/// hardware would. It is served over NBD (the network block protocol of Linux, QEMU and others) or over NVMe/TCP. It
+/// can also be a file, which `losetup` turns into a block device, or a block device of the kernel. Ctrl-C detaches it.
 ///
-/// With --store, flushed data survives even if this process is killed, and data that was only in the drive's write
-/// buffer is lost: killing the process simulates a power cut. The next time, flashscope starts with a new simulated
-/// drive, and first writes the contents of the store to it.
+/// With --store, flushed data survives even if this process is killed. Data that was only in the drive's write buffer
+/// is lost: killing the process simulates a power cut. The next attach creates a new simulated drive, and first writes
+/// the contents of the store to it.
 ///
 /// A drive with zones is served over NVMe/TCP only, as a zoned namespace.
 ///
@@ -78,7 +78,7 @@ pub(crate) struct AttachArgs {
     pub allow_host: Vec<Nqn>,
 
     /// Divide the drive into namespaces, each of this size, a multiple of 4 KiB. `lba` is 512 or 4096, the size of its
-    /// logical blocks [default: 512, or 4096 if the drive takes no smaller ones]; `pi` is 1, 2 or 3, its type of
+    /// logical blocks [default: 512, or 4096 if the drive requires it]; `pi` is 1, 2 or 3, its type of
     /// protection information. May be repeated, up to 128 times [default: one namespace]
     #[arg(long, value_name = "SIZE[,lba=BYTES][,pi=TYPE]", requires = "nvme_tcp")]
     pub namespace: Vec<NamespaceOptions>,
@@ -91,12 +91,12 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Bytes>,
 
-    /// Contents of a simulated drive at the start; they read as zeros [default: none]
+    /// Initial fill of a simulated drive; the filled blocks read as zeros [default: none]
     #[arg(long, value_parser = fill_parser(), value_name = "STATE")]
     pub fill: Option<Fill>,
 
-    /// Keep the data of a simulated drive in this file, which is created if necessary and takes as much space as was
-    /// written [default: in memory]
+    /// Store the data of a simulated drive in this file, which is created if necessary and occupies as much space as
+    /// was written [default: in memory]
     #[arg(long, value_name = "FILE", conflicts_with = "fill")]
     pub store: Option<PathBuf>,
 
@@ -118,7 +118,7 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "FILE")]
     pub record: Option<String>,
 
-    /// The address at which a browser and Prometheus see the drive.
+    /// The address of the page and the metrics.
     #[command(flatten)]
     pub listen: ListenArgs,
 
@@ -126,12 +126,12 @@ pub(crate) struct AttachArgs {
     #[command(flatten)]
     pub memory: MemoryArgs,
 
-    /// The most requests in flight on a real drive
+    /// Maximum number of requests in flight on a real drive
     #[arg(long, value_name = "COUNT", default_value_t = 32,
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub queue_depth: u32,
 
-    /// The choice to refuse writes.
+    /// The option to refuse writes.
     #[command(flatten)]
     pub read_only: ReadOnlyArgs,
 

@@ -1,4 +1,4 @@
-//! Reads the faults to inject, and writes a log of those that were.
+//! Reads the faults to inject, and writes a log of the injected faults.
 
 #![cfg_attr(
     lint_writes,
@@ -24,7 +24,7 @@ use super::AttachArgs;
 use crate::print::notice;
 use crate::{Failure, usage};
 
-/// The faults to inject, and the log of those that were.
+/// The faults to inject, and the log of the injected faults.
 pub(super) struct Faults {
     plan: FaultPlan,
     /// The file of the plan.
@@ -42,7 +42,7 @@ impl Faults {
             text.parse().map_err(|error| usage(anyhow!("--faults {}: {error}", path.display())))?;
         if let Some(rule) = plan.timed_rule().filter(|_| args.speed == Some(Speed::Max)) {
             return Err(usage(anyhow!(
-                "--faults {}: rule {rule} depends on the time, but with --speed max nothing waits for it: choose another \
+                "--faults {}: rule {rule} depends on the time, but --speed max does not wait: choose another \
                  speed, or affect requests by `skip` and `count`",
                 path.display()
             )));
@@ -75,13 +75,13 @@ impl Faults {
         Ok((self.plan.clone(), Some(hook)))
     }
 
-    /// Writes the rest of the log. The hook must have been dropped.
+    /// Writes the remaining faults to the log. The hook must have been dropped.
     pub(super) fn finish(self) -> Result<(), Failure> {
         self.started.into_inner().map_or(Ok(()), FaultLog::finish)
     }
 }
 
-/// Writes injected faults to a CSV file, on a thread of its own.
+/// A thread that writes injected faults to a CSV file.
 struct FaultLog {
     sender: Sender<InjectedFault>,
     thread: JoinHandle<std::io::Result<()>>,
@@ -126,7 +126,7 @@ fn write(file: &File, faults: &Receiver<InjectedFault>) -> std::io::Result<()> {
             };
             writeln!(out, "{},{rule},{effect},{op},{offset},{len}", at.0)?;
         }
-        // A log that is read while faults are injected, or after a kill, is complete.
+        // The log is then complete for readers during the injection, and after the process is killed.
         out.flush()?;
     }
     Ok(())

@@ -56,7 +56,7 @@ impl Outputs<'_> {
     }
 }
 
-/// Measures the time that the transport takes without a drive.
+/// A function that measures the round trip of the transport without a drive.
 type MeasureRoundTrip<'a> = &'a dyn Fn() -> Result<RoundTrip, Failure>;
 
 /// Attaches the drive, for any transport.
@@ -82,7 +82,7 @@ fn open<A: Answer>(
     real(args, outputs)
 }
 
-/// Attaches a simulated drive, whose data a store keeps.
+/// Attaches a simulated drive, with a store for its data.
 fn simulated<A: Answer>(
     args: &AttachArgs,
     device: Box<dyn Device + Send>,
@@ -166,7 +166,7 @@ fn store(args: &AttachArgs, size: Bytes, seed: u64) -> Result<Store, Failure> {
     Ok(store)
 }
 
-/// Attaches a real drive, which keeps its data itself.
+/// Attaches a real drive, which needs no store.
 fn real<A: Answer>(args: &AttachArgs, outputs: Outputs<'_>) -> Result<AttachedDrive<A>, Failure> {
     for (is_given, option) in [
         (args.store.is_some(), "--store"),

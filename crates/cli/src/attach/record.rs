@@ -14,14 +14,14 @@ use flashscope_trace::{Error, Request, Volumes};
 
 use crate::{Failure, usage};
 
-/// The number of completed requests to hold back, in order to sort them by arrival: a trace is in order of arrival, but
-/// requests arrive here in order of completion. No client has this many requests in flight.
+/// The number of completed requests to buffer. A trace is in order of arrival, but the recorder receives requests in
+/// order of completion. No client has this many requests in flight. A buffer of this size can therefore sort them.
 const HELD: usize = 1 << 16;
 
 /// The number of requests written at once.
 const BATCH: usize = 1 << 12;
 
-/// Writes a trace on a thread of its own.
+/// A thread that writes a trace.
 pub(super) struct Recorder {
     sender: Sender<Completion>,
     thread: JoinHandle<Result<(), Error>>,

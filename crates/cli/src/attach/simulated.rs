@@ -35,14 +35,14 @@ pub(super) fn open(
     Ok((drive, profile.seed))
 }
 
-/// Refuses options that a drive with zones does not have.
+/// Refuses options that a drive with zones does not support.
 fn check_use_of_zones(profile: &Profile, args: &AttachArgs) -> Result<(), Failure> {
     if !profile.zones.is_on() {
         return Ok(());
     }
     if args.nvme_tcp.is_none() {
         return Err(usage(anyhow!(
-            "`{}` has zones, which NBD, FUSE and ublk do not know: serve it with --nvme-tcp 127.0.0.1:4420, or \
+            "`{}` has zones, which NBD, FUSE and ublk do not support: serve it with --nvme-tcp 127.0.0.1:4420, or \
              attach it without zones, with zones.blocks=0",
             args.drive
         )));

@@ -71,7 +71,7 @@ const UNSAFE: [(char, char); 34] = [
     ('\u{10fffe}', '\u{10ffff}'),
 ];
 
-/// True if a terminal may not show the character literally.
+/// Returns true if a terminal may not show the character literally.
 pub(crate) fn is_unsafe(c: char) -> bool {
     // Nearly all text is ASCII.
     if (' '..='~').contains(&c) {
@@ -81,7 +81,7 @@ pub(crate) fn is_unsafe(c: char) -> bool {
     after > 0 && c <= UNSAFE[after - 1].1
 }
 
-/// True for an unsafe character other than a line break, which separates the lines of the program.
+/// Returns true for an unsafe character other than a line break, which separates the lines of the program.
 fn is_unsafe_in_lines(c: char) -> bool {
     c != '\n' && is_unsafe(c)
 }
@@ -100,7 +100,7 @@ fn escape(c: char, form: Form, out: &mut impl fmt::Write) -> fmt::Result {
 pub(crate) struct Escaping<W: Write> {
     out: W,
     form: Form,
-    /// The first bytes of a character whose remaining bytes are still to come.
+    /// The first bytes of a character whose remaining bytes have not arrived.
     begun: Vec<u8>,
 }
 
@@ -186,7 +186,8 @@ mod tests {
         out
     }
 
-    /// True if a terminal obeys or hides the character, except line breaks; defined independently of the table.
+    /// Returns true if a terminal interprets or hides the character, except line breaks; defined independently of the
+    /// table.
     fn steers(c: char) -> bool {
         c != '\n' && c.is_control()
             || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')

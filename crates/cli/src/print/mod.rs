@@ -47,13 +47,13 @@ pub(crate) fn typed_color() -> ColorChoice {
     ColorChoice::Auto
 }
 
-/// True if standard error is a terminal.
+/// Returns true if standard error is a terminal.
 #[allow(clippy::disallowed_methods, reason = "nothing is printed")]
 pub(crate) fn is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
-/// True if standard error shows colour.
+/// Returns true if standard error shows colour.
 #[allow(clippy::disallowed_methods, reason = "the command line reads the environment")]
 fn is_coloured() -> bool {
     match terminal().color {
@@ -132,7 +132,8 @@ fn standard_output(form: Form) -> Escaping<StdoutLock<'static>> {
     Escaping::new(io::stdout().lock(), form)
 }
 
-/// Returns standard output for data such as a trace. On a terminal it is escaped; programs receive the bytes unchanged.
+/// Returns standard output for data such as a trace. A terminal shows the data escaped; a program receives the bytes
+/// unchanged.
 #[allow(clippy::disallowed_methods, reason = "the output is escaped here")]
 pub(crate) fn data() -> Box<dyn Write + Send> {
     let out = io::stdout();
@@ -142,8 +143,8 @@ pub(crate) fn data() -> Box<dyn Write + Send> {
     }
 }
 
-/// Prints a message on standard error, see [`notice`]. Indents all lines but the first. Otherwise a line break in untrusted
-/// text could forge a message.
+/// Prints a message on standard error, see [`notice`]. Indents all lines but the first, because a line break in
+/// untrusted text could forge a message.
 #[allow(clippy::disallowed_methods, reason = "the output is escaped here")]
 pub(crate) fn to_user(words: fmt::Arguments) {
     let line = words.to_string().replace('\n', "\n  ") + "\n";

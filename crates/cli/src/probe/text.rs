@@ -11,10 +11,10 @@ use flashscope_probe::PROBES;
 
 use crate::print::layout;
 
-/// The most columns of a line of explanation.
+/// The maximum number of columns of a line of explanation.
 const WIDTH: usize = 96;
 
-/// Formats the findings: first the known parameters with their evidence, then the unknown ones with the reason.
+/// Formats the findings: first the known parameters with their evidence, then the unknown parameters with the reason.
 pub(crate) fn text(report: &ProbeReport) -> String {
     let mut out = String::new();
     head(&mut out, report);
@@ -48,7 +48,7 @@ fn head(out: &mut String, report: &ProbeReport) {
     let runs: Vec<&RunSummary> = report.steps.iter().flat_map(|step| &step.runs).collect();
     let ios: u64 = runs.iter().map(|run| run.ios).sum();
     let capacity = drive.capacity.0.max(1);
-    // Bytes are far below 2^53.
+    // The number of bytes is far below 2^53.
     #[allow(clippy::cast_precision_loss)]
     let times = report.used.bytes_written.0 as f64 / capacity as f64;
     let interrupted = match report.status {

@@ -6,9 +6,10 @@ use flashscope_command::options::{JsonArgs, json_schema};
 
 /// Reproduce tables and figures of the papers, and compare the published numbers with the reproduced ones.
 ///
-/// Without an item, lists all of them. An item passes if its numbers agree within the tolerance shown. If numbers differ
-/// for a known reason, the output explains it. The exit status is 1 if an item fails. `all` prints a line for each item,
-/// and writes the figures and the errata to an HTML page; Ctrl-C ends the reproduction, and the page has the items so far.
+/// Without an item, lists all items. An item passes if its numbers agree within the tolerance shown. If numbers differ
+/// for a known reason, the output states the reason. The exit status is 1 if an item fails. `all` prints a line for
+/// each item, and writes the figures and the errata to an HTML page. Ctrl-C ends the reproduction; the page then has
+/// the items so far.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("reproduction")), mut_arg("json", |arg| arg.requires("items")))]
 #[command(after_help = "Examples:

@@ -24,7 +24,7 @@ pub(super) fn file(named: Option<&Path>) -> anyhow::Result<PathBuf> {
         fs::create_dir_all(named).with_context(|| format!("cannot create {}", named.display()))?;
         return Ok(named.join(NAME));
     }
-    // Checked before the items run, which may take minutes.
+    // The folder is checked before the items run, because they may run for minutes.
     match named.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
             Err(anyhow!("cannot write {}: its folder does not exist", named.display()))

@@ -16,7 +16,7 @@ pub(crate) use self::args::ReproduceArgs;
 use crate::progress::LateBar;
 use crate::{Failure, print, stop, usage};
 
-/// The name for every item.
+/// The name that stands for all items.
 const ALL: &str = "all";
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {

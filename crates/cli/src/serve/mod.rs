@@ -27,8 +27,8 @@ const PORT: u16 = 7470;
 /// Show results of any size in the browser, from a list of all results down to a single IO.
 ///
 /// Each page is computed from the records when it is opened, and new results appear automatically. A damaged result is
-/// listed with its error. Commands of this user that write to the shelf appear while they run, with their progress and
-/// their results so far. Ctrl-C ends the server.
+/// listed with its error. Commands of this user that write to the served folders appear while they run, with their
+/// progress and their results so far. Ctrl-C ends the server.
 #[derive(clap::Args)]
 #[command(
     mut_arg("listen", |arg| arg.help(
@@ -36,7 +36,7 @@ const PORT: u16 = 7470;
     )),
     mut_arg("memory", |arg| arg.conflicts_with("registry").help(
         "Limit the memory of the simulated drives of all what-ifs together; one request may use half of it \
-         [default: a quarter of this machine's memory, which other programs share]"
+         [default: a quarter of this machine's memory]"
     )),
     mut_arg("json", |arg| arg.help("Print the address as JSON, on one line, once the server answers"))
 )]
@@ -51,7 +51,8 @@ pub(crate) struct ServeArgs {
     #[arg(default_value = ".", value_name = "DIR")]
     folders: Vec<PathBuf>,
 
-    /// Serve the registry in this folder instead: results that others submit with tokens from `flashscope registry`
+    /// Serve the registry in this folder instead of DIR: results that others submit with tokens from `flashscope
+    /// registry`
     #[arg(long, value_name = "FOLDER", conflicts_with = "folders")]
     registry: Option<PathBuf>,
 
@@ -114,10 +115,10 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
             "--database and --store are options of a registry: name it with --registry"
         )));
     }
-    // A twin is a file.
+    // A twin is a file, which cannot be listed.
     for folder in args.folders.iter().filter(|path| !is_twin_path(path)) {
         let remedy = match folder.is_file() {
-            true => "; name result folders, a folder of them, or the .twin.json of a twin",
+            true => "; name result folders, a folder with results, or the .twin.json of a twin",
             false => "",
         };
         let listed = folder.read_dir();
@@ -128,7 +129,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     for problem in folders.problems() {
         notice!("flashscope: {problem}");
     }
-    // The server shares its machine with other programs, and its clients are untrusted.
+    // A server uses less memory than a command: other programs share the machine, and its clients are untrusted.
     let total = args.memory.given().unwrap_or_else(|| Bytes(Limit::of_machine().total.0 / 2));
     let memory = Budget::new(Limit::of_server(total, AT_ONCE));
     let what_ifs = Simulating { drives: args.drive.clone(), traces: args.trace.clone(), memory };

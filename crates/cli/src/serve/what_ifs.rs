@@ -20,11 +20,11 @@ const CHANGES: [(&str, &str); 7] = [
     ("over_provisioning=0.28", "more over-provisioning"),
     (
         "cleaning.frontiers=host-and-cleaning",
-        "pages that garbage collection moves separate from host writes",
+        "separate blocks for pages that garbage collection moves",
     ),
     (
         "placement.handles=8,workload.streams=true",
-        "placement (FDP): data that the workload marks by stream in blocks of its own",
+        "placement (FDP): separate blocks for the data of each stream of the workload",
     ),
     ("workload.trims=0.2", "TRIM, in a synthetic workload"),
     ("workload.ops=read,write", "no TRIM, in a trace that contains it"),
@@ -32,14 +32,14 @@ const CHANGES: [(&str, &str); 7] = [
     ("cleaning.policy=fifo", "garbage collection in FIFO order"),
 ];
 
-/// Answers what-ifs by simulation. Requests can name profiles and workloads, and only those files that the operator of the
-/// server has named.
+/// The what-ifs of the server, which simulations answer. Requests can name profiles, workloads, and the files that the
+/// operator of the server offers, but no other files.
 pub(super) struct Simulating {
     /// Profiles in TOML, such as twins.
     pub drives: Vec<PathBuf>,
     /// Traces.
     pub traces: Vec<PathBuf>,
-    /// The memory of all simulated drives together.
+    /// The memory budget of all simulated drives together.
     pub memory: Budget,
 }
 
@@ -144,7 +144,7 @@ fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Sends the answer so far after each row.
+/// A sink that sends the answer so far after each row.
 struct AnswerSender<'a, 'b>(&'a mut Tell<'b>);
 
 impl Progress for AnswerSender<'_, '_> {

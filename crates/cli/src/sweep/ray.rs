@@ -24,19 +24,19 @@ use serde::Deserialize;
 
 use crate::{Failure, usage};
 
-/// The interpreter of the package.
+/// The Python interpreter.
 const PYTHON: &str = "python3";
 
 /// The interval at which the stop flag is checked.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
 
-/// The answer of the package on its standard output.
+/// The answer of the Python package on its standard output.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Answer {
     /// The sweep is complete or was interrupted, and saved in this folder.
     Done { folder: PathBuf },
-    /// There is no sweep. `usage` is true if the request was invalid.
+    /// The sweep failed and saved nothing. `usage` is true if the request was invalid.
     Failed { error: String, usage: bool },
 }
 
@@ -62,7 +62,7 @@ pub(super) fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<SweepResult, 
     }
 }
 
-/// Returns the error that the package does not run.
+/// Returns the error that the Python package cannot be run.
 fn missing(why: &str) -> Failure {
     usage(anyhow!(
         "--engine ray: `{PYTHON} -m flashscope` did not run ({why}): install Ray and the \

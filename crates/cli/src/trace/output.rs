@@ -14,7 +14,7 @@ const STANDARD_OUTPUT: &str = "-";
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(super) struct OutputArgs {
-    /// Write the trace here; `-` is standard output, and names in .gz and .zst are compressed
+    /// Write the trace here; `-` is standard output, and files with names in .gz and .zst are compressed
     #[arg(long = "output", id = "output", short = 'o', value_name = "FILE")]
     pub name: String,
 
@@ -24,7 +24,7 @@ pub(super) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// True if the trace goes to standard output. Nothing else may then be printed there.
+    /// Returns true if the command writes the trace to standard output. Nothing else may then be printed there.
     pub(crate) fn is_standard_output(&self) -> bool {
         self.name == STANDARD_OUTPUT
     }

@@ -23,8 +23,8 @@ const RAW: &str = "blktrace";
 /// Record the requests to a drive while they happen.
 ///
 /// The kernel's tracer of block devices reports each request, the time at which the drive received it, and
-/// the time of its completion. Recording needs root and a kernel with this tracer. The system has only one
-/// such tracer; flashscope restores its settings at the end. Ctrl-C ends the recording and keeps it.
+/// the time of its completion. Recording needs root and a kernel with this tracer. All programs share the
+/// tracer; flashscope restores its settings at the end. Ctrl-C ends the recording and saves it.
 #[derive(clap::Args)]
 #[command(
     mut_arg("output_format", |arg| arg.help(

@@ -32,7 +32,7 @@ fn fit(args: &FitArgs) -> Result<(), Failure> {
             None => format!("run it: flashscope simulate --drive {spec}\n"),
             Some((fields, scale)) => format!(
                 "run it, scaled down {scale:.1} times: flashscope simulate --drive '{spec}?{fields}'\n\
-                 run it whole: flashscope simulate --drive {spec}\n"
+                 run it at full size: flashscope simulate --drive {spec}\n"
             ),
         };
         format!("{text}\nprofile: {path}\n{run}")

@@ -176,7 +176,7 @@ fn extrapolation(one: Extrapolation) -> String {
 const MIB: f64 = 1_048_576.0;
 const GIB: f64 = 1024.0 * MIB;
 
-/// The goal for the standard error of an end of an interval, as a share of its width.
+/// The goal for the standard error of an end of an interval, as a share of the width of the interval.
 const KNOWN: f64 = 0.1;
 
 /// Formats the prediction of a twin.
@@ -238,7 +238,7 @@ pub(crate) fn prediction(prediction: &TwinPrediction) -> String {
 /// Formats the precision of the ends of intervals.
 fn end_error(draws: u32, error: Option<f64>) -> String {
     let Some(error) = error else { return String::new() };
-    let goal = if error > KNOWN { "; the goal of 10 % takes more of them" } else { "" };
+    let goal = if error > KNOWN { "; the goal of 10 % needs more of them" } else { "" };
     format!(
         "with {draws} alternative drives, ends of intervals are known to within {:.0} % of their widths (one standard error){goal}\n",
         100.0 * error

@@ -23,7 +23,7 @@ use flashscope_serve::{Access, metrics_page, serve_beside};
 use crate::print::notice;
 use crate::{Failure, print, runtime, stop, usage};
 
-/// The interval at which Ctrl-C is looked for.
+/// The interval at which the flag of Ctrl-C is checked.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 pub(crate) fn watch(args: &WatchArgs) -> Result<(), Failure> {
@@ -60,7 +60,7 @@ fn follow(args: &WatchArgs, watch: &mut Watch, stop: &AtomicBool) -> Result<(), 
         listen(address, &latest)?;
     }
     if let Some(folder) = &args.output.folder {
-        print::note(format_args!("flashscope: keeping readings in {}", folder.display()));
+        print::note(format_args!("flashscope: storing readings in {}", folder.display()));
     }
     {
         let first = locked(&latest);
@@ -133,10 +133,10 @@ fn attached(folder: &Path) -> anyhow::Result<Vec<SourceReading>> {
 
 fn reading(status: DriveStatus) -> SourceReading {
     let DriveStatus { process, drive, places, health, .. } = status;
-    // The place stays the same when the drive is attached again.
+    // The path or address stays the same when the drive is attached again.
     let name = places.into_iter().next().unwrap_or_else(|| format!("process {process}"));
     let model = Some(drive.model.unwrap_or(drive.name));
-    let no_health = anyhow!("{name} reports no health: it is a real drive, which has a device");
+    let no_health = anyhow!("{name} reports no health: it is a real drive; watch its device instead");
     SourceReading {
         drive: WatchedDrive { name, source: WatchSource::Attached, model, serial: None },
         at: None,

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::machine::{AttachedDrive, Loop, MountedFileSystem, has_fuse, place, run, success};
 
-/// A text that occurs in no other file.
+/// Returns content that no other file has.
 fn content(file: u32, len: u32) -> Vec<u8> {
     let word = |i: u32| (file.wrapping_mul(2_654_435_761) ^ i).wrapping_mul(0x9e37_79b9);
     (0..len / 4).flat_map(|i| word(i).to_le_bytes()).collect()

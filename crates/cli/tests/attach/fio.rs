@@ -91,7 +91,7 @@ fn fio_verifies_writes_and_trims_over_nbd() {
     verify_nbd(48, 16);
 }
 
-// As above, for a whole drive of 1 GiB.
+// The two regions cover a drive of 1 GiB.
 #[test]
 #[ignore = "takes a minute: `make test-attach`"]
 fn verified_whole_over_nbd() {
@@ -103,7 +103,7 @@ fn fio_verifies_writes_and_trims_on_a_block_device() {
     verify_fuse(48, 16);
 }
 
-// As above, for a whole drive of 1 GiB.
+// The two regions cover a drive of 1 GiB.
 #[test]
 #[ignore = "takes a minute: `make test-attach`"]
 fn verified_whole() {

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-/// True if the test runs as root with /dev/fuse and all of `programs`.
+/// Returns true if the test runs as root with /dev/fuse and all of `programs`.
 pub(crate) fn has_fuse(programs: &[&str]) -> bool {
     let root = success(Command::new("sh").args(["-c", "test $(id -u) -eq 0"]));
     is_there(root, "root")
@@ -17,14 +17,14 @@ pub(crate) fn has_fuse(programs: &[&str]) -> bool {
         && has(programs)
 }
 
-/// True if all of `programs` are installed.
+/// Returns true if all of `programs` are installed.
 pub(crate) fn has(programs: &[&str]) -> bool {
     let installed =
         |program: &str| success(Command::new("sh").args(["-c", &format!("command -v {program}")]));
     programs.iter().all(|program| is_there(installed(program), program))
 }
 
-/// Returns true if the requirements of a test are met; prints a note otherwise.
+/// Returns true if the requirements of a test are met; prints a note if not.
 fn is_there(there: bool, what: &str) -> bool {
     if !there {
         println!("skipped: needs {what}");

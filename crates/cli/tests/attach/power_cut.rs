@@ -59,8 +59,8 @@ impl Cut {
     }
 }
 
-/// Inserts rows by several clients, and calls `cut` meanwhile. Returns the acknowledged rows, including those acknowledged
-/// after the cut.
+/// Inserts rows by several clients, and calls `cut` while they run. Returns the acknowledged rows, including rows that
+/// were acknowledged after the cut.
 fn insert(postgres: &Postgres, place: &Path, cut: impl FnOnce()) -> Vec<u32> {
     let (sender, receiver) = channel();
     for client in 0..CLIENTS {
@@ -111,7 +111,7 @@ fn stored_rows(device: &Loop, place: &Path) -> Option<BTreeSet<u32>> {
     }
     let mounted = MountedFileSystem::new(device, place);
     let postgres = Postgres::of(&mounted, place);
-    // The files of the killed server.
+    // The killed server has left its lock file.
     let _ = fs::remove_file(mounted.0.join("database/postmaster.pid"));
     if !postgres.start(&[]) {
         return None;
@@ -130,7 +130,7 @@ fn committed_transactions_survive_a_power_cut() {
     assert_eq!(cut.lost(&cut.acknowledged), Some(0));
 }
 
-// Shows that the test above could fail.
+// Shows that the test of the database with flushes can fail.
 #[test]
 fn database_without_flushes_loses_transactions_in_a_power_cut() {
     if !has_postgres() {

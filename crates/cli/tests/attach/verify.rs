@@ -12,7 +12,7 @@ use crate::machine::{AttachedDrive, has_fuse, place};
 /// A drive whose write buffer loses its data in a power cut.
 const DRIVE: &str = "sim:demo?cache.kind=lru";
 
-/// The bytes of a journal with the whole fill and hundreds of random writes.
+/// The size in bytes of a journal with the complete fill and hundreds of random writes.
 const LONG_JOURNAL: u64 = 4000;
 
 fn attach(place: &Path) -> AttachedDrive {
@@ -28,7 +28,7 @@ fn verify(drive: &str, journal: &Path, more: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-/// Waits until `cut` may happen: the journal is long.
+/// Waits until the journal is long enough for a power cut.
 fn wait_for(journal: &Path, verification: &mut Child) {
     for _ in 0..60_000 {
         if fs::metadata(journal).is_ok_and(|metadata| metadata.len() > LONG_JOURNAL) {
@@ -41,7 +41,7 @@ fn wait_for(journal: &Path, verification: &mut Child) {
 }
 
 /// Verifies an attached drive until its power is cut, and returns the judgement after the drive is attached again. `between`
-/// may change its store while it is off.
+/// may change its store while it is detached.
 fn cut(place: &Path, number: u32, status: i32, between: impl FnOnce()) -> Value {
     let journal = place.join(format!("journal-{number}"));
     {
@@ -77,11 +77,11 @@ fn power_cuts_of_an_attached_drive_lose_nothing_that_was_flushed() {
         assert!(journal["flushed"].as_u64() > Some(200), "{journal}");
         failed += journal["failed"].as_u64().unwrap();
     }
-    // A cut during a flush finds no write in flight.
+    // Not every cut hits a write, because no write is in flight during a flush.
     assert!(failed > 0, "no cut hit a write");
 }
 
-// Shows that the test above could fail.
+// Shows that the verification of a correct drive can fail.
 #[test]
 fn a_drive_that_forgets_flushed_data_is_found() {
     if !has_fuse(&[]) {

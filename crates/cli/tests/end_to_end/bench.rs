@@ -96,7 +96,7 @@ fn forced_engine_is_used_and_recorded() {
     }
 }
 
-/// A loop device on a file, until dropped.
+/// A loop device on a file, which is detached when it is dropped.
 pub(crate) struct Loop {
     image: PathBuf,
     pub device: String,

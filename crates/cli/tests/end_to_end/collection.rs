@@ -105,7 +105,7 @@ fn interrupted_collection_resumes_to_the_same_bytes() {
     for text in ["in/3.csv: line 2: ", "flashscope trace collection --resume part"] {
         assert!(failed.contains(text), "{text}: {failed}");
     }
-    // The finished part is not read again: it could not be. The error is corrected.
+    // The finished part is not read again, although its file is now invalid. The error in the bad file is corrected.
     let finished = fs::read_to_string(place.at("in/0.csv")).unwrap();
     fs::write(place.at("in/0.csv"), "x".repeat(finished.len())).unwrap();
     fs::write(&bad, &good).unwrap();

@@ -16,7 +16,7 @@ fn simulate(place: &Scratch, drive: &str, seed: &str, more: &[&str]) -> String {
     place.run(&[&start[..], more].concat()).ok().stdout
 }
 
-/// Writes simulations of a drive and of a slower one.
+/// Writes simulations of a drive and of a slower drive.
 fn old_and_new(place: &Scratch) {
     simulate(place, DRIVE, "1", &["--output", "old.flashscope"]);
     simulate(place, &format!("{DRIVE}{SLOWER}"), "2", &["--output", "new.flashscope"]);
@@ -111,8 +111,8 @@ fn results_that_cannot_be_compared_are_refused_by_name() {
     let fixture = |name: &str| results.join(name).to_str().unwrap().to_owned();
     let [probe, sweep] = [fixture("probed.flashscope"), fixture("swept.flashscope")];
     for (results, message) in [
-        (vec!["a.flashscope"], "takes two to 6 results, and here are 1"),
-        (vec!["a.flashscope"; 7], "takes two to 6 results, and here are 7"),
+        (vec!["a.flashscope"], "takes two to 6 results, not 1"),
+        (vec!["a.flashscope"; 7], "takes two to 6 results, not 7"),
         (
             vec!["a.flashscope", "deep.flashscope"],
             "share no workload and quantity: a has random writes of 4 KiB; deep has random reads of 4 KiB at queue depth 4",
@@ -122,7 +122,7 @@ fn results_that_cannot_be_compared_are_refused_by_name() {
         (vec!["a.flashscope", "twin.json"], "is a twin, which is a drive and not a result"),
         (
             vec!["a.flashscope", "other.json"],
-            "is no JSON of `simulate`, `what-if`, `predict` or `twin predict`",
+            "is not the JSON of `simulate`, `what-if`, `predict` or `twin predict`",
         ),
         (vec!["a.flashscope", "text.json"], "is neither a result folder nor JSON"),
         (vec!["a.flashscope", "missing.flashscope"], "missing.flashscope"),
@@ -168,7 +168,7 @@ fn a_what_if_stands_for_its_baseline_and_its_variants() {
         "{}",
         found.stderr
     );
-    // The document, as `what-if --json` prints it, compares alike.
+    // The document that `what-if --json` prints gives the same comparison.
     fs::copy(place.at("w.flashscope/what-if.json"), place.at("w.json")).unwrap();
     assert_eq!(place.run(&["compare", "w.json"]).ok().stdout, found.stdout);
 }

@@ -31,7 +31,7 @@ fn every_drive_of_sysfs_is_listed() {
         return;
     };
     let place = Scratch::in_memory();
-    // Other tests may attach and detach loop devices meanwhile.
+    // Other tests may attach and detach loop devices at the same time.
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let names: Vec<String> = names.filter(|name| !name.starts_with("loop")).collect();
     let listed = devices(&place);
@@ -45,7 +45,7 @@ fn every_drive_of_sysfs_is_listed() {
     let text = place.run(&["devices"]).ok().stdout;
     assert!(text.lines().count() >= names.len().min(1));
     let too_long = text.lines().find(|line| line.chars().count() > 100);
-    // A path that is longer than a line stays whole.
+    // A path that is longer than a line is not split.
     assert!(too_long.is_none_or(|line| line.split(' ').any(|word| word.len() > 60)), "{text}");
 }
 

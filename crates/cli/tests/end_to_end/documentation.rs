@@ -54,10 +54,12 @@ fn place(words: &[&str]) -> Scratch {
     place
 }
 
-/// The milliseconds after which a call has parsed its options and opened its files. The tests of each command check the rest.
+/// The milliseconds after which a call has parsed its options and opened its files. The tests of each command check its
+/// results.
 const LOOKS: u32 = 1000;
 
-/// Runs a call, and interrupts it after [`LOOKS`] milliseconds. Returns true if it ended, successfully, before that.
+/// Runs a call, and interrupts it after [`LOOKS`] milliseconds. Returns true if the call succeeded without the
+/// interruption.
 fn ends(place: &Scratch, words: &[&str]) -> bool {
     let mut running = place.start(words);
     let mut looks = 0;

@@ -110,7 +110,7 @@ fn first_error_ends_all_runs_with_on_error_stop() {
     }
 }
 
-/// A small file system in memory, until dropped.
+/// A small file system in memory, which is unmounted when it is dropped.
 struct Small<'a>(&'a str);
 
 impl Small<'_> {

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use super::*;
 
-/// Attaches a drive by FUSE with a plan of faults; `None` where this is not possible.
+/// Attaches a drive over FUSE with a plan of faults; `None` if this machine does not support it.
 fn attach(place: &Scratch, plan: &str) -> Option<Running> {
     fs::write(place.at("plan.toml"), plan).unwrap();
     fs::create_dir(place.at("drive")).unwrap();

@@ -14,7 +14,7 @@ use crate::{OpenedResult, Scratch, files_of_records};
 /// The drive of Boboila and Desnoyers, an eighth as large: 119 MiB for the host, 128 MiB of flash.
 const DRIVE: &str = "sim:flashsim-2009?flash.blocks_per_plane=1024&log.blocks=69";
 
-/// The number of its log blocks.
+/// The number of log blocks of [`DRIVE`].
 const LOG_BLOCKS: f64 = 69.0;
 
 /// Options for a grid of three lengths and three free spaces, in pages of the drive.
@@ -101,7 +101,7 @@ fn points_count_the_steady_writes_of_their_run() {
         assert!(
             (point.per_page.value / per_page - 1.0).abs() < 1e-9 && point.per_page.covers(per_page)
         );
-        // Five windows of warm-up, and at least two counted ones.
+        // The run has five windows of warm-up, and at least two counted windows.
         let window = result.manifest.options.grid.unwrap().window(writes).0;
         assert!(bytes(before) >= 5 * window && bytes(counted) >= 2 * window, "{point:?}");
         let length = run.length.unwrap();
@@ -113,7 +113,7 @@ fn points_count_the_steady_writes_of_their_run() {
     }
 }
 
-// The default grid reaches from the free space of the drive to the most at which the longest writes fit.
+// The default grid ranges from the free space of the drive to the largest free space at which the longest writes fit.
 #[test]
 fn each_grid_option_changes_the_grid() {
     let place = Scratch::in_memory();
@@ -208,13 +208,13 @@ fn invalid_grids_are_refused_with_advice() {
         assert!(place.names().is_empty(), "{:?}", place.names());
         message.replace(DRIVE, "DRIVE").split("\n\n").next().unwrap().to_string()
     };
-    assert_snapshot!(refused(&["--grid", "--grid-spaces", "0.05"]), @"flashscope: a free space of 0.05 is too little: if `DRIVE` is written completely, its free space is 0.075 times the written space, and more if less is written; ask for no less (--grid-spaces)");
-    assert_snapshot!(refused(&["--grid", "--grid-spaces", "1000"]), @"flashscope: a free space of 1000 is too much: it leaves 8 KiB to write, and 8 writes of the mean length of 256 pages need 8 MiB; ask for less (--grid-spaces), or for shorter writes (--grid-lengths)");
+    assert_snapshot!(refused(&["--grid", "--grid-spaces", "0.05"]), @"flashscope: a free space of 0.05 is too little: if `DRIVE` is written completely, its free space is 0.075 times the written space, and more if less is written; choose a larger value (--grid-spaces)");
+    assert_snapshot!(refused(&["--grid", "--grid-spaces", "1000"]), @"flashscope: a free space of 1000 is too much: it leaves 8 KiB to write, and 8 writes of the mean length of 256 pages need 8 MiB; choose a smaller value (--grid-spaces), or shorter writes (--grid-lengths)");
     assert_snapshot!(refused(&["--grid", "--grid-spaces", "much"]), @"error: invalid value 'much' for '--grid-spaces <RATIOS>': give a number above 0, such as `0.1` or `10`");
     assert_snapshot!(refused(&["--grid", "--grid-lengths", "0"]), @"error: invalid value '0' for '--grid-lengths <PAGES>': 0 is not in 1..=4096");
     assert_snapshot!(refused(&["--grid", "--grid-page", "1000"]), @"flashscope: none of the runs can run on `DRIVE`; the reason for the first run: PageSize = 1000 B: must be a multiple of the logical block, 512 B");
-    assert_snapshot!(refused(&["--grid", "--capacity-inside", "100MiB"]), @"flashscope: the flash of `DRIVE` cannot hold 100 MiB: the drive holds 119 MiB, and its flash must hold more (--capacity-inside)");
-    assert_snapshot!(refused(&["--grid", "--state", "random"]), @"flashscope: --grid: the whole drive must be written in sequence, otherwise the free space of its parts is unknown: choose --state sequential, or keep if the drive is in that state");
+    assert_snapshot!(refused(&["--grid", "--capacity-inside", "100MiB"]), @"flashscope: the flash of `DRIVE` cannot have only 100 MiB: the drive holds 119 MiB, and its flash must hold more; choose a larger value (--capacity-inside)");
+    assert_snapshot!(refused(&["--grid", "--state", "random"]), @"flashscope: --grid: the whole drive must be written in sequence, or the free space of its parts is unknown: choose --state sequential, or keep if the drive is in that state");
     assert_snapshot!(refused(&["--grid", "--read-only"]), @"error: the argument '--grid' cannot be used with '--read-only'");
     assert_snapshot!(refused(&["--grid-lengths", "1"]), @r"
     error: the following required arguments were not provided:
@@ -222,7 +222,7 @@ fn invalid_grids_are_refused_with_advice() {
     ");
 }
 
-/// Page-mapped drives with a few spare blocks, unlike each other in blocks, spare space and policy.
+/// Page-mapped drives with a few spare blocks, which differ in blocks, spare space and policy.
 const PAGE_MAPPED: [&str; 2] = [
     "sim:agrawal-2008?flash.packages=2&flash.dies_per_package=1&flash.planes_per_die=1&flash.blocks_per_plane=200\
      &flash.pages_per_block=32&over_provisioning=0.15&cleaning.free_threshold=0.02",
@@ -230,7 +230,7 @@ const PAGE_MAPPED: [&str; 2] = [
      &over_provisioning=0.25&cleaning.policy=fifo&background_cleaning=false",
 ];
 
-// The steady state that a grid of uniform writes implies is that of a simulation, within the stated error.
+// The steady state that a grid of uniform writes implies agrees with a simulation, within the stated error.
 #[test]
 fn grid_of_a_page_mapped_drive_predicts_distributions() {
     let place = Scratch::in_memory();
@@ -263,7 +263,8 @@ fn grid_of_a_page_mapped_drive_predicts_distributions() {
             let [low, high] =
                 ["low", "high"].map(|end| number(&format!("/write_amplification/interval/{end}")));
             assert!(low < simulated && simulated < high && low < high, "{found}");
-            // A grid of uniform writes cannot tell a drive that separates hot data, whose write amplification is lower.
+            // A grid of uniform writes cannot show whether a drive separates hot data, which lowers write
+            // amplification.
             let says =
                 found["not_modelled"].to_string().contains("separation of hot and cold data");
             assert_eq!(says, workload != "uniform", "{found}");
@@ -294,6 +295,6 @@ fn grid_of_a_page_mapped_drive_refuses_other_workloads() {
             place.run(&["predict", "--grid", "r", "--workload", workload]).message(2, &place);
         assert!(message.contains("no other workload: fit a twin"), "{message}");
     }
-    // A log-block likeness remains possible.
+    // With `--like fast`, the drive is predicted as a drive with log blocks.
     place.run(&["predict", "--grid", "r", "--workload", "postmark", "--like", "fast"]).ok();
 }

@@ -26,7 +26,7 @@ const TRACE: &str = "hm_0.csv.gz";
 
 const OUTPUT: [&str; 2] = ["--output", "result"];
 
-/// Copies the trace into the folder. It is not compressed, despite its name, which flashscope detects.
+/// Copies the trace into the folder. The file is not compressed, despite its name; flashscope detects that.
 fn with_a_trace(place: Scratch) -> Scratch {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces/msr.csv");
     fs::copy(sample, place.at(TRACE)).unwrap();
@@ -212,7 +212,7 @@ fn examples_of_import_work() {
     }
 }
 
-// Most of the time goes to warm-ups, so only the example without options has its own.
+// The test omits the warm-up, which is slow, from examples that have options but do not set it.
 #[test]
 fn examples_of_simulate_work() {
     let place = with_a_trace(Scratch::in_memory());
@@ -241,7 +241,7 @@ fn examples_of_predict_work() {
     assert_eq!(place.names(), ["RESULT.flashscope", "cloud.flashscope", TRACE]);
 }
 
-// Options make their simulations short.
+// The test adds options that shorten the simulations.
 #[test]
 fn examples_of_what_if_work() {
     let place = with_a_trace(Scratch::in_memory());

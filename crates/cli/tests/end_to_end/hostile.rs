@@ -149,7 +149,7 @@ fn traces_cannot_control_the_terminal() {
     }
 }
 
-/// Starts a registry that answers every request with this. Returns its address.
+/// Starts a registry that answers every request with this status and body. Returns its address.
 fn registry(status: &'static str, body: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -150,7 +150,7 @@ impl Scratch {
     /// Runs the shortest `bench` with `more` options, into the result `name`.
     fn bench(&self, drive: &str, name: &str, more: &[&str]) -> Outcome {
         let mut arguments = vec!["bench", drive, "--output", name];
-        // clap refuses an option that is given twice, so `more` replaces the default.
+        // clap refuses an option that is given twice: `more` replaces the default.
         for pair in QUICK.chunks(2).filter(|pair| !more.contains(&pair[0])) {
             arguments.extend(pair);
         }
@@ -296,7 +296,7 @@ fn files_of_records(path: &Path) -> usize {
     entries.map(complete).filter(|complete| *complete).count()
 }
 
-/// True if a command could be run and succeeded.
+/// Returns true if a command could be run and succeeded.
 fn succeeds(program: &str, arguments: &[&str]) -> bool {
     let output = Command::new(program).args(arguments).output();
     output.is_ok_and(|output| output.status.success())

@@ -12,7 +12,7 @@ use super::serve::{get, start};
 /// An array of 256 drives that need tens of GiB of memory each, more than any machine has in total.
 const HUGE: &str = "sim:demo?flash.pages_per_block=400000&raid.drives=256";
 
-/// A drive that needs some MiB.
+/// A drive that needs a few MiB.
 const SMALL: &str = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1";
 
 #[test]

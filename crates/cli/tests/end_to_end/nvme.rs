@@ -66,15 +66,15 @@ impl AttachedDrive {
 }
 
 impl Drop for AttachedDrive {
-    /// Cuts the power.
+    /// Kills the process, which simulates a power cut.
     fn drop(&mut self) {
         let _ = self.program.kill();
         let _ = self.program.wait();
     }
 }
 
-// A power cut loses what was only in the write buffer, and nothing that was flushed or written with
-// forced unit access.
+// A power cut loses data that was only in the write buffer, but no data that was flushed or written
+// with forced unit access.
 #[test]
 fn a_power_cut_keeps_what_was_flushed() {
     let place = Scratch::on_disk();
@@ -100,7 +100,7 @@ const ZONED: &str = "sim:demo?zones.blocks=1&zones.open=1&zones.active=2&persist
 /// The number of blocks of 4 KiB in a zone.
 const ZONE: u64 = 512;
 
-/// Appends a block of one byte to a zone. Returns the status and the place.
+/// Appends a block with the byte `fill` to a zone. Returns the status and the logical block address of the data.
 fn append(drive: &mut AttachedDrive, zone: u64, fill: u8) -> (u16, u64) {
     let append = Entry::new(0x7d, 1).range(zone * ZONE, 1);
     let done = drive.queue.with_data(append, &[fill; 4096]);
@@ -156,7 +156,7 @@ fn a_power_cut_keeps_the_zones() {
     assert_eq!(append(&mut drive, 1, 6), (0, 514));
 }
 
-// Options that a drive with zones does not have are refused, with the way to serve it.
+// A drive with zones refuses options that it does not support, and each message states a remedy.
 #[test]
 fn options_without_zones_are_refused() {
     let message = |options: &str| {
@@ -165,15 +165,15 @@ fn options_without_zones_are_refused() {
         let arguments = [&["attach", drive][..], &options.split_whitespace().collect::<Vec<_>>()];
         place.run(&arguments.concat()).message(2, &place).replace(ZONED, "ZONED")
     };
-    insta::assert_snapshot!(message(ZONED), @"flashscope: `ZONED` has zones, which NBD, FUSE and ublk do not know: serve it with --nvme-tcp 127.0.0.1:4420, or attach it without zones, with zones.blocks=0");
-    insta::assert_snapshot!(message(&format!("{ZONED} --nbd 127.0.0.1:0")), @"flashscope: `ZONED` has zones, which NBD, FUSE and ublk do not know: serve it with --nvme-tcp 127.0.0.1:4420, or attach it without zones, with zones.blocks=0");
+    insta::assert_snapshot!(message(ZONED), @"flashscope: `ZONED` has zones, which NBD, FUSE and ublk do not support: serve it with --nvme-tcp 127.0.0.1:4420, or attach it without zones, with zones.blocks=0");
+    insta::assert_snapshot!(message(&format!("{ZONED} --nbd 127.0.0.1:0")), @"flashscope: `ZONED` has zones, which NBD, FUSE and ublk do not support: serve it with --nvme-tcp 127.0.0.1:4420, or attach it without zones, with zones.blocks=0");
     insta::assert_snapshot!(message(&format!("{ZONED} --nvme-tcp 127.0.0.1:0 --fill random")), @"flashscope: --fill is for drives without zones: the zones of `ZONED` begin empty; write them after you attach it");
     insta::assert_snapshot!(message(&format!("{ZONED} --nvme-tcp 127.0.0.1:0 --size 3MiB")), @"flashscope: --size 3145728 B is not a multiple of the size of a zone, 2 MiB");
     let uneven = ZONED.replace("zones.blocks=1", "zones.blocks=3");
     insta::assert_snapshot!(message(&format!("{uneven} --nvme-tcp 127.0.0.1:0")).replace(&uneven, "UNEVEN"), @"flashscope: the zones of `UNEVEN` have 6291456 bytes, and Linux accepts only powers of two: set zones.size=8388608, whose end stays unwritten, or choose other zones.blocks or zones.lanes");
 }
 
-// Namespaces divide a drive. What was flushed in each survives a power cut.
+// Namespaces divide a drive. The flushed data of each namespace survives a power cut.
 #[test]
 fn a_power_cut_keeps_all_namespaces() {
     let place = Scratch::on_disk();
@@ -193,7 +193,7 @@ fn a_power_cut_keeps_all_namespaces() {
     }
 }
 
-/// The number of writes in flight, and of units that they go to.
+/// The number of writes in flight, and the number of units that they overwrite.
 const IN_FLIGHT: u64 = 24;
 const UNITS: u64 = 64;
 

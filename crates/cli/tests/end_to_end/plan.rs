@@ -159,9 +159,9 @@ fn plan_for_another_drive_or_version_is_refused() {
     assert_snapshot!(message(&capacity, "\"capacity_bytes\": 8388608"), @"flashscope: `file:DISK/drive?size=16MiB` is not the drive that was planned for: its capacity was 8 MiB and is 16 MiB");
     let version = message("\"version\": \"", "\"version\": \"9");
     assert!(version.starts_with("flashscope: the plan was made by flashscope 9"), "{version}");
-    assert!(version.ends_with("plan anew"), "{version}");
+    assert!(version.ends_with("run `flashscope plan` again"), "{version}");
     let newer = message("\"schema_version\": 1", "\"schema_version\": 2");
-    assert_snapshot!(newer, @"flashscope: q has format version 2; this flashscope reads up to 1: plan anew");
+    assert_snapshot!(newer, @"flashscope: q has format version 2; this flashscope reads up to 1: run `flashscope plan` again");
     fs::write(place.at("q"), "{}").unwrap();
     let none = place.run(&["bench", "--plan", "q"]).message(2, &place);
     assert!(none.starts_with("flashscope: q is not a plan saved by `flashscope plan`"), "{none}");

@@ -49,7 +49,7 @@ fn models_of_every_request_agree_with_the_simulator() {
     }
 }
 
-// One pass of 20,000 writes only reaches a part of the drive.
+// One pass of 20,000 writes covers only a part of the drive.
 #[test]
 fn short_passes_repeat_until_the_prediction_is_that_of_long_ones() {
     let of = |ios: &str| {
@@ -281,7 +281,7 @@ fn measured_grid_predicts_its_points_and_interpolates() {
     let outcome = place.run(&["predict", "--json", "--grid", "c", "--ios", "50000"]).ok();
     let found: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert!(beyond(&found) && found["write_amplification"]["interval"].is_null(), "{found}");
-    // The measured drive is simulated, and so is a drive of the same size that is named.
+    // `--compare` simulates the measured drive, or a drive of the same size that `--drive` names.
     for more in [vec![], vec!["--drive", drive.as_str()]] {
         let compared = of(&[&["uniform?size=2KiB", "--compare"], &more[..]].concat());
         let error = number(&compared, "/simulated/write_amplification_error");
@@ -321,6 +321,6 @@ fn models_of_the_long_run_refuse_other_workloads() {
     };
     for (model, workload) in [("long-run-greedy", "sequential"), ("long-run-fifo", "uniform")] {
         let message = of(model, workload);
-        assert!(message.contains("leave the model out"), "{message}");
+        assert!(message.contains("omit the model"), "{message}");
     }
 }

@@ -41,7 +41,7 @@ fn assert_memory(place: &Scratch, name: &str, arguments: &[&str]) {
     }
 }
 
-/// True if the load average of the last minute exceeds the number of processors.
+/// Returns true if the load average of the last minute exceeds the number of processors.
 fn is_busy() -> bool {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load: f64 = text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or_default();

@@ -44,7 +44,7 @@ fn iops(records: &[Record]) -> f64 {
     records.len() as f64 / (last - first).as_secs_f64()
 }
 
-/// Returns the most IOs in flight at once.
+/// Returns the maximum number of IOs in flight.
 fn max_in_flight(records: &[Record]) -> i64 {
     let mut changes: Vec<(Nanos, i64)> = records
         .iter()
@@ -298,7 +298,7 @@ fn killed_test_resumes_to_the_same_bytes() {
         let options = ["--output", &name, "--test", TEST, "--round", round_of(TEST)];
         let begin = [&["bench", DRIVE][..], &options].concat();
         let go_on = ["bench", "--resume", &name];
-        // Three kills, each some runs after the previous one, and then the rest of the plan.
+        // Kills the program three times, each time a few runs later, and then runs the remaining plan.
         for attempt in 0..3 {
             let done = files_of_records(&place.at(&name));
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(attempt + 1);
@@ -357,8 +357,8 @@ fn options_without_effect_on_a_test_are_refused() {
       choose one of: pts-iops, pts-throughput, pts-throughput-128k, pts-latency, pts-write-saturation
     ");
     assert_snapshot!(refused("null:", "--test pts-iops --read-only"), @"flashscope: pts-iops writes to the drive, and --read-only forbids it");
-    assert_snapshot!(refused(DRIVE, "--test pts-iops --queue-depth 33"), @"flashscope: QueueDepth = 33: there are 32 IOs in flight at most");
-    assert_snapshot!(refused(DRIVE, "--test pts-latency --queue-depth 2"), @"flashscope: QueueDepth = 2: there is one IO in flight at most");
+    assert_snapshot!(refused(DRIVE, "--test pts-iops --queue-depth 33"), @"flashscope: QueueDepth = 33: at most 32 IOs can be in flight");
+    assert_snapshot!(refused(DRIVE, "--test pts-latency --queue-depth 2"), @"flashscope: QueueDepth = 2: at most one IO can be in flight");
     for alone in ["--round 1s", "--queue-depth 4", "--max-rounds 5"] {
         let message = refused("null:", alone);
         assert!(message.contains("--test <NAME>"), "{message}");

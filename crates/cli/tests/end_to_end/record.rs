@@ -1,7 +1,7 @@
 //! Tests `flashscope trace record`, which needs root and a kernel that traces block devices. Without them, the tests print a
 //! note and are skipped.
 //!
-//! The system has only one such tracer, so a single test uses it.
+//! A single test uses the tracer, because the system has only one.
 
 use std::fs;
 use std::path::Path;
@@ -99,7 +99,7 @@ fn assert_asked(requests: &[Request]) {
     assert!(requests.iter().all(|r| r.at.0 / year >= 50), "since 1970: {:?}", requests[0].at);
 }
 
-// The kernel's tracer keeps its settings.
+// A recording restores the settings of the kernel's tracer.
 #[test]
 fn recordings_contain_exactly_the_requests() {
     let place = Scratch::on_disk();

@@ -67,7 +67,7 @@ pub(crate) fn killed(times: usize) -> usize {
         let name = format!("cut-{results}");
         let begin = [&["bench", DRIVE, "--output", &name, "--only", ONLY][..], &FOUND].concat();
         let go_on = ["bench", "--resume", &name];
-        // Kills the program three times, then runs the rest of the plan.
+        // Kills the program three times, then runs the remaining plan.
         for attempt in 0..3 {
             let begun = place.at(&name).join("manifest.json").exists();
             let mut running = place.start(if begun { &go_on } else { &begin });

@@ -83,7 +83,7 @@ fn invalid_serve_requests_are_refused_with_advice() {
     let place = Scratch::in_memory();
     let message = |arguments: &[&str]| place.run(arguments).message(2, &place);
     std::fs::write(place.at("trace.csv"), "1").unwrap();
-    assert_snapshot!(message(&["serve", "trace.csv"]), @"flashscope: cannot list trace.csv: Not a directory (os error 20); name result folders, a folder of them, or the .twin.json of a twin");
+    assert_snapshot!(message(&["serve", "trace.csv"]), @"flashscope: cannot list trace.csv: Not a directory (os error 20); name result folders, a folder with results, or the .twin.json of a twin");
     assert_snapshot!(message(&["serve", "nowhere"]), @"flashscope: cannot list nowhere: No such file or directory (os error 2)");
     assert_snapshot!(message(&["serve", "--database", "postgres://x"]), @"flashscope: --database and --store are options of a registry: name it with --registry");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -31,7 +31,7 @@ fn json(options: &[&str]) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap()
 }
 
-// Two readers on two halves of a drive slow each other down alike, and the document has each of them.
+// Two tenants that read two halves of a drive have equal slowdowns, and the document contains both tenants.
 #[test]
 fn tenants_have_results_of_their_own() {
     let options =
@@ -129,7 +129,7 @@ fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
                     conforms(field, schema, root).map_err(|why| format!("{name}: {why}"))?;
                 }
             }
-            // Notes for the page.
+            // Annotations for the page.
             "x-column" | "x-unit" => {}
             // The schema allows no other properties there.
             "additionalProperties" if *rule == Value::Bool(false) => {}
@@ -213,7 +213,7 @@ fn counts_of_a_measurement_are_consistent() {
     assert!(order.is_sorted() && order[0] > 0.0, "{order:?}");
     let mean = |end| count(&format!("/latency_ns/mean/{end}"));
     assert!(mean("low") < mean("value") && mean("value") < mean("high"));
-    // With one IO in flight, the latencies add up to the whole time.
+    // With one IO in flight, the latencies add up to the total time.
     let busy = mean("value") * 50_000.0;
     assert!((count("/simulated_ns") / busy - 1.0).abs() < 1e-9);
 }
@@ -225,7 +225,7 @@ fn write_amplification_agrees_with_theory() {
     assert_eq!(found["warm_up"]["steady"], true);
     let windows = found["warm_up"]["window_write_amplification"].as_array().unwrap().len();
     assert!(windows >= 5, "{windows}");
-    // The formula has no pages that the drive programs for its map.
+    // The formula does not include the pages that the drive programs for its map.
     let [host, cleaning] =
         ["host", "cleaning"].map(|cause| number(&found["flash_programs"][cause]));
     let amplification = (host + cleaning) / host;
@@ -278,7 +278,7 @@ fn each_option_changes_the_measurement() {
     // Long enough for garbage collection.
     let quick = ["--warmup", "80000", "--ios", "3000"];
     let with = |more: &[&str]| {
-        // clap refuses an option that is given twice, so `more` replaces the default.
+        // clap refuses an option that is given twice: `more` replaces the default.
         let kept = quick.chunks(2).filter(|pair| !more.contains(&pair[0])).flatten().copied();
         let mut found = json(&[&kept.collect::<Vec<_>>()[..], more].concat());
         without_times(&mut found);

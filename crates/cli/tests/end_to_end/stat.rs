@@ -131,7 +131,7 @@ fn invalid_traces_and_options_are_refused() {
         outcome.message(2, &place)
     };
     assert_snapshot!(message(&["t.csv", "--erase-block", "100KiB"]), @"flashscope: --erase-block: the size of an erase block is a power of two from 4 KiB to 1 GiB, not 100 KiB");
-    assert_snapshot!(message(&["bad.csv"]), @"flashscope: bad.csv: line 1: the size is `x`, and no whole number (--on-bad-line skip ignores such lines)");
+    assert_snapshot!(message(&["bad.csv"]), @"flashscope: bad.csv: line 1: the size is `x`, not a whole number (--on-bad-line skip ignores such lines)");
     let none = place.run(&["trace", "stat", "none.csv"]);
     assert_snapshot!(none.message(1, &place), @"flashscope: cannot open none.csv: No such file or directory (os error 2)");
     let skipped = place.run(&["trace", "stat", "bad.csv", "--on-bad-line", "skip", "--json"]).ok();
@@ -154,13 +154,13 @@ fn ctrl_c_summarises_the_requests_so_far() {
         .unwrap();
     let mut input = running.stdin.take().unwrap();
     let lines: Vec<String> = (0..).map(line).take(200_000).collect();
-    // More than the pipe and the buffers hold, so the program is reading.
+    // These lines exceed the pipe and the buffers: once they are written, the program is reading.
     for line in &lines[..100_000] {
         input.write_all(line.as_bytes()).unwrap();
     }
     let id = running.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    // Writes the rest until the program closes the pipe.
+    // Writes further lines until the program closes the pipe.
     let _ =
         lines.iter().cycle().skip(100_000).try_for_each(|line| input.write_all(line.as_bytes()));
     let output = running.wait_with_output().unwrap();

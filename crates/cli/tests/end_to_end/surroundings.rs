@@ -47,7 +47,7 @@ fn runs_disturbed_by_other_programs_are_flagged() {
     let (printed, _, disturbed) = read(&place, &block.device, "disturbed.flashscope");
     others.kill().unwrap();
     others.wait().unwrap();
-    // On a busy machine the other readers may not run during each run.
+    // On a busy machine, the other readers may not be scheduled during each run.
     let times = disturbed.iter().filter(|conditions| used(conditions)).count();
     assert!(times > disturbed.len() / 2, "{disturbed:?}");
     let facts = printed["facts"]["runs"].as_array().unwrap();

@@ -69,10 +69,10 @@ fn broken_line_is_an_error_or_counted() {
         let command = ["trace", "convert", "b.csv", "-o", "b.parquet"];
         place.run(&[&command[..], more].concat())
     };
-    assert_snapshot!(convert(&[]).message(2, &place), @"flashscope: b.csv: line 6: the time is `128rubbish`, and no whole number (--on-bad-line skip ignores such lines)");
+    assert_snapshot!(convert(&[]).message(2, &place), @"flashscope: b.csv: line 6: the time is `128rubbish`, not a whole number (--on-bad-line skip ignores such lines)");
     assert!(!place.at("b.parquet").exists());
     let skipped = convert(&["--on-bad-line", "skip"]).ok();
-    assert_snapshot!(skipped.stderr, @"note: 2 bad lines were left out (line 6: the time is `128rubbish`, and no whole number; line 7: the time is not between 1970 and 2554: it counts units of 100 ns from 1601)");
+    assert_snapshot!(skipped.stderr, @"note: 2 bad lines were left out (line 6: the time is `128rubbish`, not a whole number; line 7: the time is not between 1970 and 2554: it counts units of 100 ns from 1601)");
     assert_snapshot!(skipped.stdout, @"9 requests for 40 KiB, from msr to parquet: b.parquet");
 }
 
@@ -88,9 +88,9 @@ fn invalid_requests_are_refused_with_advice() {
     assert_snapshot!(message(&["t.csv", "-o", "t.csv"]), @"flashscope: t.csv exists already: choose another name, or remove it");
     assert_snapshot!(message(&["t.csv", "-o", "o.csv", "--volumes", "hm_2"]), @"flashscope: the trace: it has no volume `hm_2`; it has hm_1");
     assert_snapshot!(message(&["t.csv", "-o", "o.csv", "--speed", "fast"]), @"flashscope: --speed is `fast`: it must be a number from 0.000001 to 1000000");
-    assert_snapshot!(message(&["t.csv", "-o", "o.csv", "--remap", "fold"]), @"flashscope: the trace: `remap` needs to know how large the drive is: set `into`");
+    assert_snapshot!(message(&["t.csv", "-o", "o.csv", "--remap", "fold"]), @"flashscope: the trace: `remap` needs the size of the drive: set `into`");
     let unknown = message(&["none.txt", "-o", "o.csv"]);
-    assert!(unknown.starts_with("flashscope: none.txt is of no format that is known: it begins with `once upon a time`; the formats are "), "{unknown}");
+    assert!(unknown.starts_with("flashscope: the format of none.txt is unknown: it begins with `once upon a time`; the formats are "), "{unknown}");
     let gone = place.run(&["trace", "convert", "gone.csv", "-o", "o.csv"]).message(1, &place);
     assert_snapshot!(gone, @"flashscope: cannot open gone.csv: No such file or directory (os error 2)");
     assert_eq!(place.names(), ["none.txt", "t.csv"]);

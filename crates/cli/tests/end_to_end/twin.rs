@@ -38,7 +38,7 @@ fn fill_sweep_becomes_a_profile() {
         predicted.contains("99th percentile") && predicted.contains("from 3 alternative drives"),
         "{predicted}"
     );
-    // `report` reads both again.
+    // `report` prints the same text for the prediction and for the twin.
     assert_eq!(place.run(&["report", "p.flashscope", "--terminal"]).ok().stdout, predicted);
     let again = place.run(&["report", "drive.toml", "--terminal"]).ok().stdout;
     assert!(fitted.starts_with(&again), "{again}");
@@ -108,7 +108,7 @@ fn twins_of_fill_sweeps_of_any_capacity_can_be_simulated() {
         let within = |drive: &str| place.run(&["plan", drive, "--memory", "256MiB"]);
         let whole = within(&format!("sim:{profile}"));
         match name {
-            // The memory check runs only for valid drives, so its error shows that the twin is valid.
+            // The memory check runs only for valid drives. Its error therefore shows that the twin is valid.
             "large" => assert!(whole.message(2, &place).contains("GiB of memory")),
             _ => _ = whole.ok(),
         }
@@ -152,7 +152,8 @@ fn throughput_alone_does_not_identify_write_amplification() {
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(json["is_amplification_identified"], with_amplification);
         let end = |name: &str| json["write_amplification"][name].as_f64().unwrap();
-        // The measured value lies in both, and the range is far wider than the interval.
+        // The range without measured write amplification is far wider than the interval with it. Both contain the
+        // measured value.
         assert!(end("low") <= 4.95 && 4.85 <= end("high"), "{json}");
         assert_eq!(end("high") > 2.0 * end("low"), !with_amplification, "{json}");
     }

@@ -12,7 +12,7 @@ use crate::{Outcome, Running, Scratch, succeeds};
 const DRIVE: &str = "file:drive?size=4MiB";
 /// Options for a short verification.
 const SHORT: [&str; 4] = ["--writes", "2000", "--io-size", "16KiB"];
-/// The bytes of a journal with the whole fill and a thousand random writes.
+/// The size in bytes of a journal with the complete fill and a thousand random writes.
 const LONG_JOURNAL: u64 = 6000;
 
 fn verify(place: &Scratch, drive: &str, more: &[&str]) -> Outcome {
@@ -74,9 +74,9 @@ fn a_killed_verification_is_judged_as_after_a_power_cut() {
     let it = judge(&place, 0);
     assert_eq!(it["ending"], "cut");
     assert!(it["journal"]["flushed"].as_u64().unwrap() > 500, "{it}");
-    // Judging changes nothing.
+    // A second judgement gives the same result.
     assert_eq!(judge(&place, 0)["bytes"], it["bytes"]);
-    // Without its end, the journal proves less, and still accuses nobody.
+    // A truncated journal proves less, but shows no damage.
     let journal = fs::read(place.at("journal")).unwrap();
     fs::write(place.at("journal"), &journal[..journal.len() - 1001]).unwrap();
     let shorter = judge(&place, 0);
@@ -112,7 +112,7 @@ fn damage_is_found_with_status_3() {
         assert!(it["findings"].as_array().unwrap().iter().any(|one| one["damage"] == kind));
         it["bytes"][kind].as_u64().unwrap()
     };
-    // The drive lost the writes of a second.
+    // Simulates a drive that lost the writes of one second.
     overwrite(&place, 0, &old);
     assert!(damaged("lost") > 1 << 20);
     overwrite(&place, 0, &new);

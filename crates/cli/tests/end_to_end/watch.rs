@@ -18,7 +18,7 @@ fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Creates a folder with the SMART log of the test data. Programs in it find no attached drive of others.
+/// Creates a folder with the SMART log of the test data. Programs in it find no attached drive of other tests.
 fn with_a_log() -> Scratch {
     let place = Scratch::in_memory();
     fs::copy(root().join("testdata/fio/after.json"), place.at("smart.json")).unwrap();
@@ -153,7 +153,7 @@ fn a_log_of_nvme_cli_is_published_and_kept() {
     // A second writer is refused.
     let busy = run(&place, &["watch", "smart.json", "--once", "--output", "w.flashscope"]);
     assert!(busy.message(2, &place).contains("another flashscope"));
-    // A change is kept at once, with the reading before it.
+    // A change is stored at once, with the reading before it.
     let log = fs::read_to_string(place.at("smart.json")).unwrap();
     fs::write(place.at("smart.json"), log.replace("\"percent_used\":2", "\"percent_used\":3"))
         .unwrap();

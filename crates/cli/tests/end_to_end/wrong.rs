@@ -1,4 +1,4 @@
-//! Tests invalid requests: the exit status is 2, nothing is written, and the message says what is wrong and what to do.
+//! Tests invalid requests: the exit status is 2, nothing is written, and the message states the problem and the remedy.
 
 use std::fs;
 
@@ -86,7 +86,7 @@ fn a_file_of_another_kind_is_not_read_as_a_profile() {
     for path in ["trace.csv", "./trace.csv"] {
         let message = place.run(&["predict", path]).message(2, &place);
         let expected = format!(
-            "flashscope: `{path}` is not a profile, which is a TOML file with a name such as `my.toml`; name a trace by --trace \
+            "flashscope: `{path}` is not a profile (a TOML file with a name such as `my.toml`); to use a trace, type --trace \
              {path}"
         );
         assert_eq!(message, expected);
@@ -107,7 +107,7 @@ fn invalid_options_of_real_drives_get_the_nearest() {
 #[test]
 fn missing_drives_are_refused_with_advice() {
     assert_snapshot!(bench("file:x.img", ""), @"flashscope: file `x.img` does not exist: add `?size=1GiB` (or another size) to create it");
-    assert_snapshot!(bench("file:x.img", "--read-only"), @"flashscope: file `x.img` does not exist: a read-only benchmark needs a file that was written before");
+    assert_snapshot!(bench("file:x.img", "--read-only"), @"flashscope: file `x.img` does not exist: reading alone needs a file that was written before");
     assert_snapshot!(bench("file:no/such/x.img?size=1MiB", ""), @"flashscope: cannot create `no/such/x.img`: No such file or directory (os error 2)");
     assert_snapshot!(bench("file:/", ""), @"flashscope: `/` is a directory: name a regular file");
     assert_snapshot!(bench("file:", ""), @"flashscope: `file:` does not name a real drive: write `file:PATH`, or a device path such as `/dev/sdb`");
@@ -245,7 +245,7 @@ fn existing_results_are_not_overwritten() {
     let bench = ["bench", "file:x.img?size=1MiB", "--output", "r.flashscope"];
     assert_snapshot!(place.run(&bench).message(2, &place), @"flashscope: r.flashscope exists already: choose another name with --output, or remove it");
     assert_snapshot!(place.run(&["demo", "--output", "r.flashscope"]).message(2, &place), @"flashscope: r.flashscope exists already: choose another name with --output, or remove it");
-    // A folder that cannot be written is a failure, not a usage error; it leaves nothing, too.
+    // A folder that cannot be written is a failure, not a usage error, and also leaves no file.
     let bench = ["bench", "file:x.img?size=1MiB", "--output", "r.flashscope/r"];
     assert_snapshot!(place.run(&bench).message(1, &place), @"flashscope: cannot create r.flashscope: not a directory");
     assert_eq!(place.names(), ["r.flashscope"]);

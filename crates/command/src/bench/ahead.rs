@@ -15,21 +15,21 @@ const FIRST_GUESS: Nanos = Nanos::micros(100);
 
 /// Reports the progress of a plan and the time left.
 ///
-/// For a real drive the work ahead is measured in time, from the mean cost of reads and writes so far and the pauses of
-/// the plan. With virtual time pauses cost nothing, so work is measured in IOs.
+/// For a real drive, work is measured in time, from the mean cost of reads and writes so far and the pauses of the
+/// plan. With virtual time, work is measured in IOs, because pauses cost nothing.
 pub(super) struct Ahead<'a> {
     sink: &'a mut dyn Progress,
     /// The current run, in words.
     now: String,
     /// The experiment of the current run.
     experiment: String,
-    /// The runs that ended.
+    /// The number of runs that ended.
     ended: u32,
     virtual_time: bool,
     run_pause: Nanos,
     /// Mean response times of reads and writes so far, in ns.
     cost: [f64; 2],
-    /// The share of its maximum length that a run takes on average, for runs that end by precision.
+    /// The average ratio of a run's length to its maximum length, for runs that end by precision.
     share: Option<f64>,
     /// The runs after the current one.
     pending: Vec<Run>,
@@ -37,13 +37,13 @@ pub(super) struct Ahead<'a> {
     done: f64,
 }
 
-/// The assumed share of their maximum length that runs take, until the first one ends.
+/// The assumed ratio of a run's length to its maximum length, until the first run ends.
 const FIRST_SHARE: f64 = 0.2;
 
 /// The weight of the last run in the average share.
 const SHARE_WEIGHT: f64 = 0.05;
 
-/// True if a run is still ahead. A drive that `forgot` its state repeats completed runs.
+/// Returns true if a run has yet to be executed. A drive that `forgot` its state repeats completed runs.
 fn ahead(run: &Run, forgot: bool) -> bool {
     match run.progress {
         RunProgress::Pending | RunProgress::Interrupted { .. } => true,
@@ -52,7 +52,7 @@ fn ahead(run: &Run, forgot: bool) -> bool {
     }
 }
 
-/// Returns the work of an IO: the mean number of pages for writes of mixed lengths, else 1.
+/// Returns the work of an IO: the mean number of pages for uniform writes, 1 for other IOs.
 fn weight(run: &Run) -> f64 {
     match run.reference {
         Reference::Uniform { writes } => f64::from(writes.mean_len),
@@ -80,7 +80,7 @@ impl<'a> Ahead<'a> {
             now: String::new(),
             experiment: String::new(),
             ended: 0,
-            // Runs that end by the clock are measured in time.
+            // The work of a test in rounds is measured in time, because its runs end by the clock.
             virtual_time: matches!(kind, DeviceKind::Sim | DeviceKind::Null)
                 && manifest.options.rounds.is_none(),
             run_pause: manifest.options.run_pause_ns,

@@ -46,11 +46,11 @@ pub struct BenchArgs {
     #[arg(required_unless_present_any = ["resume", "plan", "fio_job"])]
     pub drive: Option<String>,
 
-    /// Resume this result, which was stopped or cut off, at the run where it stopped
+    /// Resume this interrupted result at the run where it stopped
     ///
     /// The result names the drive and the options. If runs write to the drive, confirm it again with --destroy-data-on.
     /// If flashscope had not finished bringing the drive into its state, it does so first. A simulated drive has lost
-    /// its contents, and therefore repeats the completed runs; the result is the same as without the stop.
+    /// its contents, and therefore repeats the completed runs; the result is the same as without the interruption.
     #[arg(long, value_name = "RESULT", conflicts_with_all = ["drive", "plan", "output"], conflicts_with_all = GROUPS)]
     pub resume: Option<PathBuf>,
 

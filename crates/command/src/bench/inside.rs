@@ -10,17 +10,17 @@ use flashscope_sim::observe::{self, Glances, ObserverHandle};
 
 use super::ahead::Ahead;
 
-/// The most background operations that are kept per run: some 3 MB.
+/// The maximum number of background operations recorded per run: about 3 MB.
 const MAX_OPERATIONS: usize = 100_000;
 
-/// Observes the internal activity of a simulated drive.
+/// The observers of the internal activity of a simulated drive.
 pub struct Inside {
     observed: ObserverHandle<observe::Activities>,
     glances: Glances,
 }
 
 impl Inside {
-    /// Attaches observers to a drive. Not available for arrays: their operations have no single unit and block.
+    /// Attaches observers to a drive. Returns `None` for an array, whose operations have no single unit and block.
     pub fn of(drive: &mut Drive) -> Option<Inside> {
         let drive = drive.only()?;
         let activities = observe::Activities::with_most(drive, MAX_OPERATIONS);
@@ -46,7 +46,7 @@ impl Inside {
     }
 }
 
-/// Reports progress, and saves the internal activity of each run.
+/// An observer that reports progress and saves the internal activity of each run.
 pub(super) struct Keeper<'a> {
     ahead: Ahead<'a>,
     inside: Option<Inside>,
@@ -64,7 +64,7 @@ impl<'a> Keeper<'a> {
     /// Ends the recording.
     ///
     /// # Errors
-    /// The first error in saving.
+    /// Returns the first error in saving.
     pub(super) fn finish(self) -> Result<(), Error> {
         self.outcome
     }

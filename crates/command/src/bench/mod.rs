@@ -1,4 +1,4 @@
-//! `flashscope bench` and `flashscope plan`: measures a drive.
+//! `flashscope bench` and `flashscope plan`: measure a drive, and plan a measurement.
 
 mod ahead;
 mod args;
@@ -72,7 +72,7 @@ pub fn bench(
     }
     if let Some(path) = &args.plan {
         let plan = plan::read(path)?;
-        check_tool(&plan.tool, "the plan was made by", "plan anew")?;
+        check_tool(&plan.tool, "the plan was made by", "run `flashscope plan` again")?;
         let runs: Vec<&Run> = runs_of(&plan.micro_benchmarks).collect();
         let confirmation = args.consent.destroy_data_on.clone();
         let purpose = purpose(&runs, &plan.options, confirmation);
@@ -87,7 +87,7 @@ pub fn bench(
     bench_drive(args, |plan| plan, (stop, sink))
 }
 
-/// Measures the drive that `args` names. `select` may leave out runs of the plan.
+/// Measures the drive that `args` names. `select` may remove runs from the plan.
 fn bench_drive(
     args: &BenchArgs,
     select: impl FnOnce(Vec<MicroBenchmark>) -> Vec<MicroBenchmark>,
@@ -170,7 +170,7 @@ pub struct SideChannels<'a> {
 /// Executes the plan of `manifest` on `device` until `stop` is set, and analyses the records.
 ///
 /// # Errors
-/// If records cannot be written or read again.
+/// If records cannot be written or read back.
 pub fn measure(
     device: &mut dyn Device,
     manifest: &mut Manifest,

@@ -49,7 +49,7 @@ pub struct BenchOptions {
     #[command(flatten)]
     pub errors: ErrorArgs,
 
-    /// The choice to write nothing: only reads run.
+    /// The option to write nothing and run only reads.
     #[command(flatten)]
     pub read_only: ReadOnlyArgs,
 }
@@ -80,7 +80,7 @@ pub struct ExperimentArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
 
-    /// Play a trace instead: a file, with any field of a trace after `?`
+    /// Play a trace instead of the micro-benchmarks: a file, with any field of a trace after `?`
     ///
     /// Examples: `hm_0.csv.gz?remap=compact&speed=10` and `hm_0.csv.gz?pace=asap&queue_depth=32`. A timed trace has up to 64
     /// IOs in flight unless `queue_depth` sets another number. The records show how late each IO was submitted. `flashscope
@@ -91,10 +91,10 @@ pub struct ExperimentArgs {
     ])]
     pub trace: Option<String>,
 
-    /// Run a job file of fio instead
+    /// Run a job file of fio instead of the micro-benchmarks
     ///
-    /// Jobs without `stonewall` run at the same time. The drive stays as it is unless --state prepares it. Without a drive,
-    /// the jobs run on their `filename`.
+    /// Jobs without `stonewall` run at the same time. The state of the drive is unchanged unless --state sets it.
+    /// Without a drive, the jobs run on their `filename`.
     #[arg(long, value_name = "FILE", long_help = fio_job_help(), conflicts_with_all = [
         "only", "trace", "test", "grid", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
         "target_offset", "target_size", "PrecisionArgs", "LengthArgs", "BudgetArgs",
@@ -102,11 +102,12 @@ pub struct ExperimentArgs {
     pub fio_job: Option<PathBuf>,
 }
 
-/// Returns the help of `--fio-job`, with the options of fio that flashscope knows.
+/// Returns the help of `--fio-job`, with the options of fio that flashscope supports or ignores.
 fn fio_job_help() -> String {
-    let summary = "Run a job file of fio instead, with every IO recorded\n\nJobs without `stonewall` run at the same time. \
-                   The drive stays as it is unless --state prepares it. Without a drive, the jobs run on their `filename`. \
-                   Any other option of fio is refused by name, with its section and its line.";
+    let summary = "Run a job file of fio instead of the micro-benchmarks, with every IO recorded\n\nJobs without \
+                   `stonewall` run at the same time. The state of the drive is unchanged unless --state sets it. \
+                   Without a drive, the jobs run on their `filename`. flashscope refuses any other option of fio, with \
+                   its section and line.";
     format!("{summary}\n\n{}", fio::help())
 }
 
@@ -116,11 +117,11 @@ fn fio_job_help() -> String {
 pub struct TestArgs {
     /// Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead
     ///
-    /// The tests are pts-iops, pts-throughput, pts-throughput-128k, pts-latency and pts-write-saturation. The test purges
-    /// the drive and, except for pts-write-saturation, writes it twice in sequence. It then repeats rounds of one-minute
-    /// runs until the drive is steady. Steady means that over five rounds the measured values range by at most 20 % of their
-    /// mean, and that a line fitted to the values rises or falls by at most 10 %. A drive that cannot be purged is refused.
-    /// --state tests it from another state, and the report states this deviation.
+    /// The tests are pts-iops, pts-throughput, pts-throughput-128k, pts-latency and pts-write-saturation. The test
+    /// purges the drive and, except for pts-write-saturation, writes it twice in sequence. It then repeats rounds of
+    /// one-minute runs until the drive is steady. Steady means that the measured values range by at most 20 % of their
+    /// mean over five rounds. A line fitted to the values may rise or fall by at most 10 %. A drive that cannot be
+    /// purged is refused. --state tests it from another state, and the report states this deviation.
     #[arg(long, value_name = "NAME", conflicts_with_all = [
         "only", "trace", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
         "PrecisionArgs", "LengthArgs", "BudgetArgs",
@@ -146,7 +147,7 @@ pub struct TestArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Grid of uniform writes")]
 pub struct GridArgs {
-    /// Measure uniform writes instead, over a grid of mean lengths and of free space
+    /// Measure uniform writes instead of the micro-benchmarks, over a grid of mean lengths and of free space
     ///
     /// Covers the amounts of free space that the parts of a real workload may have. The writes have geometrically
     /// distributed lengths, and start at random pages of one part of the drive. All free space of the drive then serves that
@@ -221,7 +222,7 @@ pub struct LengthArgs {
           value_parser = names::ios)]
     pub max_ios: u64,
 
-    /// Longest time of a run
+    /// Maximum duration of a run
     #[arg(long, alias = "most-time", default_value = "10min", value_name = "TIME", value_parser = names::duration,
           conflicts_with = "io_count")]
     pub max_time: Nanos,
@@ -301,7 +302,7 @@ pub enum State {
     Random,
     /// Write everything once, from start to end
     Sequential,
-    /// Discard everything (TRIM), so that the drive is empty, which drives in use rarely are
+    /// Discard everything (TRIM): the drive is then empty, unlike most drives in use
     Purged,
     /// Have the drive format itself, in its current format; only for a whole NVMe drive (/dev/nvme0n1)
     Formatted,

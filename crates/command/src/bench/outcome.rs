@@ -13,10 +13,10 @@ use crate::{Failure, interrupted};
 pub(crate) const LOOK: &str = "Check the kernel's log (dmesg) and the drive's health \
                                (flashscope devices); cables and power fail more often than drives";
 
-/// Checks that all of a plan ran.
+/// Checks that all runs of a plan were executed.
 ///
 /// # Errors
-/// If it was interrupted, or IO errors ended runs.
+/// If the benchmark was interrupted, or IO errors ended runs.
 pub fn outcome(folder: &ResultFolder, manifest: &Manifest) -> Result<(), Failure> {
     if manifest.status == Status::Interrupted {
         return Err(interrupted(format_args!(

@@ -34,7 +34,7 @@ impl Part {
         Part { micro_benchmark, experiment, values: i64::MIN..=i64::MAX }
     }
 
-    /// Returns the runs of the part with these values.
+    /// Restricts the part to runs with these values.
     #[must_use]
     pub const fn at(self, values: RangeInclusive<i64>) -> Part {
         Part { values, ..self }
@@ -55,9 +55,9 @@ struct Words {
     args: BenchArgs,
 }
 
-/// Measures like `flashscope bench` with the arguments `words`, but does only those runs of the plan
-/// that belong to one of `parts`. A plan that finds its own parameters needs the runs of
-/// `preparation`.
+/// Measures like `flashscope bench` with the arguments `words`, but executes only the runs of the
+/// plan that belong to one of `parts`. A plan whose parameters come from the preparation needs the
+/// runs of `preparation`.
 ///
 /// # Errors
 /// If the arguments or the request are invalid, or records cannot be written.

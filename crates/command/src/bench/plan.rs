@@ -40,8 +40,8 @@ pub fn plan(args: &PlanArgs, stop: &AtomicBool, sink: &mut dyn Progress) -> Resu
     let mut device = drives::open(&args.drive, &request.purpose)?;
     let result = plan_drive(&request, device.as_mut(), like, args, (stop, sink));
     drop(device);
-    // If the open above fails, the function has returned: another program may have created the file
-    // in the meantime.
+    // If the drive cannot be opened, the function returns before it removes the file: another
+    // program may have created the file in the meantime.
     if let Some(path) = new_file {
         fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
     }
@@ -102,7 +102,7 @@ pub(super) fn read(path: &Path) -> Result<Plan, Failure> {
     if version > known {
         let path = path.display();
         return Err(usage(anyhow!(
-            "{path} has format version {version}; this flashscope reads up to {known}: plan anew"
+            "{path} has format version {version}; this flashscope reads up to {known}: run `flashscope plan` again"
         )));
     }
     Ok(plan)

@@ -45,7 +45,7 @@ enum Mode {
 }
 
 impl Mode {
-    /// Returns the mode that the options choose; they exclude each other.
+    /// Returns the mode that the options choose. `clap` refuses options of several modes.
     fn new(args: &BenchOptions) -> Result<Mode, Failure> {
         if let Some(trace) = args.experiments.trace.as_deref() {
             return Ok(Mode::Trace(BenchTrace::parse(trace)?));
@@ -68,7 +68,7 @@ impl Mode {
         Ok(Mode::MicroBenchmarks(benchmarks))
     }
 
-    /// Returns the most IOs in flight, and the largest IO.
+    /// Returns the maximum number of IOs in flight, and the size of the largest IO.
     fn needs(&self, args: &BenchOptions) -> (u32, Bytes) {
         match self {
             Mode::Trace(trace) => (trace.queue_depth, LONGEST_IO),
@@ -82,19 +82,19 @@ impl Mode {
         }
     }
 
-    /// True if runs or the state may write to the drive, unless the user forbids it.
+    /// Returns true if runs or the state may write to the drive, unless the user forbids it.
     fn writes(&self, args: &BenchOptions) -> bool {
         let Mode::Jobs(jobs) = self else { return true };
         jobs.writer().is_some()
             || args.state.state.is_some_and(|state| State::from(state) != State::Keep)
     }
 
-    /// True if runs follow each other without a pause, so that the drive does not recover.
+    /// Returns true if runs follow each other without a pause in which the drive could recover.
     fn has_no_pauses(&self) -> bool {
         matches!(self, Mode::Test(_) | Mode::Grid(_) | Mode::Jobs(_))
     }
 
-    /// Returns the state of the drive unless the user chooses one.
+    /// Returns the default state of the drive.
     fn default_state(&self) -> State {
         match self {
             Mode::Test(_) => State::Purged,
@@ -148,7 +148,7 @@ impl BenchRequest<'_> {
     /// Returns the drive that the jobs of fio name.
     ///
     /// # Errors
-    /// If there are none, or they name no drive.
+    /// If the request has no jobs, or the jobs do not name one drive.
     pub(super) fn drive_of_jobs(&self) -> Result<String, Failure> {
         match &self.mode {
             Mode::Jobs(jobs) => jobs.drive().map_err(usage),
@@ -309,8 +309,8 @@ impl BenchRequest<'_> {
         }
         if is_grid && !holds_data_in_order {
             return Err(usage(anyhow!(
-                "--grid: the whole drive must be written in sequence, otherwise the free space of its parts \
-                 is unknown: choose --state sequential, or keep if the drive is in that state"
+                "--grid: the whole drive must be written in sequence, or the free space of its parts is unknown: \
+                 choose --state sequential, or keep if the drive is in that state"
             )));
         }
         Ok(state)

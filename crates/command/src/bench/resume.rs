@@ -1,4 +1,4 @@
-//! `flashscope bench --resume`: resumes a result that was stopped or cut off.
+//! `flashscope bench --resume`: resumes an interrupted result.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -27,7 +27,7 @@ pub(super) fn resume(
     let lock = folder.lock().map_err(usage)?;
     // Reads the result again: another process may have changed it before this one had the lock.
     let (folder, mut manifest) = ResultFolder::open(path).map_err(usage)?;
-    check_tool(&manifest.tool, "the result was begun by", "measure anew")?;
+    check_tool(&manifest.tool, "the result was begun by", "start a new measurement")?;
     if !manifest.runs().any(is_left) {
         let facts = finish(&folder, &mut manifest)?;
         sink.note("nothing was left to run");
@@ -68,13 +68,13 @@ fn check_existence(drive: &str) -> Result<(), Failure> {
     match drives::file_to_create(drive) {
         None => Ok(()),
         Some(path) => Err(usage(anyhow!(
-            "{} does not exist any more, and a new file would have another state: measure anew",
+            "{} does not exist any more, and a new file would have another state: start a new measurement",
             path.display()
         ))),
     }
 }
 
-/// Finishes a result that has no runs left. At most its status still has to change.
+/// Finishes a result that has no runs left. Only its status may still have to change.
 fn finish(folder: &ResultFolder, manifest: &mut Manifest) -> Result<Facts, Failure> {
     if manifest.status == Status::Running {
         (manifest.status, manifest.finished) = (Status::Complete, Some(timestamp()));
@@ -83,7 +83,7 @@ fn finish(folder: &ResultFolder, manifest: &mut Manifest) -> Result<Facts, Failu
     conclude(folder, manifest)
 }
 
-/// True if the run was not executed, or not to its end.
+/// Returns true if the run was not executed, or was interrupted.
 fn is_left(run: &Run) -> bool {
     matches!(run.progress, RunProgress::Pending | RunProgress::Interrupted { .. })
 }

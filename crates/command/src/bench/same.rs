@@ -9,7 +9,8 @@ use flashscope_workload::state::LARGEST_FILL_IO;
 use crate::drives::Purpose;
 use crate::{Failure, usage};
 
-/// Fails if another version of the tool was used. `what` describes what it did.
+/// Fails if the plan or result is from another version of flashscope. `what` begins the message, as in "the plan was
+/// made by".
 pub(crate) fn check_tool(tool: &Tool, what: &str, advice: &str) -> Result<(), Failure> {
     let (then, now) = (&tool.version, env!("CARGO_PKG_VERSION"));
     if then != now {
@@ -37,7 +38,7 @@ pub(super) fn purpose(runs: &[&Run], options: &Options, confirmation: Option<Str
     }
 }
 
-/// Fails if the drive is not the expected one. `that` completes the message, as in "that was measured".
+/// Fails if the drive is not the expected drive. `that` completes the message, as in "that was measured".
 pub(crate) fn check_drive(then: &DeviceInfo, now: &DeviceInfo, that: &str) -> Result<(), Failure> {
     let or_unknown = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
     let properties = [

@@ -1,4 +1,4 @@
-//! The spare space that a steady state needs to know.
+//! Determines the spare space, on which the steady state depends.
 
 use anyhow::{Context, Result, bail};
 use flashscope_block::{Bytes, Device};
@@ -7,13 +7,13 @@ use flashscope_sim::setup;
 use flashscope_workload::steady_fill::{MAX_SPARE, MIN_SPARE, SpareSpace};
 use flashscope_workload::uflip::Setup;
 
-/// The page that the mapping of a real drive is assumed to have.
+/// The assumed page size of the mapping of a real drive.
 const PAGE: Bytes = Bytes::kib(4);
 
 /// Returns the spare space of a drive: of a simulated drive from its profile, of a real drive from the capacity of its flash.
 ///
 /// # Errors
-/// If the drive does not map pages, has no spare space, or is not used as a whole.
+/// If the drive does not map pages, has an impossible amount of spare space, or is used only in part.
 pub(super) fn spare_space(
     device: &dyn Device,
     inside: Option<Bytes>,
@@ -23,8 +23,8 @@ pub(super) fn spare_space(
     let whole = info.capacity.round_down(info.logical_block);
     if setup.target_offset != Bytes(0) || setup.target_size != whole {
         bail!(
-            "--state steady: only the whole drive has a steady state: leave --target-offset and --target-size \
-             away, or choose another --state"
+            "--state steady: only the whole drive has a steady state: remove --target-offset and --target-size, \
+             or choose another --state"
         );
     }
     if let (Some(profile), None) = (info.name.strip_prefix("sim:"), inside) {

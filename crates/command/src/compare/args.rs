@@ -8,10 +8,10 @@ use crate::options::{JsonArgs, json_schema};
 
 /// Compare results with the first, and find regressions.
 ///
-/// A result is a measurement, a simulation or a what-if, which stands for its baseline and its variants. The JSON that
-/// `simulate`, `what-if`, `predict` and `twin predict` print is a result, too. Workloads that two results ran are compared. The intervals
-/// of all ratios hold at once with 95 % probability. The exit status is 3 if --fail-on-regression finds a regression. See
-/// docs/compare.md.
+/// A result is a measurement, a simulation, a what-if, or the JSON that `simulate`, `what-if`, `predict` and `twin
+/// predict` print. A what-if counts as several results: its baseline and each of its variants. Workloads that at least
+/// two results ran are compared. The intervals of all ratios hold simultaneously with 95 % probability. The exit status
+/// is 3 if --fail-on-regression finds a regression. See docs/compare.md.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("comparison")))]
 #[command(after_help = "Examples:

@@ -43,7 +43,8 @@ pub fn compare(
     compare_inputs(&inputs, args.fail_on_regression, (stop, progress))
 }
 
-/// Does the same as [`compare`], also for results that are not in files. `limit` is the largest tolerated loss, as a share.
+/// Compares results as [`compare`] does, including results that are not in files. `limit` is the largest tolerated
+/// loss, as a share.
 ///
 /// # Errors
 /// The errors of [`compare`].
@@ -58,7 +59,7 @@ pub fn compare_inputs(
     }
     if !(2..=MAX_RESULTS).contains(&opened.len()) {
         return Err(usage(anyhow!(
-            "compare takes two to {MAX_RESULTS} results, and here are {}: a what-if counts as its baseline and each of its \
+            "compare takes two to {MAX_RESULTS} results, not {}: a what-if counts as its baseline and each of its \
              variants",
             opened.len()
         )));

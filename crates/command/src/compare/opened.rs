@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::ComparisonInput;
 use crate::{Failure, not_opened, usage};
 
-/// The largest file of JSON to read.
+/// The maximum size of a JSON file, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// A result, opened for a comparison.
@@ -40,7 +40,7 @@ enum Content {
 }
 
 impl OpenedInput {
-    /// Opens the results of an input. A what-if is several.
+    /// Opens the results of an input. A what-if contains several results.
     pub(super) fn open(
         input: &ComparisonInput<'_>,
         stop: &Arc<AtomicBool>,
@@ -141,7 +141,7 @@ fn of_what_if(name: &str, what_if: WhatIf, progress: &mut dyn Progress) -> Vec<O
 fn text_of(path: &Path, place: &str) -> Result<String, Failure> {
     let size = fs::metadata(path).with_context(|| place.to_owned()).map_err(usage)?.len();
     if size > MAX_BYTES {
-        return Err(usage(anyhow!("{place}: no result is larger than 64 MiB")));
+        return Err(usage(anyhow!("{place} is larger than 64 MiB, the limit for the JSON of a result")));
     }
     fs::read_to_string(path).with_context(|| place.to_owned()).map_err(usage)
 }
@@ -170,7 +170,7 @@ fn of_json(
                 "is a twin, which is a drive and not a result: predict a workload with `flashscope twin predict --json`, or \
                  simulate it with `flashscope simulate --drive`"
             }
-            false => "is no JSON of `simulate`, `what-if`, `predict` or `twin predict`",
+            false => "is not the JSON of `simulate`, `what-if`, `predict` or `twin predict`",
         };
         return Err(usage(anyhow!("{place} {remedy}")));
     };

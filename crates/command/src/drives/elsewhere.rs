@@ -16,17 +16,17 @@ pub(super) fn open(name: &str, _: &Purpose) -> Result<Box<dyn Device>, Failure> 
     )))
 }
 
-/// Returns nothing: real drives are only available on Linux.
+/// Returns `None`: real drives are only available on Linux.
 pub fn surroundings(_: &str) -> Option<Surroundings> {
     None
 }
 
-/// Returns nothing: real drives are only available on Linux.
+/// Returns `None`: real drives are only available on Linux.
 pub fn health(_: &str) -> Option<Health> {
     None
 }
 
-/// Returns nothing: no file is ever created as a drive.
+/// Returns `None`: no file is ever created as a drive.
 ///
 /// # Errors
 /// Never.
@@ -34,7 +34,7 @@ pub fn remove_scratch(_: &str) -> Result<Option<PathBuf>, Failure> {
     Ok(None)
 }
 
-/// Returns nothing: no file is ever created as a drive.
+/// Returns `None`: no file is ever created as a drive.
 pub fn file_to_create(_: &str) -> Option<PathBuf> {
     None
 }

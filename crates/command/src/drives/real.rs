@@ -41,7 +41,7 @@ pub fn options(name: &str) -> Result<OpenOptions, Failure> {
     }
 }
 
-/// Returns the surroundings of the drive `name`, if it is a real one.
+/// Returns the surroundings of the drive `name`; `None` if it is not a real drive.
 pub fn surroundings(name: &str) -> Option<Surroundings> {
     let options = OpenOptions::parse(name).ok()?;
     let place = place(&System::default(), options.location.path());
@@ -49,7 +49,8 @@ pub fn surroundings(name: &str) -> Option<Surroundings> {
     Some(Surroundings::at(Path::new("/"), disk, sensor))
 }
 
-/// Reads the health log of the drive `name`, or of the drive that holds the file. `None` without such a log.
+/// Reads the health log of the drive `name`, or of the drive that holds the file. Returns `None` if there is no health
+/// log.
 pub fn health(name: &str) -> Option<Health> {
     let options = OpenOptions::parse(name).ok()?;
     let pages = log_pages(&System::default(), options.location.path()).ok()?;

@@ -79,7 +79,7 @@ fn sorted(mut ios: Ios) -> Ios {
     ios
 }
 
-/// The IOs of these jobs are the same, whatever their order.
+/// The IOs of these jobs are deterministic, except for their order.
 #[test]
 fn jobs_without_chance_have_the_ios_of_fio() {
     if !is_installed() {
@@ -113,7 +113,7 @@ fn jobs_without_chance_have_the_ios_of_fio() {
     }
 }
 
-/// fio starts the processes of a job in any order.
+/// Sorts the processes, because fio starts them in any order.
 #[test]
 fn processes_have_the_spaces_of_fio() {
     if !is_installed() {
@@ -133,8 +133,8 @@ fn processes_have_the_spaces_of_fio() {
     }
 }
 
-/// These jobs draw operations, sizes or places. Their number of IOs, their bytes and their mix agree within the chance
-/// of both programs.
+/// These jobs choose operations, sizes or offsets at random. Their numbers of IOs, their bytes and their mix agree with
+/// those of fio to within 5 % plus 60.
 #[test]
 fn jobs_of_chance_have_the_mix_of_fio() {
     if !is_installed() {

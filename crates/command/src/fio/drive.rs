@@ -50,7 +50,7 @@ fn engine(place: &Place) -> &str {
     }
 }
 
-/// Returns a note about what `drive` replaces in the jobs.
+/// Returns a note that `drive` replaces the files that the jobs name; `None` if they name no file.
 pub(super) fn replaced(specs: &[&JobSpec], drive: &str) -> Option<String> {
     let mut files: Vec<String> =
         specs.iter().filter_map(|spec| Some(format!("`{}`", spec.place.file.as_ref()?))).collect();

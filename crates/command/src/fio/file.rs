@@ -1,8 +1,8 @@
-//! The form of a job file: sections of options.
+//! The syntax of a job file: sections of options.
 
 use anyhow::{Result, bail};
 
-/// An option, as it stands in the file.
+/// An option, as written in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FileOption {
     pub name: String,
@@ -10,11 +10,11 @@ pub(super) struct FileOption {
     pub value: Option<String>,
     /// The line, from 1.
     pub line: usize,
-    /// The section that has it.
+    /// The section that contains the option.
     pub section: String,
 }
 
-/// A job: its name and its options, with those of the `[global]` sections before it first.
+/// A job: its name and its options, after the options of the `[global]` sections before it.
 #[derive(Debug)]
 pub(super) struct Section {
     pub name: String,
@@ -27,7 +27,7 @@ const GLOBAL: &str = "global";
 /// Reads the jobs of a file.
 ///
 /// # Errors
-/// If flashscope does not understand a line.
+/// If a line is invalid, includes a file or has a variable.
 pub(super) fn sections(text: &str) -> Result<Vec<Section>> {
     let (mut global, mut jobs) = (Vec::new(), Vec::<Section>::new());
     let mut current: Option<String> = None;
@@ -49,7 +49,7 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>> {
         }
         if let Some(file) = line.strip_prefix("include ") {
             bail!(
-                "line {number}: `include {file}`: flashscope includes no files; put its lines here"
+                "line {number}: `include {file}`: flashscope does not include files; copy the lines of the file here"
             );
         }
         let Some(section) = current.clone() else {
@@ -60,7 +60,7 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>> {
             None => (line, None),
         };
         if value.as_ref().is_some_and(|value| value.contains('$')) {
-            bail!("line {number}: `{line}`: flashscope expands no variables; write the value");
+            bail!("line {number}: `{line}`: flashscope does not expand variables; write the value");
         }
         let given = FileOption { name: name.into(), value, line: number, section };
         match jobs.last_mut().filter(|_| given.section != GLOBAL) {
@@ -96,7 +96,7 @@ mod tests {
             ("rw=read\n", "line 1: `rw=read` is before the first section"),
             ("[a\n", "line 1: `[a` is not a section"),
             ("[a]\ninclude b.fio\n", "line 2: `include b.fio`"),
-            ("[a]\nsize=${SIZE}\n", "line 2: `size=${SIZE}`: flashscope expands no variables"),
+            ("[a]\nsize=${SIZE}\n", "line 2: `size=${SIZE}`: flashscope does not expand variables"),
         ] {
             let error = sections(text).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");

@@ -1,4 +1,4 @@
-//! The options of a job, as a job of flashscope.
+//! Translates the options of a fio job to a job of flashscope.
 
 use anyhow::{Result, anyhow, bail};
 use flashscope_block::{Bytes, Nanos, Op};
@@ -28,9 +28,9 @@ pub(super) struct JobSpec {
     is_time_based: bool,
     /// The seed, if the file has one.
     pub seed: Option<u64>,
-    /// The time at the start that does not count.
+    /// The time at the start whose IOs are recorded, but not counted.
     pub ramp: Option<Nanos>,
-    /// True if the job waits for those before it.
+    /// True if the job waits for the jobs before it.
     pub starts_group: bool,
     pub place: Place,
     pub notes: Vec<String>,
@@ -183,7 +183,7 @@ impl End {
     }
 }
 
-/// Returns the operation, true if reads are mixed with it, and true if places are random.
+/// Returns the operation, true if reads are mixed with it, and true if offsets are random.
 fn direction(values: &Values) -> Result<(Op, bool, bool)> {
     let of = |text: &str| {
         Some(match text {
@@ -292,7 +292,7 @@ fn place(values: &Values) -> Result<Place> {
     })
 }
 
-/// Returns the IOs in flight of a process: 1 for an engine that waits for each.
+/// Returns the number of IOs in flight of a process: 1 for an engine that waits for each IO.
 fn queue_depth(values: &Values, place: &Place, job: &str, notes: &mut Vec<String>) -> Result<u32> {
     let parse = |text: &str| text.parse::<u32>().ok().filter(|depth| *depth > 0);
     let depth = values.parsed("iodepth", "a whole number, at least 1", parse)?.unwrap_or(1);

@@ -33,7 +33,7 @@ impl JobFile {
     /// Reads the job file at `path`.
     ///
     /// # Errors
-    /// If the file cannot be read, or has an option or a value that flashscope does not run.
+    /// If the file cannot be read, or has an option or a value that flashscope does not support.
     pub(crate) fn read(path: &Path) -> Result<JobFile> {
         let place = path.display().to_string();
         let text = fs::read_to_string(path).with_context(|| format!("cannot read {place}"))?;
@@ -69,7 +69,7 @@ impl JobFile {
         writers.next().map(|spec| spec.job.name.clone())
     }
 
-    /// Returns the most IOs in flight.
+    /// Returns the maximum number of IOs in flight.
     pub(crate) fn in_flight(&self) -> u32 {
         let of_group = |group: &Vec<JobSpec>| {
             group.iter().map(|spec| spec.job.in_flight()).fold(0, u32::saturating_add)
@@ -85,12 +85,13 @@ impl JobFile {
     /// Returns the drive that the jobs name, in the notation of flashscope.
     ///
     /// # Errors
-    /// If they name none, or several.
+    /// If the jobs name no drive, or several drives.
     pub(crate) fn drive(&self) -> Result<String> {
         drive::name(&self.specs().collect::<Vec<_>>())
     }
 
-    /// Tells the user what of the file has no effect on the drive `info` in its state.
+    /// Adds notes about the options without effect, the files that the drive `info` replaces, and reads of an empty
+    /// drive.
     pub(crate) fn tell(&self, info: &DeviceInfo, state: State, sink: &mut dyn Progress) {
         self.notes.iter().for_each(|note| sink.note(note));
         if self.drive().ok().as_ref() != Some(&info.name) {

@@ -32,7 +32,7 @@ pub(crate) fn size(text: &str) -> Option<Size> {
     }
 }
 
-/// Parses a size; `None` if it is no single size.
+/// Parses a size; `None` if the text is not a single size.
 ///
 /// With fio's default `kb_base`, `k` and `kb` are 1024 and `ki` and `kib` are 1000.
 pub(crate) fn bytes(text: &str) -> Option<Bytes> {
@@ -57,7 +57,7 @@ pub(crate) fn bytes(text: &str) -> Option<Bytes> {
     number.parse::<u64>().ok()?.checked_mul(base.pow(power)).map(Bytes)
 }
 
-/// Parses a time without a unit in units of `unit`; `None` if it is no time.
+/// Parses a time; `None` if the text is not a time. A number without a unit is in units of `unit`.
 pub(crate) fn time(text: &str, unit: Nanos) -> Option<Nanos> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, suffix) = text.split_at(digits);

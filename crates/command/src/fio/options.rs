@@ -1,4 +1,4 @@
-//! The options of fio's jobs that flashscope knows.
+//! The options of fio's jobs that flashscope supports or ignores.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use flashscope_block::nearest;
 
 use super::file::{FileOption, Section};
 
-/// An option that flashscope runs.
+/// An option that flashscope supports.
 pub struct JobOption {
     /// The name.
     pub name: &'static str,
-    /// fio's other names for it.
+    /// fio's aliases of the option.
     pub others: &'static [&'static str],
     /// The effect.
     pub summary: &'static str,
 }
 
-/// Options without effect here, and why.
+/// Options of fio that have no effect in flashscope, with the reason.
 pub struct Harmless {
-    /// Why they have no effect.
+    /// The reason why the options have no effect.
     pub reason: &'static str,
     /// The names.
     pub names: &'static [&'static str],
@@ -33,7 +33,7 @@ const fn option(
     JobOption { name, others, summary }
 }
 
-/// The options that flashscope runs, in the order of the docs.
+/// The options that flashscope supports, in the order of the docs.
 pub const SUPPORTED: &[JobOption] = &[
     option(
         "rw",
@@ -41,7 +41,7 @@ pub const SUPPORTED: &[JobOption] = &[
         "`read`, `write`, `randread`, `randwrite`, `rw`, `randrw`, `trim` or `randtrim`",
     ),
     option("rwmixread", &[], "percentage of reads in `rw` and `randrw`, by default 50"),
-    option("rwmixwrite", &[], "percentage of writes; the later of the two holds"),
+    option("rwmixwrite", &[], "percentage of writes; the later of `rwmixread` and `rwmixwrite` holds"),
     option(
         "bs",
         &["blocksize"],
@@ -50,7 +50,7 @@ pub const SUPPORTED: &[JobOption] = &[
     option(
         "bsrange",
         &["blocksize_range"],
-        "sizes from a range, each as frequent as the others: `4k-16k`",
+        "sizes from a range, all equally frequent: `4k-16k`",
     ),
     option("bssplit", &[], "sizes with their percentages: `4k/60:64k/40`"),
     option(
@@ -61,8 +61,8 @@ pub const SUPPORTED: &[JobOption] = &[
     option("io_size", &["io_limit"], "bytes of a job, if they differ from `size`"),
     option("offset", &[], "start of the target space: `1g`, `50%`"),
     option("offset_increment", &[], "distance between the target spaces of the processes of a job"),
-    option("number_ios", &[], "number of IOs after which a process ends at the latest"),
-    option("loops", &[], "number of times that a job is repeated"),
+    option("number_ios", &[], "maximum number of IOs of a process"),
+    option("loops", &[], "number of iterations of a job"),
     option(
         "runtime",
         &["timeout"],
@@ -89,13 +89,13 @@ pub const SUPPORTED: &[JobOption] = &[
     option(
         "norandommap",
         &[],
-        "random places are independent; otherwise each place comes once before any comes again",
+        "random offsets are independent; without this option, each offset occurs once before any occurs again",
     ),
     option("randseed", &[], "seed of the job [default: derived from --seed]"),
     option(
         "stonewall",
         &["wait_for_previous"],
-        "the job waits for the jobs before it; jobs without it run at the same time",
+        "the job waits for the jobs before it; jobs without `stonewall` run at the same time",
     ),
     option("filename", &[], "the drive, unless the command names one"),
     option("directory", &[], "folder of a `filename` that is a file"),
@@ -192,7 +192,7 @@ pub const HARMLESS: &[Harmless] = &[
         names: &["refill_buffers", "scramble_buffers"],
     },
     Harmless {
-        reason: "the seed alone decides random numbers",
+        reason: "the seed alone determines random numbers",
         names: &["randrepeat", "allrandrepeat", "random_generator", "softrandommap"],
     },
 ];
@@ -203,7 +203,7 @@ pub fn help() -> String {
         |names: &mut dyn Iterator<Item = &'static str>| names.collect::<Vec<_>>().join(", ");
     let supported = names(&mut SUPPORTED.iter().map(|option| option.name));
     let harmless = names(&mut HARMLESS.iter().flat_map(|harmless| harmless.names.iter().copied()));
-    format!("Options that flashscope runs: {supported}.\n\nOptions without effect: {harmless}.")
+    format!("Options that flashscope supports: {supported}.\n\nOptions without effect: {harmless}.")
 }
 
 fn supported(name: &str) -> Option<&'static JobOption> {
@@ -221,7 +221,7 @@ fn once(sections: &[Section]) -> impl Iterator<Item = &FileOption> {
     lines.map(|given| (given.line, given)).collect::<BTreeMap<_, _>>().into_values()
 }
 
-/// Refuses a file with options that flashscope does not know, and names all of them.
+/// Refuses a file with unknown options, and names all of them.
 pub(super) fn check_known(sections: &[Section]) -> Result<()> {
     let is_unknown =
         |given: &&FileOption| supported(&given.name).is_none() && reason(&given.name).is_none();
@@ -236,7 +236,7 @@ fn refusal(given: &FileOption) -> String {
     let FileOption { name, line, section, .. } = given;
     let near = nearest(name, SUPPORTED.iter().map(|option| option.name));
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    format!("line {line}: [{section}] has the option `{name}`, which flashscope does not run{near}")
+    format!("line {line}: [{section}] has the option `{name}`, which flashscope does not support{near}")
 }
 
 /// Returns a note for each reason why options of the file have no effect.
@@ -254,14 +254,14 @@ pub(super) fn notes(sections: &[Section]) -> Vec<String> {
     HARMLESS.iter().filter_map(of_reason).collect()
 }
 
-/// The options of a job that flashscope runs, by name.
+/// The supported options of a job, by name.
 pub(super) struct Values<'a> {
     job: &'a str,
     given: BTreeMap<&'static str, &'a FileOption>,
 }
 
 impl<'a> Values<'a> {
-    /// Takes the options of a section, of which the last of a name holds.
+    /// Creates the values from the options of a section. The last occurrence of an option holds.
     pub(super) fn of(section: &'a Section) -> Values<'a> {
         let known = |given: &'a FileOption| Some((supported(&given.name)?.name, given));
         Values { job: &section.name, given: section.given.iter().filter_map(known).collect() }
@@ -272,7 +272,7 @@ impl<'a> Values<'a> {
         self.given.get(name).map(|given| given.line)
     }
 
-    /// Returns the value of an option as it stands in the file.
+    /// Returns the value of an option, as written in the file.
     pub(super) fn text(&self, name: &str) -> Result<Option<&'a str>> {
         let Some(given) = self.given.get(name) else { return Ok(None) };
         match given.value.as_deref() {
@@ -298,7 +298,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns true if a switch is on; without a value it is.
+    /// Returns true if a switch is on, as it is without a value; `None` if the job does not have the switch.
     pub(super) fn flag(&self, name: &str) -> Result<Option<bool>> {
         let Some(given) = self.given.get(name) else { return Ok(None) };
         match given.value.as_deref() {
@@ -318,7 +318,7 @@ impl<'a> Values<'a> {
         anyhow!("line {line}: `{name}{value}`, in job `{}`: {rule}", self.job)
     }
 
-    /// Refuses an option that has no meaning together with others.
+    /// Fails if the job has an option that `rule` forbids together with other options.
     pub(super) fn refuse(&self, name: &str, rule: &str) -> Result<()> {
         if self.given.contains_key(name) {
             bail!(self.wrong(name, rule));

@@ -9,7 +9,7 @@ use super::notation::bytes;
 /// fio's default size.
 const DEFAULT: Bytes = Bytes(4096);
 
-/// The most sizes of a range.
+/// The maximum number of sizes in a range.
 const MAX_SIZES: u64 = 4096;
 
 /// The sizes of reads, writes and trims.
@@ -24,8 +24,8 @@ fn one(size: Bytes) -> Vec<SizeShare> {
     vec![SizeShare { size, weight: 1 }]
 }
 
-/// Parses the values of reads, writes and trims, which commas separate. The last value holds for those that follow; an
-/// empty one is the default.
+/// Parses the values of reads, writes and trims, which commas separate. Operations without a value have the last value;
+/// an empty value means the default.
 fn each(text: &str, parse: impl Fn(&str) -> Result<Vec<SizeShare>>) -> Result<PerOperation> {
     let parts: Vec<&str> = text.split(',').collect();
     if parts.len() > 3 {
@@ -53,7 +53,7 @@ pub(super) fn fixed(text: &str) -> Result<PerOperation> {
     each(text, |part| Ok(one(positive(part)?)))
 }
 
-/// Parses `bsrange=4k-16k`: multiples of the smallest size, each as frequent as the others.
+/// Parses `bsrange=4k-16k`: multiples of the smallest size, all equally frequent.
 pub(super) fn range(text: &str) -> Result<PerOperation> {
     each(text, |part| {
         let Some((least, most)) = part.split_once('-') else {
@@ -71,7 +71,7 @@ pub(super) fn range(text: &str) -> Result<PerOperation> {
     })
 }
 
-/// Parses `bssplit=4k/60:64k/40`: sizes with their percentages. Sizes without one share what is left.
+/// Parses `bssplit=4k/60:64k/40`: sizes with their percentages. Sizes without a percentage share the remainder equally.
 pub(super) fn split(text: &str) -> Result<PerOperation> {
     each(text, |part| {
         let mut sizes: Vec<(Bytes, Option<u32>)> = Vec::new();
@@ -91,7 +91,7 @@ pub(super) fn split(text: &str) -> Result<PerOperation> {
         let Some(left) = 100_u32.checked_sub(given).filter(|left| open > 0 || *left == 0) else {
             bail!("the percentages in `{part}` add up to {given}, not to 100");
         };
-        // In units of 1/open percent, so that equal parts of the rest are whole.
+        // Weights are in units of 1/scale percent, which makes equal parts of the remainder integers.
         let scale = open.max(1);
         let weight = |percent: Option<u32>| percent.map_or(left, |percent| percent * scale);
         let shares =

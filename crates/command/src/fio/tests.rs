@@ -131,9 +131,9 @@ fn unknown_options_are_refused_with_section_and_line_all_at_once() {
     let text = "[global]\nbs=4k\nzonemode=zbd\n\n[a]\nrw=read\niodeph=4\n";
     let error = parse(text).err().unwrap().to_string();
     for part in [
-        "line 3: [global] has the option `zonemode`, which flashscope does not run",
-        "line 7: [a] has the option `iodeph`, which flashscope does not run; did you mean `iodepth`?",
-        "Options that flashscope runs: rw, rwmixread",
+        "line 3: [global] has the option `zonemode`, which flashscope does not support",
+        "line 7: [a] has the option `iodeph`, which flashscope does not support; did you mean `iodepth`?",
+        "Options that flashscope supports: rw, rwmixread",
         "Options without effect: group_reporting",
     ] {
         assert!(error.contains(part), "{part}: {error}");

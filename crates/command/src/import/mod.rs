@@ -41,8 +41,8 @@ pub struct ImportResult {
 /// Imports a measurement of fio.
 ///
 /// # Errors
-/// If the input cannot be read, has something that flashscope does not understand, or `stop` was set before all of it was read.
-/// Then nothing is written.
+/// If the input cannot be read, has an option or a value that flashscope does not support, or `stop` was set
+/// before all of it was read. After an error in the input, nothing is written.
 pub fn import(
     args: &ImportArgs,
     stop: &AtomicBool,
@@ -70,7 +70,7 @@ pub fn import(
         Some(path) => path.clone(),
         None => default_path(&args.file),
     };
-    // Until all records are written, the folder says that nothing is done.
+    // Until all records are written, the manifest lists every run as pending.
     let mut pending = Manifest { status: Status::Running, ..manifest.clone() };
     pending.runs_mut().for_each(|run| run.progress = Progress::Pending);
     let folder = ResultFolder::create(&path, &pending).map_err(not_made)?;

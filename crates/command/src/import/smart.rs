@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 /// Reads a SMART log.
 ///
 /// # Errors
-/// If the file is no SMART log of nvme-cli, or lacks a field.
+/// If the file is not a SMART log of nvme-cli, or lacks a field.
 pub(crate) fn read(path: &Path) -> Result<Health> {
     let place = || path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(place)?;
@@ -26,7 +26,7 @@ pub(crate) fn read(path: &Path) -> Result<Health> {
 fn health(fields: &Map<String, Value>) -> Result<Health> {
     let count = |name: &str| -> Result<u64> {
         let value = fields.get(name).ok_or_else(|| anyhow!("there is no `{name}`"))?;
-        // nvme-cli writes counters of 16 bytes as numbers or as strings, by version.
+        // nvme-cli writes counters of 16 bytes as numbers or as strings, depending on its version.
         let number = match value {
             Value::Number(number) => number.as_u64().or_else(|| saturated(number.as_f64()?)),
             Value::String(text) => text.replace(',', "").parse().ok(),
@@ -39,7 +39,7 @@ fn health(fields: &Map<String, Value>) -> Result<Health> {
         |name: &str| if fields.contains_key(name) { small(name) } else { anyhow::Ok(0) };
     let units = |name: &str| anyhow::Ok(Bytes(count(name)?.saturating_mul(DATA_UNIT.0)));
     let warnings = match fields.get("critical_warning") {
-        // Newer versions write the bits apart, with their sum.
+        // Newer versions write each bit as a field, and the byte as `value`.
         Some(Value::Object(bits)) => bits.get("value").and_then(Value::as_u64),
         Some(value) => value.as_u64(),
         None => None,

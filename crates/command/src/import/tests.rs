@@ -13,7 +13,7 @@ struct Command {
     import: ImportArgs,
 }
 
-/// A copy of the measurements that ship with the project.
+/// Returns a folder with a copy of the measurements that ship with the project.
 pub(super) fn samples() -> TempDir {
     let place = tempfile::tempdir().unwrap();
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/fio");
@@ -49,7 +49,7 @@ fn replace(place: &TempDir, file: &str, from: &str, to: &str) {
     fs::write(path, text.replacen(from, to, 1)).unwrap();
 }
 
-// The numbers are those of fio's own summary.
+// The expected numbers are from fio's own summary.
 #[test]
 fn a_result_has_the_ios_and_means_of_fio() {
     let place = samples();

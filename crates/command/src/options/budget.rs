@@ -2,7 +2,7 @@ use flashscope_block::{Bytes, Nanos};
 
 use crate::names;
 
-/// Limits on a measurement as a whole.
+/// Limits on the total time and bytes of a measurement.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub struct BudgetArgs {

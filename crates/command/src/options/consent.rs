@@ -14,11 +14,11 @@ pub struct ConsentArgs {
     pub ignore_open_by_others: bool,
 }
 
-/// The choice to write nothing.
+/// The option to write nothing.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 #[command(next_help_heading = "Consent to writing")]
 pub struct ReadOnlyArgs {
-    /// Open the drive for reading only, and do only what reads allow
+    /// Open the drive for reading only, and run only experiments that do not write
     #[arg(long = "read-only", id = "read_only")]
     pub is_set: bool,
 }

@@ -1,7 +1,7 @@
 use flashscope_block::Bytes;
 use flashscope_sim::budget::{Budget, Limit};
 
-/// The memory that simulated drives may take.
+/// The memory limit of simulated drives.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub struct MemoryArgs {
@@ -12,7 +12,7 @@ pub struct MemoryArgs {
 }
 
 impl MemoryArgs {
-    /// Returns the memory of all simulated drives of a command.
+    /// Returns the memory budget of all simulated drives of a command.
     #[must_use]
     pub fn budget(&self) -> Budget {
         Budget::new(self.limit.map_or_else(Limit::of_machine, Limit::of))

@@ -35,7 +35,7 @@ pub fn folder_default(default: &'static str) -> impl FnOnce(Arg) -> Arg {
     }
 }
 
-/// The choice to list what a command knows, instead of running it.
+/// The option to list the values that a command accepts, instead of running it.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct ListArgs {

@@ -69,15 +69,15 @@ pub struct LoadArgs {
     /// Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of
     /// times the capacity, as in `10x` [default: steady, or none for a workload that ends]
     ///
-    /// `steady` continues until write amplification is steady. A window ends once writes and trims together reach
-    /// the capacity of the drive. Steady means that over 5 windows write amplification ranges by at most 2 % of its mean,
-    /// and that a line fitted to it changes by at most 1 %. Windows before the drive erases blocks do not count. After 50
-    /// windows, or as many bytes with reads, the warm-up ends in any case, with a note. A trace repeats during the
-    /// warm-up, with one pass per window.
+    /// `steady` continues until write amplification is steady. A window ends once writes and trims together reach the
+    /// capacity of the drive. Steady means that write amplification ranges by at most 2 % of its mean over 5 windows. A
+    /// line fitted to it may change by at most 1 %. Windows before the drive erases blocks do not count. After 50
+    /// windows, or reads, writes and trims of 50 times the capacity, the warm-up ends in any case, with a note. A trace
+    /// repeats during the warm-up, with one pass per window.
     #[arg(long, value_name = "LENGTH")]
     pub warmup: Option<WarmUp>,
 
-    /// IOs in flight at once, unless the workload sets it [default: 1, or in an open loop all that the drive accepts]
+    /// IOs in flight at once, unless the workload sets it [default: 1, or in an open loop as many as the drive accepts]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub queue_depth: Option<u32>,
 

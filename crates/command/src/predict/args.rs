@@ -18,7 +18,7 @@ use crate::options::{
 /// The default number of IOs in a pass of an endless workload.
 pub(crate) const PASS_IOS: u64 = 1_000_000;
 
-/// The value of `--drive` with `--grid` unless it is given: no profile has this name.
+/// The default of `--drive` with `--grid`. No profile has this name.
 pub(super) const DRIVE_OF_GRID: &str = "the drive of the grid";
 
 /// The default confidence level of intervals.
@@ -68,24 +68,24 @@ pub struct PredictArgs {
 
     /// Predict from measurements: a result of `flashscope bench DRIVE --grid`, of any drive
     ///
-    /// Divides the workload into intervals of time and ranges of addresses, as the equations do, and interpolates the
-    /// cost of each piece between the points of the grid. --drive names a simulated drive of the same size, such as a twin,
-    /// which gives the size of an erase block and runs --compare; without it, --compare runs the measured drive if that is
-    /// simulated.
+    /// Divides the workload into intervals of time and ranges of addresses, as for a model of uniform writes.
+    /// Interpolates the cost of each piece between the points of the grid. --drive names a simulated drive of the same
+    /// size, such as a twin, which gives the size of an erase block and runs --compare. Without --drive, --compare runs
+    /// the measured drive if it is simulated.
     #[arg(long, value_name = "RESULT", conflicts_with_all = ["model", "lifetime"])]
     pub grid: Option<PathBuf>,
 
-    /// Predict each volume of a collection on a drive of its own: a result of `flashscope trace collection`
+    /// Predict each volume of a collection on a separate drive: a result of `flashscope trace collection`
     ///
-    /// Regions of 1 MiB of a volume take the addresses of the drive in the order of their first access; a volume with more
-    /// regions than the drive has is not predicted. Reads the traces of the collection again, several times if the
-    /// requests of all volumes do not fit in memory.
+    /// Regions of 1 MiB of a volume are mapped to the drive in the order of their first access. A volume with more
+    /// regions than fit on the drive is not predicted. The command reads the traces of the collection again, several
+    /// times if the requests of all volumes do not fit in memory.
     #[arg(long, value_name = "RESULT",
           conflicts_with_all = ["grid", "lifetime", "compare", "workload", "trace", "output", "ios"])]
     pub collection: Option<PathBuf>,
 
     /// FTL of the drive of --grid: log blocks that each serve one data block, log blocks for any data block, or a page map
-    /// [default: that of a simulated drive, otherwise fast]
+    /// [default: the FTL of a simulated drive, or fast for a real drive]
     ///
     /// For a page map, the workload must be uniform, hotcold or zipf, with writes of one size.
     #[arg(long, value_name = "FTL", requires = "grid")]
@@ -95,12 +95,13 @@ pub struct PredictArgs {
     #[arg(long, value_name = "SIZE", requires = "grid")]
     pub block_size: Option<Bytes>,
 
-    /// With equations: count the whole logical block of a range as its space, or only the written pages
+    /// With a model of uniform writes: count the complete logical block of a range as its space, or only the written
+    /// pages
     #[arg(long, default_value = "whole", value_name = "WHICH")]
     pub ranges: RangesArg,
 
-    /// With equations: divide time into intervals as long as the log list, for all ranges or for each range by itself, or
-    /// at changes of the workload
+    /// With a model of uniform writes: divide time into intervals as long as the log list, for all ranges together or
+    /// for each range separately, or at changes of the workload
     #[arg(long, default_value = "log-list", value_name = "HOW")]
     pub stretches: StretchesArg,
 
@@ -126,7 +127,7 @@ pub struct PredictArgs {
     pub per_day: Option<Bytes>,
 
     /// Erases of each block so far
-    #[arg(long, default_value_t = 0, value_name = "ERASES", requires = "lifetime")]
+    #[arg(long, default_value_t = 0, value_name = "ERASES", requires = "lifetime", value_parser = names::erases)]
     pub worn: u32,
 
     /// The seed.
@@ -192,7 +193,7 @@ impl PredictArgs {
         }
     }
 
-    /// Returns the settings of equations.
+    /// Returns the settings of models of uniform writes.
     pub fn pieces(&self) -> Pieces {
         Pieces {
             ranges: match self.ranges {

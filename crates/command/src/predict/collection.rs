@@ -27,7 +27,7 @@ use crate::options::processors;
 use crate::trace::collection::spec;
 use crate::{Failure, Progress, Step, Unit, interrupted, trace, usage};
 
-/// The memory of a request while its volume is predicted.
+/// The memory of a request while its volume is predicted, in bytes.
 const REQUEST_MEMORY: u64 = 64;
 
 /// The default memory of the requests of the volumes that are predicted together.
@@ -74,7 +74,7 @@ pub fn predict_collection(
     })
 }
 
-/// Divides volumes into groups of at most `most` requests, or one volume.
+/// Divides volumes into groups of at most `most` requests. A volume with more requests counts as empty.
 fn groups(volumes: &[VolumeStatistics], most: u64) -> Vec<&[VolumeStatistics]> {
     let (mut groups, mut start, mut held) = (Vec::new(), 0, 0);
     for (nth, volume) in volumes.iter().enumerate() {
@@ -90,7 +90,7 @@ fn groups(volumes: &[VolumeStatistics], most: u64) -> Vec<&[VolumeStatistics]> {
     groups
 }
 
-/// Reads the files of a collection again, for some of their volumes.
+/// A reader of the files of a collection, which returns the requests of some volumes.
 struct Rereading<'a> {
     parts: Vec<Part>,
     spec: Spec,
@@ -134,11 +134,11 @@ fn stopped() -> Failure {
     interrupted("no prediction is complete")
 }
 
-/// The prediction of volumes on drives of the same kind.
+/// The settings for the prediction of volumes on drives of the same kind.
 struct Volumes<'a> {
     request: &'a PredictionRequest<'a>,
     profile: &'a Profile,
-    /// The memory of the models, which take no more than simulated drives would.
+    /// The memory budget of the models. A model uses at most as much memory as a simulated drive.
     memory: Budget,
     layout: &'a Layout,
     stop: &'a AtomicBool,
@@ -236,7 +236,7 @@ fn summary(rows: &[VolumePrediction]) -> PredictionSummary {
         .sum();
     let mut sorted: Vec<f64> = predicted.iter().map(|one| one.write_amplification.value).collect();
     sorted.sort_by(f64::total_cmp);
-    // The nearest rank.
+    // Quantiles by nearest rank.
     let at = |percent: usize| sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1];
     let is_any = !sorted.is_empty();
     PredictionSummary {

@@ -87,7 +87,7 @@ struct GridPrediction {
     counted: u32,
     pages: u64,
     nanos_per_page: f64,
-    /// Erases in all, and programs per page.
+    /// The total number of erases, and the programs per page; `None` if the grid does not have them.
     counts: Option<(f64, f64)>,
     factors: Option<Factors>,
     /// The number of cases behind the factors.
@@ -95,8 +95,8 @@ struct GridPrediction {
     not_modelled: Vec<String>,
 }
 
-/// The factor by which the cost of a distribution on a page-mapped drive is off at most, by the test
-/// `grid_of_a_page_mapped_drive_predicts_distributions`: the error of the grid and of the model together.
+/// The largest factor between the predicted and the actual cost of a distribution on a page-mapped drive, from the test
+/// `grid_of_a_page_mapped_drive_predicts_distributions`. It covers the errors of the grid and of the model.
 const KNOWN: f64 = 1.06;
 
 /// The number of cases in that test.
@@ -172,7 +172,8 @@ impl AppliedGrid<'_> {
             workload: String::new(),
             seed: 0,
             model: "grid".into(),
-            // The prediction treats intervals of the workload independently, so there is no convergence to wait for.
+            // The prediction treats intervals of the workload independently, and does not depend on the number of
+            // passes.
             passes: Passes { warm_up: 0, counted, converged: true },
             host_pages_written: pages,
             bytes_written: Bytes(pages * page),
@@ -230,7 +231,7 @@ fn named_drive(args: &PredictArgs, grid: &Grid) -> Result<Option<NamedDrive>, Fa
         return Ok(None);
     }
     let profile = match profile(name) {
-        // The file of a profile may be gone, which only matters to a comparison.
+        // The file of the profile may be missing; only a comparison needs it.
         Err(_) if !given && !args.compare => return Ok(None),
         profile => profile?,
     };

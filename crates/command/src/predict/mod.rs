@@ -92,13 +92,13 @@ fn per_day(
     if let Some(given) = given {
         return match given.0 {
             0 => Err(usage(anyhow!(
-                "--per-day 0: a drive that is never written wears out never; give more than 0 bytes"
+                "--per-day 0: a drive without writes never wears out; give more than 0 bytes"
             ))),
             bytes => Ok(bytes as f64),
         };
     }
     let span = span.ok_or_else(|| {
-        usage(anyhow!("--lifetime: the workload has no times of its own: give the bytes written per day with --per-day SIZE"))
+        usage(anyhow!("--lifetime: the workload has no request times: give the bytes written per day with --per-day SIZE"))
     })?;
     let pass = report.bytes_written.0 as f64 / f64::from(report.passes.counted);
     Ok(pass / span.0 as f64 * 86_400e9)

@@ -32,7 +32,7 @@ pub struct PredictionRequest<'a> {
     pub workload: &'a str,
     /// The model; by default the best for the drive.
     pub model: Option<&'a str>,
-    /// The settings of equations.
+    /// The settings of models of uniform writes.
     pub pieces: Pieces,
     /// The IOs in a pass of an endless workload.
     pub ios: u64,
@@ -40,7 +40,7 @@ pub struct PredictionRequest<'a> {
     pub confidence: f64,
     /// The seed of all random choices, unless the workload has its own.
     pub seed: u64,
-    /// The memory of the drive. A model takes no more than the simulated drive would.
+    /// The memory budget of the drive. A model uses at most as much memory as the simulated drive.
     pub memory: Budget,
 }
 
@@ -129,8 +129,8 @@ impl PredictionRequest<'_> {
         Ok(Prediction { profile, report, numbers, span: loaded.span })
     }
 
-    /// Returns the long run of the workload if it is computed: by default if a model covers workload and drive, or by the model
-    /// that the request names.
+    /// Returns the long run of the workload if a model computes it in closed form. The request may name the model. By
+    /// default, it is any model that covers workload and drive.
     fn long_run(
         &self,
         (interface, layout): (&HostInterface, &Layout),
@@ -154,13 +154,13 @@ impl PredictionRequest<'_> {
         not_modelled.extend(run.beyond.map(String::from));
         let (factors, cases) = long_run::factors(run, self.confidence);
         let factors = factors.filter(|_| not_modelled.is_empty());
-        // The interval contains this error, so that it is not a reason to leave the interval out.
+        // The interval contains this error, which is therefore no reason to omit the interval.
         if run.with_idle_time > run.without_idle_time && factors.is_some() {
             let assumed = match run.balances_idle_time {
                 true => {
                     "the value assumes one request in flight, and intervals extend to none and to any amount"
                 }
-                false => "the value assumes enough of it, and intervals extend to none",
+                false => "the value assumes enough idle time, and intervals extend to no idle time",
             };
             not_modelled.push(format!(
                 "other idle time of packages, in which background cleaning moves more: {assumed}"
@@ -201,7 +201,7 @@ impl PredictionRequest<'_> {
         // Intervals from them hold only for such predictions.
         let is_like_them = not_modelled.is_empty() && passes.converged;
         let factors = Factors::of(&cases, self.confidence).filter(|_| is_like_them);
-        // The validation cases have these pages, so the interval contains their error.
+        // The validation cases include these pages. The interval therefore contains the error that they cause.
         let is_noted = factors.is_some() || !not_modelled.is_empty();
         if layout.pages_per_record > 0 && loaded.has_trims() && is_noted {
             not_modelled.push("the flash pages that record trims".into());
@@ -283,7 +283,7 @@ impl LoadedWorkload {
         LoadedWorkload { requests, seed, span: None, trims, law: None }
     }
 
-    /// True if the workload has trims. For a generated workload this is only known after its prediction.
+    /// Returns true if the workload has trims. For a generated workload, this is known only after its prediction.
     pub(crate) fn has_trims(&self) -> bool {
         self.trims || self.requests.has_trimmed()
     }

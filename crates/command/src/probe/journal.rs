@@ -10,7 +10,7 @@ use flashscope_result::{Error, ProbeFolder, Recorder};
 
 use crate::{PartialResult, Progress, Step, Unit};
 
-/// Records IOs and findings of a probe, and reports its progress.
+/// The journal of a probe, which records IOs and findings and reports progress.
 pub(crate) struct Journal<'a> {
     pub diary: Diary,
     pub recorder: Recorder,
@@ -54,7 +54,7 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// Writes a record, unless an earlier one failed.
+    /// Writes to the recorder, unless an earlier write failed.
     fn record(&mut self, with: impl FnOnce(&mut Recorder) -> Result<(), Error>) {
         if self.failed.is_none() {
             self.failed = with(&mut self.recorder).err();

@@ -59,7 +59,7 @@ pub fn probe(
     };
     let parameters = parameters(&args.only)?;
     if args.budget.budget_bytes == Some(Bytes(0)) {
-        return Err(usage(anyhow!("--budget-bytes: to write nothing, use --read-only")));
+        return Err(usage(anyhow!("--budget-bytes 0: use --read-only to write nothing")));
     }
     let output = args.output.folder.clone().unwrap_or_else(|| default_output(&name));
     refuse_existing(&output, args.profile.as_deref())?;
@@ -86,13 +86,13 @@ pub fn probe(
 /// Checks that the probe is complete.
 ///
 /// # Errors
-/// If it was interrupted, or IOs failed.
+/// If the probe was interrupted, or IOs failed.
 pub fn outcome(report: &ProbeReport) -> Result<(), Failure> {
     let errors = report.errors.as_ref().map(ToString::to_string);
     let message = match (report.status, errors) {
         (ProbeStatus::Complete, None) => return Ok(()),
         (ProbeStatus::Complete, Some(errors)) => {
-            format!("{errors}: the steps with failed IOs found nothing. {LOOK}")
+            format!("{errors}: the steps with failed IOs give no findings. {LOOK}")
         }
         (ProbeStatus::Interrupted, _) => {
             return Err(interrupted("the findings shown were made before the interruption"));

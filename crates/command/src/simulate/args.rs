@@ -13,8 +13,8 @@ use crate::options::{
 
 /// Run a workload on a simulated drive, and report its response times and its flash operations.
 ///
-/// The drive is filled, warmed up until its write amplification is steady, and then measured. All of it happens in
-/// virtual time: hours of a drive take seconds.
+/// The drive is filled, warmed up until its write amplification is steady, and then measured. Everything happens in
+/// virtual time: simulating hours of a drive takes seconds.
 #[derive(clap::Args)]
 #[command(
     mut_arg("output", folder_default("none, nothing is written")),
@@ -74,20 +74,20 @@ pub struct SimulateArgs {
 pub struct TenantArgs {
     /// Run several workloads at once: NAME=WORKLOAD or NAME:CLASS=WORKLOAD, once for each tenant
     ///
-    /// Each tenant has a namespace, an equal part of the drive, and a submission queue. `--ios` counts the IOs of all tenants.
-    /// The result has the latencies and the throughput of each, and how much the others slow it down. CLASS is urgent, high,
-    /// medium (the default) or low, and needs --weights.
+    /// Each tenant has a namespace, an equal part of the drive, and a submission queue. `--ios` counts the IOs of all
+    /// tenants. The result has the latencies and the throughput of each tenant, and its slowdown by the other tenants.
+    /// CLASS is urgent, high, medium (the default) or low, and needs --weights.
     #[arg(long = "tenant", id = "tenant", value_name = "NAME=WORKLOAD", conflicts_with_all = ["workload", "trace"])]
     pub tenants: Vec<Tenant>,
 
     /// Commands that the classes high, medium and low may send in a round [default: round robin without classes]
     ///
-    /// An urgent queue is always first. Classes only matter where commands wait in the queues: if the tenants have more of
-    /// them than the drive takes at once, which `interface.queue_depth` in the profile says.
+    /// An urgent queue always comes first. Classes matter only if commands wait in the queues: if the tenants have more
+    /// commands in flight than the drive accepts (`interface.queue_depth` in the profile).
     #[arg(long, value_name = "HIGH,MEDIUM,LOW", requires = "tenant", value_parser = names::weights)]
     pub weights: Option<Weights>,
 
-    /// Commands that the drive takes from a queue in its turn
+    /// Maximum number of commands that the drive fetches from a queue in each turn
     #[arg(long, value_name = "COUNT", requires = "tenant", default_value = "1",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub burst: u32,

@@ -52,8 +52,8 @@ pub struct SimulationOutcome {
 /// Setting `stop` ends the simulation; the result keeps the measurements so far.
 ///
 /// # Errors
-/// If the request is invalid, or nothing was measured. [`SimulationOutcome::outcome`] reports an incomplete simulation or a failure to
-/// write the folder.
+/// If the request is invalid, or nothing was measured. [`SimulationOutcome::outcome`] reports an incomplete
+/// simulation or a failure to write the folder.
 pub fn simulate(
     args: &SimulateArgs,
     stop: &AtomicBool,
@@ -92,7 +92,7 @@ impl SimulationOutcome {
     /// Checks that the simulation is complete and saved.
     ///
     /// # Errors
-    /// If it was interrupted, the drive failed, or the folder could not be written.
+    /// If the simulation was interrupted, the drive failed, or the folder could not be written.
     pub fn outcome(self) -> Result<(), Failure> {
         self.written?;
         match self.simulation.status {
@@ -118,7 +118,7 @@ fn request(args: &SimulateArgs) -> SimulationRequest {
     SimulationRequest { drive: args.drive.name().into(), work }
 }
 
-/// Classifies an error as one of usage, an interruption or a failure.
+/// Classifies an error as a usage error, an interruption or a failure.
 #[must_use]
 pub fn failure(error: Error) -> Failure {
     match error {
@@ -128,7 +128,7 @@ pub fn failure(error: Error) -> Failure {
     }
 }
 
-/// Reports the progress of a simulation, and writes the event trace.
+/// The hooks of a simulation, which report its progress and write the event trace.
 struct SimulationHooks<'a, 'b> {
     sink: &'a mut dyn Progress,
     each: Option<&'a mut Each<'b>>,
@@ -140,11 +140,11 @@ struct SimulationHooks<'a, 'b> {
 /// The mean latency of the IOs since the last partial result.
 #[derive(Default)]
 struct MeanSoFar {
-    /// The IOs measured in all.
+    /// The total number of measured IOs.
     ios: u64,
-    /// The IOs since the last result.
+    /// The number of IOs since the last partial result.
     since: u64,
-    /// The sum of their latencies.
+    /// The sum of the latencies since the last partial result.
     sum: Nanos,
 }
 
@@ -154,7 +154,7 @@ impl MeanSoFar {
         self.sum = Nanos(self.sum.0.saturating_add(latency.0));
     }
 
-    /// Reports the mean, and begins anew.
+    /// Reports the mean and resets it.
     #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53")]
     fn report(&mut self, sink: &mut dyn Progress) {
         if self.since == 0 {
@@ -203,7 +203,7 @@ impl Hooks for SimulationHooks<'_, '_> {
     }
 }
 
-/// Reports the progress of tenants that run alone.
+/// The hooks of tenants that run alone, which report progress.
 struct Alone<'a>(&'a mut dyn Progress);
 
 impl Progress for Alone<'_> {

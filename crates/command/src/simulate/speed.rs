@@ -17,7 +17,7 @@ impl PhaseTimes {
         PhaseTimes { clock: clock.clone(), marks: Vec::with_capacity(4) }
     }
 
-    /// Records that a phase begins, or that the last one ends.
+    /// Records the start of a phase, or the end of the last phase.
     pub(super) fn mark(&mut self) {
         self.marks.push((self.clock.now(), Clock::cpu_time()));
     }

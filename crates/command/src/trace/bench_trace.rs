@@ -22,7 +22,7 @@ pub struct BenchTrace {
     spec: String,
     /// The IOs in flight that the user requested, if any.
     chosen_depth: Option<u32>,
-    /// The most IOs in flight, on a drive that accepts as many.
+    /// The maximum number of IOs in flight, unless the drive accepts fewer.
     pub queue_depth: u32,
 }
 
@@ -42,7 +42,7 @@ impl BenchTrace {
     /// Checks that the trace fits the drive, and returns the reference to play it.
     ///
     /// # Errors
-    /// If it does not fit, cannot be read, or writes although that is forbidden.
+    /// If the trace does not fit on the drive, cannot be read, or writes although `read_only` is set.
     pub fn reference(
         &self,
         device: &DeviceInfo,

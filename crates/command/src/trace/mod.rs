@@ -14,7 +14,7 @@ pub use playback::survey;
 
 use crate::{Failure, Progress, Step, Unit, usage};
 
-/// Classifies an error as one of usage or a failure.
+/// Classifies an error as a usage error or a failure.
 #[must_use]
 pub fn failure(error: Error) -> Failure {
     match error {

@@ -10,10 +10,10 @@ use flashscope_workload::playback::Playback;
 use super::{failure, show};
 use crate::{Failure, Progress, interrupted};
 
-/// Reads a trace once, to learn its length and the space that it needs, and reports its notes.
+/// Reads a trace once to determine its length and the space that it needs, and reports its notes.
 ///
 /// # Errors
-/// If the trace cannot be read, or `stop` was set meanwhile.
+/// If the trace cannot be read, or `stop` was set before its end.
 pub fn survey(
     playback: &Playback,
     stop: &AtomicBool,
@@ -31,7 +31,7 @@ pub fn survey(
 /// Passes each IO of a trace to `each`.
 ///
 /// # Errors
-/// If the trace cannot be read, or `stop` was set meanwhile.
+/// If the trace cannot be read, or `stop` was set before its end.
 pub(crate) fn each_io(
     playback: &Playback,
     stop: &AtomicBool,

@@ -131,14 +131,15 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub load: LoadArgs,
 
-    /// Bytes of the drive that hold data [default: those of its fullest measured level]
+    /// Bytes of the drive that hold data [default: as at its fullest measured level]
     #[arg(long, value_name = "SIZE")]
     pub filled: Option<Bytes>,
 
-    /// Alternative drives to simulate beside the twin [default: until the ends of intervals are known]
+    /// Number of alternative drives to simulate in addition to the twin [default: until the ends of intervals are
+    /// known]
     ///
-    /// By default, their number grows from 20 until the standard error of each end is at most 10 % of the width of its
-    /// interval, or until the twin has no more (200). Without any, intervals reflect only the error of the fit.
+    /// By default, the number grows from 20 until the standard error of each end is at most 10 % of the width of its
+    /// interval. The twin has at most 200 alternative drives. With 0, intervals reflect only the error of the fit.
     #[arg(long, value_name = "COUNT")]
     pub draws: Option<usize>,
 

@@ -44,14 +44,14 @@ pub fn fit(args: &FitArgs, stop: &AtomicBool, sink: &mut dyn Progress) -> Result
     Ok(twin)
 }
 
-/// The work of a simulation above which a note is shown: more takes some seconds.
+/// The work of a simulation above which a note is shown, because each simulation takes several seconds.
 const LONG: Bytes = Bytes::gib(64);
 
-/// Returns a note for the user if each simulation of a fit takes long.
+/// Returns a note for the user if each simulation of a fit is slow.
 fn takes_long(work: Bytes) -> Option<String> {
     (work > LONG).then(|| {
         format!(
-            "a fit runs hundreds of simulations, each of which reads and writes {work} (some seconds per {LONG}): to get a twin \
+            "a fit runs hundreds of simulations, each of which reads and writes {work} (several seconds per {LONG}): to get a twin \
              within minutes, measure a part of the drive with `flashscope bench --target-size 4GiB`"
         )
     })
@@ -82,8 +82,8 @@ pub fn read(path: &Path) -> Result<Twin, Failure> {
     read_twin(path).map_err(failure)
 }
 
-/// Returns the fields after the `?` of a drive that scale a large twin down for a simulation, and the factor. `None` if the whole
-/// drive can be simulated.
+/// Returns the fields after the `?` of a drive that scale a large twin down for a simulation, and the factor. Returns
+/// `None` if the drive can be simulated at full size.
 ///
 /// # Errors
 /// If the profile is invalid.

@@ -36,16 +36,17 @@ pub struct VerifyArgs {
     pub journal: PathBuf,
 
     /// Judge the drive after a power cut, from its blocks and the journal; write nothing
-    // The identifier with which the consent to writing conflicts.
-    #[arg(long = "resume", id = "read_only", conflicts_with_all = ["VerifiedWritesArgs"])]
+    // The options of consent to writing conflict with this identifier.
+    #[arg(long = "resume", id = "read_only", conflicts_with_all = ["target_offset", "target_size", "io_size", "queue_depth",
+          "flush_every", "writes", "duration", "seed"])]
     pub resume: bool,
 
     /// The writes.
     #[command(flatten)]
     pub writes: VerifiedWritesArgs,
 
-    /// Longest write that the drive promises to write as a whole or not at all in a power cut [default: what an NVMe drive
-    /// states (AWUPF), or the logical block]
+    /// Longest write that the drive guarantees to write completely or not at all in a power cut [default: as an NVMe
+    /// drive states (NAWUPF or AWUPF), or the logical block]
     #[arg(long, value_name = "SIZE", value_parser = names::io_size)]
     pub atomic_write: Option<Bytes>,
 
@@ -66,11 +67,11 @@ pub struct VerifiedWritesArgs {
     #[arg(long, default_value = "0B", value_name = "SIZE")]
     pub target_offset: Bytes,
 
-    /// Size of the target space, at most 64GiB [default: 1GiB, or the rest of a smaller drive]
+    /// Size of the target space, at most 64GiB [default: 1GiB, or up to the end of a smaller drive]
     #[arg(long, value_name = "SIZE")]
     pub target_size: Option<Bytes>,
 
-    /// Longest random write; all lengths from one logical block occur
+    /// Longest random write; lengths are random, from one logical block up to this size
     #[arg(long, default_value = "64KiB", value_name = "SIZE", value_parser = names::io_size)]
     pub io_size: Bytes,
 

@@ -69,7 +69,7 @@ pub(super) fn judge(
     })
 }
 
-/// Fails if the drive is not the one of the journal. Its name and its engine may differ.
+/// Fails if the drive is not the drive of the journal. The name and the engine may differ.
 fn check_same_drive(journal: &Journal, info: &DeviceInfo) -> Result<(), Failure> {
     let then = DeviceInfo { engine: None, ..journal.opening.device.clone() };
     check_drive(&then, info, "that the journal describes")?;
@@ -112,7 +112,7 @@ fn read(
     })
 }
 
-/// Returns the jumps of the clock during the writing and up to now.
+/// Returns the jumps of the clock from the start of the writing to the present.
 fn clock_jumps(journal: &Journal) -> Vec<ClockJump> {
     let at_resume = journal.moments.last().and_then(|last| jump_at_resume(*last, wall_clock_ns()));
     let describe = |jump: Jump| ClockJump {

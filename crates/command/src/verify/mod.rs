@@ -65,7 +65,7 @@ fn options(name: &str) -> Result<OpenOptions, Failure> {
     drives::options(name)
 }
 
-/// Returns the atomicity of writes: that of the option, or what the drive states, or the logical block.
+/// Returns the atomicity of writes: from the option, or else from the drive, or else the logical block.
 fn atomicity(given: Option<Bytes>, options: &OpenOptions, info: &DeviceInfo) -> Atomicity {
     if let Some(unit) = given {
         return Atomicity { unit, boundary: None, source: AtomicitySource::Option };

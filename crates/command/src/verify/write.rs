@@ -1,4 +1,4 @@
-//! Writes to the drive and keeps the journal.
+//! Writes to the drive, and records the writes in the journal.
 
 use std::io;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const SHOWN_EVERY: u64 = 64;
 /// Writes until a limit.
 ///
 /// # Errors
-/// If anything else ends the writing. The message states how to judge the drive.
+/// If anything but a limit ends the writing. The message states how to judge the drive.
 pub(super) fn write(
     args: &VerifyArgs,
     options: OpenOptions,
@@ -45,7 +45,7 @@ pub(super) fn write(
     let written = session.write(&args.writes, stop, sink);
     let written = written.map_err(|error| {
         let journal = args.journal.display();
-        // Not as the cause: a broken pipe of the journal is not that of the output.
+        // The error becomes text, not a cause: a program ignores a broken pipe among the causes, as that of its output.
         Failure::Failed(anyhow!("cannot write the journal {journal}: {error}"))
     })?;
     ended(args, written)
@@ -63,14 +63,14 @@ fn writing(args: &VerifyArgs, options: OpenOptions) -> OpenOptions {
     }
 }
 
-/// Turns every end but a limit into an error.
+/// Returns an error unless a limit ended the writing.
 fn ended(args: &VerifyArgs, written: WritingResult) -> Result<(), Failure> {
     let (drive, journal) = (&args.drive, args.journal.display());
     let judge = format!("flashscope verify '{drive}' --journal '{journal}' --resume");
     match written.end {
         WritingEnd::Complete => Ok(()),
         WritingEnd::Interrupted => Err(interrupted(format_args!(
-            "the journal has what the drive acknowledged; judge the drive with `{judge}`, after a power cut or without"
+            "the journal lists the acknowledged writes; judge the drive with `{judge}`, with or without a power cut"
         ))),
         WritingEnd::DriveFailed | WritingEnd::Cut => {
             let error = written.error.map_or_else(String::new, |errno| format!(" with {errno}"));
@@ -93,7 +93,7 @@ struct Session {
 }
 
 impl Session {
-    /// Begins the journal of a verification, `run`, of an open drive.
+    /// Begins the journal of the verification `run` of an open drive.
     fn new(
         args: &VerifyArgs,
         options: &OpenOptions,

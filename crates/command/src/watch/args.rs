@@ -9,7 +9,7 @@ use flashscope_block::Nanos;
 use crate::names;
 use crate::options::{JsonArgs, OutputFolderArgs, json_schema};
 
-/// The port of the metrics.
+/// The default port of the metrics.
 pub const PORT: u16 = 9470;
 
 /// Watch the health and the wear of drives.
@@ -19,12 +19,12 @@ pub const PORT: u16 = 9470;
 /// with a 90 % interval. See docs/watch.md.
 ///
 /// The only command sent to a drive is Get Log Page, which needs root. Drives that `flashscope attach` serves for the same
-/// user are watched like real ones. SATA and SCSI drives are not supported.
+/// user are watched like real drives. SATA and SCSI drives are not supported.
 #[derive(clap::Args)]
 #[command(
     mut_arg("output", |arg| arg.help(
-        "Add the readings to this folder, which is created if it does not exist: one an hour and at each change of wear or \
-         errors; each one with --once"
+        "Add readings to this folder, which is created if it does not exist: one per hour and at each change of wear \
+         or errors; with --once, every reading"
     )),
     mut_arg("json", json_schema("watch")),
     mut_arg("json", |arg| arg.requires("once"))
@@ -38,7 +38,7 @@ pub const PORT: u16 = 9470;
   flashscope watch --print alerts")]
 pub struct WatchArgs {
     /// The drives: /dev/NAME for an NVMe drive, `attached` for all drives that `flashscope attach` serves, or a file with the
-    /// output of `nvme smart-log --output-format=json` [default: all NVMe drives, and all attached ones]
+    /// output of `nvme smart-log --output-format=json` [default: all NVMe drives, and all attached drives]
     #[arg(value_name = "DEVICE")]
     pub devices: Vec<String>,
 
@@ -57,7 +57,7 @@ pub struct WatchArgs {
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub listen: Option<SocketAddr>,
 
-    /// Print a file for the watch of a fleet, and read no drive
+    /// Print a configuration file for monitoring, and read no drive
     #[arg(long, value_name = "FILE", conflicts_with_all = ["devices", "once", "interval", "listen", "output"])]
     pub print: Option<PrintedFile>,
 

@@ -28,7 +28,7 @@ struct Alert {
     /// The expression of Prometheus, with `{0}`, `{1}` for the metrics.
     expression: &'static str,
     metrics: &'static [Metric],
-    /// The time for which it must hold.
+    /// The time for which the expression must hold.
     holds_for: &'static str,
     severity: &'static str,
     summary: &'static str,
@@ -129,7 +129,7 @@ const WATCH_ALERTS: &[Alert] = &[
         metrics: &[FOLDER_UP],
         holds_for: "15m",
         severity: WARNS,
-        summary: "The watch cannot keep its readings in its folder",
+        summary: "The watch cannot store its readings in its folder",
     },
 ];
 
@@ -275,7 +275,7 @@ fn dashboard() -> Value {
     })
 }
 
-/// Returns a service for systemd. Get Log Page needs `CAP_SYS_ADMIN`; everything else is taken away.
+/// Returns a service for systemd. Get Log Page needs `CAP_SYS_ADMIN`; the service drops all other capabilities.
 fn service() -> String {
     format!(
         "# A service for systemd, from `flashscope watch --print systemd`.

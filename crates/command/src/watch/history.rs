@@ -1,35 +1,35 @@
-//! The readings of a drive, as far as its forecast needs them.
+//! The readings of a drive that its forecast needs.
 
 use flashscope_analysis::endurance::{EndurancePoint, amplification, endurance};
 use flashscope_document::environment::{Health, HealthChange};
 use flashscope_document::watch::{DriveWatch, WatchReading, WatchedDrive};
 use flashscope_measure::{seconds_of, timestamp_of};
 
-/// The longest time between two kept readings, in seconds.
+/// The maximum time between two stored readings, in seconds.
 const KEEP_EVERY_S: u64 = 3600;
 
-/// The readings of a drive: those kept, and the last one.
+/// The readings of a drive: the stored readings, and the last reading.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// The kept readings, in order.
+    /// The stored readings, in order.
     points: Vec<EndurancePoint>,
-    /// The last kept reading.
+    /// The last stored reading.
     kept: Option<WatchReading>,
-    /// The last reading, if it is not kept.
+    /// The last reading, if it is not stored.
     latest: Option<WatchReading>,
 }
 
 impl History {
-    /// Adds a reading that is kept already.
+    /// Adds a reading that is stored already.
     pub(super) fn restore(&mut self, reading: WatchReading) {
         self.latest = None;
         self.points.push(EndurancePoint::of(seconds(&reading), &reading.health));
         self.kept = Some(reading);
     }
 
-    /// Adds a reading. Passes the readings to keep to `keep`: this one if it brings news, if the
-    /// last kept one is an hour old, or if `always`. The one before news is kept too, because it
-    /// bounds the time of the change.
+    /// Adds a reading. Passes the readings to store to `keep`. This reading is stored if wear,
+    /// warnings or errors changed, if the last stored reading is an hour old, or if `always`. The
+    /// reading before a change is stored too, because it bounds the time of the change.
     pub(super) fn add<E>(
         &mut self,
         reading: WatchReading,
@@ -54,13 +54,13 @@ impl History {
         self.keep_latest(keep)
     }
 
-    /// Returns true if the last reading is the same one, as from a file that has not changed.
+    /// Returns true if the last reading equals `reading`, as for a file that has not changed.
     pub(super) fn has(&self, reading: &WatchReading) -> bool {
         let last = self.latest.as_ref().or(self.kept.as_ref());
         last.is_some_and(|last| last.at == reading.at && last.health == reading.health)
     }
 
-    /// Keeps the last reading, if it is not kept.
+    /// Stores the last reading, if it is not stored.
     pub(super) fn keep_latest<E>(
         &mut self,
         keep: &mut dyn FnMut(&WatchReading) -> Result<(), E>,
@@ -91,7 +91,7 @@ impl History {
     }
 }
 
-/// Returns true if a reading differs from the last kept one in its wear, its warnings or its errors.
+/// Returns true if a reading differs from the last stored reading in wear, warnings or errors.
 fn is_news(kept: &Health, health: &Health) -> bool {
     kept.percentage_used != health.percentage_used
         || kept.available_spare_percent != health.available_spare_percent
@@ -99,7 +99,7 @@ fn is_news(kept: &Health, health: &Health) -> bool {
         || HealthChange::between(kept, health).has_errors()
 }
 
-/// Returns the time of a reading in seconds since 1970. Only a damaged folder has another text.
+/// Returns the time of a reading in seconds since 1970; 0 for an invalid time, as in a damaged folder.
 fn seconds(reading: &WatchReading) -> u64 {
     seconds_of(&reading.at).unwrap_or(0)
 }
@@ -128,7 +128,7 @@ mod tests {
         WatchReading { at: time(at_s), drive: drive(), health, latency_monitor: None }
     }
 
-    /// Adds a reading and returns the times of those kept.
+    /// Adds a reading and returns the times of the readings that it stores.
     fn add(history: &mut History, reading: WatchReading, always: bool) -> Vec<u64> {
         let mut kept = Vec::new();
         let mut keep = |reading: &WatchReading| {

@@ -98,7 +98,7 @@ impl Metric {
 /// The metric of the folder, which belongs to no drive.
 pub(super) const FOLDER_UP: Metric = Metric {
     name: "folder_up",
-    help: "1 if the readings that were due could be kept in the folder, else 0",
+    help: "1 if the readings that were due could be stored in the folder, else 0",
     unit: None,
     kind: Kind::Gauge,
     samples: |_| Vec::new(),
@@ -118,7 +118,7 @@ pub fn text(state: &WatchState) -> String {
 #[derive(Debug)]
 struct Metrics {
     drives: Vec<DriveWatch>,
-    /// False if readings could not be kept; `None` without a folder.
+    /// False if readings could not be stored; `None` without a folder.
     folder_up: Option<bool>,
 }
 
@@ -222,13 +222,13 @@ metrics! {
         });
     RETIRED: Gauge "retired_blocks" None, "Retired blocks of user data and of the system area",
         |drive| of_ocp(drive, |ocp| number(ocp.bad_user_blocks) + number(ocp.bad_system_blocks));
-    UNCORRECTABLE: Counter "uncorrectable_reads" None, "Reads of the flash that stayed uncorrected",
+    UNCORRECTABLE: Counter "uncorrectable_reads" None, "Uncorrectable reads of the flash",
         |drive| of_ocp(drive, |ocp| number(ocp.uncorrectable_reads));
     INCOMPLETE_SHUTDOWNS: Counter "incomplete_shutdowns" None,
         "Power losses at which the drive could not save its full state",
         |drive| of_ocp(drive, |ocp| ocp.incomplete_shutdowns.into());
     SLOW_COMMANDS: Gauge "slow_commands" None,
-        "Commands of the latency monitor in its present window, from a latency in seconds",
+        "Commands that the latency monitor counts in its present window, by minimum latency in seconds",
         |drive| slow_commands(drive);
 }
 
@@ -276,7 +276,7 @@ fn slow_commands(drive: &DriveWatch) -> Vec<Sample> {
         for (op, count) in bucket.counts() {
             let from = f64::from(bucket.at_least_ms) / 1000.0;
             let labels = vec![("op", op.to_string()), ("at_least_seconds", from.to_string())];
-            // Thresholds may be equal, and a label names a series once.
+            // Thresholds may be equal, but each set of labels must occur only once.
             match samples.iter_mut().find(|(known, _)| *known == labels) {
                 Some((_, sum)) => *sum += number(count),
                 None => samples.push((labels, number(count))),

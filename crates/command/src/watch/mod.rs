@@ -27,22 +27,22 @@ use crate::build::tool;
 use crate::{Failure, usage};
 
 /// The message for a watch without drives.
-pub const NO_DRIVE: &str = "there is no drive to watch: this machine shows no NVMe drive, and no drive is attached; \
+pub const NO_DRIVE: &str = "there is no drive to watch: this machine has no NVMe drive, and no drive is attached; \
      `flashscope attach sim:demo` attaches a simulated one";
 
-/// The time for which an attached drive stays in the report after its end, in seconds.
+/// The time for which a drive stays in the report after it is detached, in seconds.
 const FORGET_AFTER_S: u64 = 3600;
 
-/// Keeps readings durably.
+/// A function that stores a reading durably.
 type Keeper = Box<dyn FnMut(&WatchReading) -> Result<(), Error>>;
 
 /// A watch over drives.
 pub struct Watch {
     sources: Vec<Source>,
     attached: AttachedDrives,
-    /// Adds to the folder, if there is one.
+    /// Stores readings in the folder; `None` without a folder.
     keeper: Option<Keeper>,
-    /// True if each reading is kept.
+    /// True if every reading is stored.
     keeps_all: bool,
     /// The readings of each drive by its identity, of this watch and of the folder.
     histories: BTreeMap<String, History>,
@@ -54,9 +54,9 @@ pub struct Watch {
 /// A drive of a round of readings.
 struct RoundDrive {
     drive: WatchedDrive,
-    /// The reason of a failure.
+    /// The reason why the drive could not be read; `None` if the reading succeeded.
     error: Option<String>,
-    /// The time when an attached drive had ended, in seconds since 1970.
+    /// The time at which the watch noticed that the drive was detached, in seconds since 1970.
     ended_s: Option<u64>,
 }
 
@@ -64,7 +64,7 @@ struct RoundDrive {
 /// tries again at the next reading.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WatchFailures {
-    /// The reason why readings could not be kept in the folder.
+    /// The reason why readings could not be stored in the folder.
     pub folder: Option<String>,
     /// The reason why attached drives could not be listed.
     pub attached: Option<String>,
@@ -75,7 +75,7 @@ pub struct WatchFailures {
 pub struct WatchState {
     /// The drives with their last readings.
     pub report: WatchReport,
-    /// True if the watch keeps its readings in a folder.
+    /// True if the watch stores its readings in a folder.
     pub has_folder: bool,
     /// The failures of the round.
     pub failures: WatchFailures,
@@ -115,7 +115,7 @@ impl Watch {
         }
     }
 
-    /// Reads all drives. The state has the failures.
+    /// Reads all drives. [`Watch::state`] returns the failures.
     pub fn read(&mut self) {
         self.read_at(seconds_of(&timestamp()).unwrap_or(0));
     }
@@ -138,7 +138,7 @@ impl Watch {
     /// Adds a drive to the round, with its reading.
     fn add(&mut self, reading: SourceReading) {
         let SourceReading { drive, at, health } = reading;
-        // A drive that is named twice is one drive.
+        // A drive that the user named twice appears once.
         if self.is_read(&drive) {
             return;
         }
@@ -167,8 +167,8 @@ impl Watch {
         }
     }
 
-    /// Adds the attached drives that the round did not read, of those `before`. Forgets them an hour
-    /// after their end.
+    /// Adds the attached drives of the previous round, `before`, that this round did not read. Forgets
+    /// each drive an hour after it is detached.
     fn add_ended(&mut self, before: Vec<RoundDrive>, now_s: u64) {
         for RoundDrive { drive, mut ended_s, .. } in before {
             if drive.source != WatchSource::Attached || self.is_read(&drive) {
@@ -187,20 +187,20 @@ impl Watch {
         }
     }
 
-    /// Drops the readings of a drive after keeping the last one.
+    /// Stores the last reading of a drive, and drops its readings.
     fn forget(&mut self, drive: &WatchedDrive) {
         let Some(mut history) = self.histories.remove(drive.id()) else { return };
         if let Err(error) = history.keep_latest(&mut keep(&mut self.keeper)) {
             self.failures.folder = Some(format!("{:#}", anyhow::Error::from(error)));
-            // The end of the watch tries again.
+            // `finish` tries again.
             self.histories.insert(drive.id().to_owned(), history);
         }
     }
 
-    /// Keeps the last readings.
+    /// Stores the last reading of each drive.
     ///
     /// # Errors
-    /// If they cannot be kept.
+    /// If a reading cannot be stored.
     pub fn finish(&mut self) -> Result<(), Failure> {
         for history in self.histories.values_mut() {
             history.keep_latest(&mut keep(&mut self.keeper))?;
@@ -228,7 +228,7 @@ impl Watch {
 impl WatchFailures {
     /// Returns the failures, each with the part of the watch that failed.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let parts = [("keeping readings", &self.folder), ("attached drives", &self.attached)];
+        let parts = [("storing readings", &self.folder), ("attached drives", &self.attached)];
         parts.into_iter().filter_map(|(part, failure)| Some((part, failure.as_deref()?)))
     }
 }
@@ -236,7 +236,7 @@ impl WatchFailures {
 /// Checks that a round read drives, and that nothing failed.
 ///
 /// # Errors
-/// If there is no drive, one could not be read, or a reading could not be kept.
+/// If there is no drive, a drive could not be read, or a reading could not be stored.
 pub fn outcome(state: &WatchState) -> Result<(), Failure> {
     if let Some((part, failure)) = state.failures.named().next() {
         return Err(Failure::from(anyhow!("{part}: {failure}")));
@@ -250,12 +250,12 @@ pub fn outcome(state: &WatchState) -> Result<(), Failure> {
     }
 }
 
-/// Returns a function that keeps a reading, if there is a folder.
+/// Returns a function that stores a reading if there is a folder.
 fn keep(keeper: &mut Option<Keeper>) -> impl FnMut(&WatchReading) -> Result<(), Error> {
     |reading| keeper.as_mut().map_or(Ok(()), |keep| keep(reading))
 }
 
-/// Converts an error in opening the folder. Most often the path is wrong.
+/// Converts an error in opening the folder. An error that a wrong path may cause is a usage error.
 fn not_opened(error: Error) -> Failure {
     match error {
         Error::NoWatch(_) | Error::Busy(_) | Error::Version { .. } | Error::NoFile(_) => {

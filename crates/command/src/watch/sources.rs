@@ -28,7 +28,7 @@ pub struct SourceReading {
     pub health: anyhow::Result<(Health, Option<LatencyMonitor>)>,
 }
 
-/// Reads the drives that processes of this user have attached.
+/// A function that reads the drives that processes of this user have attached.
 pub type AttachedDrives = Box<dyn Fn() -> anyhow::Result<Vec<SourceReading>>>;
 
 /// A source of health data.
@@ -36,7 +36,7 @@ pub(super) enum Source {
     Nvme(NvmeSource),
     File(PathBuf),
     Attached {
-        /// True if the user named it, and not only as part of all drives.
+        /// True if the user named `attached`; false if it is part of the default.
         is_named: bool,
     },
 }
@@ -48,7 +48,7 @@ pub(super) struct NvmeSource {
     latency_monitor: PageState,
 }
 
-/// The knowledge about an optional log page of a drive.
+/// The availability of an optional log page of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum PageState {
     /// No query succeeded, and the drive has not stated that it lacks the page.
@@ -56,8 +56,8 @@ enum PageState {
     Unknown,
     /// The drive has the page. A later failure does not change that.
     Present,
-    /// The drive lacks the page. It is not asked again, because it counts each such query as a
-    /// rejected command.
+    /// The drive lacks the page. flashscope does not query it again, because the drive counts each
+    /// such query as a rejected command.
     Absent,
 }
 
@@ -116,7 +116,7 @@ impl Source {
             Source::File(path) => Ok(vec![of_file(path)]),
             Source::Attached { is_named } => {
                 let mut drives = attached()?;
-                // A real drive has no health of its own: it is watched as a device.
+                // An attached real drive reports no health. Its device is watched instead.
                 drives.retain(|drive| *is_named || drive.health.is_ok());
                 Ok(drives)
             }
@@ -139,8 +139,8 @@ impl NvmeSource {
         SourceReading { drive, at: None, health }
     }
 
-    /// Compares the serial number at the path. Another drive there has another history and other log
-    /// pages.
+    /// Checks the serial number of the drive at the path. A different drive has its own history and
+    /// its own log pages.
     fn identify(&mut self, system: &System) -> Result<(), HealthError> {
         let NvmeDrive { model, serial, .. } = health::drive(system, &self.drive.path)?;
         if serial.is_some() && serial != self.drive.serial {
@@ -164,7 +164,7 @@ impl NvmeSource {
         };
         let health = Health::decode(&smart, extended.as_ref())
             .ok_or_else(|| anyhow!("`{}` reports no health: its page is empty", path.display()))?;
-        // A page C0h of another format is as good as none.
+        // A page C0h of another format counts as absent.
         self.extended.note(health.ocp.is_some(), lacks_extended || extended.is_some());
         if self.extended == PageState::Present && health.ocp.is_none() {
             // A reading without these counters would change the base of the forecast.
@@ -173,9 +173,9 @@ impl NvmeSource {
         Ok((health, self.monitor(system, path)))
     }
 
-    /// Reads the latency monitor. A failure leaves the health as it is.
+    /// Reads the latency monitor. A failure does not affect the health.
     fn monitor(&mut self, system: &System, path: &Path) -> Option<LatencyMonitor> {
-        // A drive without the one page of OCP's specification does not receive a query for the other.
+        // A drive without OCP's page C0h receives no query for OCP's latency monitor.
         if self.extended != PageState::Present || self.latency_monitor == PageState::Absent {
             return None;
         }
@@ -190,7 +190,7 @@ impl NvmeSource {
 fn of_file(path: &Path) -> SourceReading {
     let name = path.display().to_string();
     let drive = WatchedDrive { name, source: WatchSource::File, model: None, serial: None };
-    // Before the content: a file that changes in between is read again.
+    // The time is read before the content: if the file changes in between, the next round reads it again.
     let at = modified(path);
     SourceReading { drive, at, health: smart_log(path).map(|health| (health, None)) }
 }

@@ -21,7 +21,7 @@ fn reading(name: &str, health: bool) -> SourceReading {
     SourceReading { drive, at: None, health }
 }
 
-/// The attached drives of a test: names, and true for those with health; `None` if the list fails.
+/// The attached drives of a test: the name of each drive, with true if it reports health; `None` if the list fails.
 type DriveTable = Rc<RefCell<Option<Vec<(&'static str, bool)>>>>;
 
 fn watch(source: Source, drives: &[(&'static str, bool)]) -> (Watch, DriveTable) {
@@ -72,7 +72,7 @@ fn a_full_disk_is_a_failure_of_the_folder_until_a_reading_is_kept() {
     assert!(state.has_folder && state.failures.folder.is_some());
     assert_eq!(errors(&watch), [("a".into(), None), ("b".into(), None)], "the drives are read");
     is_full.set(false);
-    // The next reading has another time.
+    // Without its history, the next reading counts as new, although it may have the same time.
     watch.histories.values_mut().for_each(|history| *history = History::default());
     watch.read();
     assert_eq!((watch.state().failures, kept.get()), (WatchFailures::default(), 2));

@@ -16,8 +16,8 @@ const REPEATS: u32 = 3;
 /// See how a change to a drive or workload affects performance.
 ///
 /// For the baseline and for each change, a model first predicts the outcome, if there is a model. Then each is simulated,
-/// as `flashscope simulate` would, and compared with the baseline. All simulations share their seeds, so differences are
-/// more precise than the values themselves. See docs/what-if.md.
+/// as `flashscope simulate` would, and compared with the baseline. All variants have the same seeds, which makes
+/// differences more precise than the values themselves. See docs/what-if.md.
 #[derive(clap::Args)]
 #[command(
     mut_arg("output", folder_default("none, nothing is written")),
@@ -67,7 +67,7 @@ pub struct WhatIfArgs {
     #[command(flatten)]
     pub output: OutputFolderArgs,
 
-    /// The form of the output. JSON is printed once all rows are there.
+    /// The form of the output. JSON is printed once all rows are complete.
     #[command(flatten)]
     pub json: JsonArgs,
 }

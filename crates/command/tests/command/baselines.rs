@@ -33,7 +33,7 @@ fn defaults(device: &SimDevice, seed: u64) -> Options {
     }
 }
 
-/// True for a run that is one of the baseline patterns.
+/// Returns true for a run that is one of the baseline patterns.
 fn is_baseline(benchmark: &uflip::MicroBenchmark, setup: &Setup, value: i64) -> bool {
     match benchmark.name {
         "preparation" => true,
@@ -66,7 +66,7 @@ fn text(drive: &str, check: &BaselineCheck) -> String {
     format!("{drive}: up to {:.1} %{findings}", 100.0 * check.largest_difference)
 }
 
-/// A drive whose baselines differ, so the check must fail. The fill postpones work, which continues
+/// A drive whose baselines differ: the check must fail. The fill postpones work, which continues
 /// during the first reads, beyond the pause that follows the preparation of the state.
 const UNSETTLED: &str = "dram-less";
 

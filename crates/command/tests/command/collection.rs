@@ -54,7 +54,7 @@ fn collection_interrupted_in_any_phase_resumes_to_the_same_result() {
     let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
     let (input, whole, part) = (at("in"), at("whole"), at("part"));
     let expected = read(&[&input, "--output", &whole], "none").ok().unwrap();
-    // Ctrl-C after the plan: no part is read.
+    // An interruption during planning leaves no folder.
     let first = read(&[&input, "--output", &part], "planning: files");
     assert!(matches!(first, Err(Failure::Interrupted(_))));
     assert!(!Path::new(&part).exists());

@@ -20,10 +20,10 @@ use crate::measured::MeasuredDrive;
 /// The limit of the checks for regressions.
 const LIMIT: f64 = 0.05;
 
-/// A drive so small that filling it takes no time.
+/// A small drive, which fills in a negligible time.
 const SMALL: &str = "demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&flash.blocks_per_plane=64";
 
-/// The same drive with operations that take 10 % longer.
+/// The fields that make the operations of [`SMALL`] 10 % slower.
 const SLOWER: &str = "&flash.page_read=27500ns&flash.page_program=220us&flash.block_erase=1650us&flash.serial_access_per_kib=28160ns";
 
 fn simulated(drive: &str, workload: &str, seed: u64) -> Simulation<Value> {
@@ -73,7 +73,7 @@ fn compared_measurements(a: &MeasuredDrive, b: &MeasuredDrive) -> Comparison {
     compare(&[a, b], Some(LIMIT))
 }
 
-/// The verdicts of a comparison that claim a difference.
+/// Returns the number of verdicts in a comparison that claim a difference.
 fn differences(comparison: &Comparison) -> usize {
     let numbers = comparison.workloads.iter().flat_map(|workload| &workload.quantities);
     let numbers = numbers.flat_map(|quantity| &quantity.results);
@@ -107,7 +107,8 @@ fn mean_verdicts(comparison: &Comparison) -> Vec<(String, ComparisonVerdict)> {
     comparison.workloads.iter().filter_map(of).collect()
 }
 
-// Of 120 comparisons of simulations of the same drive with other seeds, none has a false verdict. The test repeats some of them.
+// Of 120 comparisons of simulations of the same drive with other seeds, none has a false verdict. The test repeats 45
+// of them.
 #[test]
 fn simulations_of_the_same_drive_rarely_differ() {
     let workloads = ["uniform", "uniform?reads=0.5&queue_depth=4", "zipf?reads=0.3"];
@@ -122,8 +123,8 @@ fn simulations_of_the_same_drive_rarely_differ() {
     }
 }
 
-// Of 40 comparisons of measurements of the same drive with other seeds, none has a false verdict. The longer runs have verdicts about
-// 99th percentiles. The test repeats some of them.
+// Of 40 comparisons of measurements of the same drive with other seeds, none has a false verdict. The longer runs have
+// verdicts about 99th percentiles. The test repeats eight of them.
 #[test]
 fn measurements_of_the_same_drive_rarely_differ() {
     for (ios, pairs) in [(1024, 6), (8192, 2)] {

@@ -19,7 +19,7 @@ pub(crate) struct MeasuredDrive {
 }
 
 impl MeasuredDrive {
-    /// Carries out a plan on a drive, and analyses the result.
+    /// Executes a plan on a drive, and analyses the result.
     pub(crate) fn of(
         device: &mut SimDevice,
         options: Options,

@@ -50,7 +50,7 @@ pub struct Health {
     pub host_read_commands: u64,
     /// Write commands from the host.
     pub host_write_commands: u64,
-    /// The time busy with IOs, in minutes.
+    /// The time during which the controller was busy with IOs, in minutes.
     pub busy_minutes: u64,
     /// The number of power cycles.
     pub power_cycles: u64,
@@ -111,13 +111,13 @@ impl CriticalWarning {
         CriticalWarning::PersistentMemory,
     ];
 
-    /// Returns the warnings of a byte of the log, a bit each.
+    /// Decodes the byte of the log in which each bit is a warning.
     pub fn of_bits(bits: u8) -> Vec<CriticalWarning> {
         let warns = |bit: &usize| bits >> bit & 1 == 1;
         (0..Self::ALL.len()).filter(warns).map(|bit| Self::ALL[bit]).collect()
     }
 
-    /// Returns its name in JSON.
+    /// Returns the name of the warning in JSON.
     pub fn name(self) -> &'static str {
         match self {
             CriticalWarning::LowSpare => "low_spare",

@@ -35,10 +35,10 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Returns the value as a whole number, for bytes and counts.
+    /// Returns the value rounded to an integer, for bytes and counts; `None` for any other answer.
     pub fn whole(&self) -> Option<u64> {
         match self {
-            // Such values are far below 2^53, and not negative.
+            // Bytes and counts are far below 2^53, and not negative.
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             Answer::Value { value, .. } => Some(value.round() as u64),
             _ => None,
@@ -61,7 +61,8 @@ pub struct Finding {
     pub because: String,
     /// The numbers of the runs that contain the evidence.
     pub runs: Vec<u32>,
-    /// The charts that show the evidence. Findings of one probe share them, so `probe.json` stores them separately.
+    /// The charts that show the evidence. Findings of one probe share charts, which `probe.json` therefore stores
+    /// separately.
     #[serde(skip)]
     pub signals: Vec<Signal>,
 }
@@ -137,7 +138,7 @@ impl Finding {
         !matches!(self.answer, Answer::Unknown { .. })
     }
 
-    /// Returns the answer as text, with its interval if that has a width.
+    /// Returns the answer as text, with its interval unless both ends are equal.
     pub fn text(&self) -> String {
         let unit = self.parameter.spec().unit;
         let text = |value| in_unit(value, unit);
@@ -166,7 +167,7 @@ impl Finding {
 
 /// Returns a value in its unit, as text.
 fn in_unit(value: f64, unit: Unit) -> String {
-    // Such values are far below 2^53, and not negative.
+    // Values are far below 2^53.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let whole = value.max(0.0).round() as u64;
     match unit {
@@ -178,7 +179,7 @@ fn in_unit(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The most points of a series in a chart: more than a screen can show.
+/// The maximum number of points of a series in a chart: more than a screen can show.
 const MAX_POINTS: usize = 4096;
 
 /// A chart of a probe's measurements: series over one pair of axes.

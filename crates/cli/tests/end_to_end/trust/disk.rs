@@ -20,7 +20,7 @@ use super::tree::{Change, Node, Tree};
 /// The cache time of attributes. It can be long, because all changes go through the kernel.
 const BELIEVED: Duration = Duration::from_secs(3600);
 
-/// The contents of the disk, and the changes that led to it.
+/// The contents of the disk, and the changes that led to them.
 pub(super) struct DiskContents {
     pub tree: Tree,
     pub changes: Vec<Change>,
@@ -37,7 +37,7 @@ impl DiskContents {
         self.changes.push(change);
     }
 
-    /// True if the disk has space for this many more blocks.
+    /// Returns true if the disk has space for this many more blocks.
     fn has_room(&mut self, blocks: usize) -> bool {
         let room = self.tree.blocks() + blocks <= self.capacity;
         self.refused += usize::from(!room);
@@ -368,7 +368,7 @@ impl Disk {
         &self.place
     }
 
-    /// The contents of the disk, and the changes that led to it.
+    /// Returns the contents of the disk, and the changes that led to them.
     pub(super) fn kept(&self) -> MutexGuard<'_, DiskContents> {
         self.kept.lock().unwrap()
     }

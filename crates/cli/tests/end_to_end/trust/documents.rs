@@ -8,7 +8,7 @@ use super::disk::Disk;
 use super::{ROOM, each_crash, run};
 use crate::{Outcome, Scratch};
 
-/// A command that writes a document, and one that reads it.
+/// A command that writes a document, and a command that reads it.
 struct DocumentCase {
     name: &'static str,
     /// The file or folder that the command creates.
@@ -80,7 +80,7 @@ fn words(typed: &str) -> Vec<&str> {
 }
 
 impl DocumentCase {
-    /// Reads the document if it exists; it must be whole then.
+    /// Reads the document if it exists. An existing document must be complete.
     fn read(&self, place: &Scratch, folder: &Path, what: &str) -> Option<String> {
         let Outcome { status, stdout, stderr, .. } =
             Outcome::of(place.command(&words(self.read)).current_dir(folder));

@@ -46,7 +46,7 @@ fn words(typed: &str) -> Vec<&str> {
     typed.split_whitespace().collect()
 }
 
-/// True once a command has written anything besides the space of a sweep.
+/// Returns true once a command has written anything besides the space of a sweep.
 fn has_begun(place: &Path) -> bool {
     fs::read_dir(place).unwrap().count() > 1
 }

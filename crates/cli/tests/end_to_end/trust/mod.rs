@@ -1,5 +1,5 @@
-//! Tests what `kill -9`, power losses and full disks leave of results: the program runs on a test disk that
-//! logs all changes, and each prefix of that log is a state that a crash could have left.
+//! Tests results after `kill -9`, power losses and full disks. The program runs on a test disk that logs all changes.
+//! Each prefix of that log is a state that a crash could have left.
 
 mod disk;
 mod documents;
@@ -78,9 +78,10 @@ fn each_crash(
     points
 }
 
-/// Checks the states that crashes leave of a folder that a command wrote on `disk`. `check` compares each state with the complete
-/// folder and returns how much of it exists. `command` resumes one of `every` states, and must complete it. `losses` is as in
-/// [`each_crash`]. Returns the number of states and the number of resumed states.
+/// Checks the states that crashes leave of a folder, which a command wrote on `disk`. `check` compares each state with
+/// the complete folder, and returns how much of the folder exists. `command` resumes one of `every` states, and must
+/// complete it. `losses` is the parameter `every` of [`each_crash`]. Returns the number of states and the number of
+/// resumed states.
 fn each_crash_gone_on_with<C: PartialEq>(
     disk: &Disk,
     [command, folder]: [&str; 2],

@@ -139,7 +139,7 @@ fn registry_on_a_full_disk_refuses_and_recovers() {
         let shelf = server.json("/api/shelf", &what);
         assert!(shelf["total"].as_u64().unwrap() >= taken as u64, "{what}");
         server.process.kill().unwrap();
-        // Copies the contents of the full disk to one with free space.
+        // Copies the contents of the full disk to a disk with free space.
         let moved = place.at("moved");
         disk.kept().tree.write(&moved, Durability::All);
         server = Server::of(&place, &moved.join("registry"));

@@ -139,7 +139,7 @@ fn every_full_disk_of_a_benchmark() {
     println!("{full} full disks of a benchmark were survived");
 }
 
-// Half of a profile may be a valid profile, so a partial one must not exist.
+// A partial profile must not exist, because half of a profile may be a valid profile.
 #[test]
 fn crash_leaves_a_twin_whole_or_absent() {
     let Some(disk) = Disk::mount(ROOM) else { return };

@@ -45,7 +45,7 @@ pub(super) enum Change {
     },
 }
 
-/// The contents of a file, or the names in a folder: now, and on stable storage.
+/// The current and the durable contents of a file, or names in a folder.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
     File { data: Vec<u8>, synced: Vec<u8> },
@@ -155,7 +155,7 @@ impl Tree {
         }
     }
 
-    /// Blocks of 4 KiB that the files and folders under the root take.
+    /// Returns the number of 4 KiB blocks that the files and folders under the root occupy.
     pub(super) fn blocks(&self) -> usize {
         self.blocks_of(ROOT)
     }

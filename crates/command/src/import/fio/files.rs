@@ -6,10 +6,10 @@ use anyhow::{Result, anyhow};
 
 use super::options::Options;
 
-/// The logs of a job, of the kinds that exist.
+/// The existing logs of a process of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LogFiles {
-    /// A log of latencies: `lat`, or `clat` without it.
+    /// A log of latencies: `lat`, or `clat` if `lat` does not exist.
     pub latency: Option<PathBuf>,
     /// True if the latencies count from the submission (`clat`).
     pub is_completion: bool,
@@ -26,7 +26,7 @@ impl LogFiles {
     /// Finds the logs of the process `number` of job `name`.
     ///
     /// # Errors
-    /// If the options of the job make fio write none.
+    /// If the options of the job make fio write no logs, or if all rate logs are missing.
     pub(super) fn find(
         folder: &Path,
         name: &str,
@@ -41,7 +41,7 @@ impl LogFiles {
         let is_shared = options.get("per_job_logs").is_some_and(|value| value == "0");
         let path = |option: &str, kind: &str| {
             let prefix = options.get(option)?;
-            // Without a name, fio takes that of the job.
+            // Without a name, fio uses the name of the job.
             let prefix = if prefix.is_empty() { name } else { prefix };
             let base = Path::new(prefix).file_name().unwrap_or_default().to_string_lossy();
             Some(folder.join(match is_shared {
@@ -54,7 +54,7 @@ impl LogFiles {
         let is_completion = existing(lat.clone()).is_none() && existing(clat.clone()).is_some();
         let bandwidth = existing(path("write_bw_log", "bw"));
         let iops = existing(path("write_iops_log", "iops"));
-        // A missing log of latencies is an error, unless another log stands for it.
+        // A missing log of latencies is an error, unless another log replaces it.
         let missing = lat.clone().filter(|_| bandwidth.is_none() && iops.is_none());
         let latency = existing(lat).or(existing(clat)).or(missing);
         let nothing = latency.is_none() && bandwidth.is_none() && iops.is_none();

@@ -78,7 +78,7 @@ const SAME_MEAN: f64 = 1e-3;
 /// Reads the JSON at `path`, and finds the logs in `folder`.
 ///
 /// # Errors
-/// If the file is not fio's JSON, or has something that flashscope does not understand.
+/// If the file is not fio's JSON, or has an option or a value that flashscope does not support.
 pub(super) fn read(path: &Path, folder: &Path) -> Result<Fio> {
     let place = || path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(place)?;
@@ -105,7 +105,7 @@ pub(super) fn read(path: &Path, folder: &Path) -> Result<Fio> {
         let count = if is_grouped { u32::from(pattern.clones) } else { 1 };
         let logs = (number..number + count).map(|n| LogFiles::find(folder, name, &merged, n));
         let mut logs = logs.collect::<Result<Vec<_>>>().with_context(place)?;
-        // Processes that share a log have only one.
+        // Processes that share a log all name the same file.
         logs.dedup();
         number += count;
         files.extend(option(job, "filename"));
@@ -136,7 +136,7 @@ pub(super) fn read(path: &Path, folder: &Path) -> Result<Fio> {
 }
 
 impl Job {
-    /// Adds a clone, which ran at the same time.
+    /// Adds a clone of this job that ran at the same time.
     fn merge(&mut self, clone: Job) -> Result<()> {
         if clone.pattern != self.pattern {
             bail!(
@@ -213,7 +213,7 @@ impl Job {
         Ok(records)
     }
 
-    /// True if the logs have the latencies whose mean the JSON states.
+    /// Returns true if the logs have the latencies whose mean the JSON states.
     fn has_total_latencies(&self) -> bool {
         self.logs.iter().all(|files| files.latency.is_some() && !files.is_completion)
     }
@@ -225,7 +225,7 @@ impl Job {
         (sum - self.sum_ns()).abs() / self.sum_ns().max(f64::MIN_POSITIVE)
     }
 
-    /// Returns the window over which the logs of the job average, and what its records lack.
+    /// Returns the window over which the logs of the job average, and the limitations of its records.
     pub(super) fn origin(&self, records: &[Record]) -> ImportNotes {
         let (name, window) = (&self.name, self.pattern.window_ms);
         let mut notes = Vec::new();
@@ -249,7 +249,7 @@ impl Job {
         }
         if records.iter().all(|record| record.offset.0 == 0) {
             notes.push(format!(
-                "The logs of `{name}` have no offsets, so all of its IOs are at 0: fio writes them with --log_offset=1 and --log_avg_msec=0."
+                "The logs of `{name}` have no offsets: all of its IOs are recorded at offset 0. fio writes offsets with --log_offset=1 and --log_avg_msec=0."
             ));
         }
         ImportNotes { window_ns: window.map(Nanos::millis), notes }

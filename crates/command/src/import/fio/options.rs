@@ -11,7 +11,7 @@ use crate::fio::notation::bytes;
 /// The options of a job, by name.
 pub(super) type Options = BTreeMap<String, String>;
 
-/// Options that do not change what the records of a job mean.
+/// Options that do not change the meaning of the records of a job.
 const WITHOUT_EFFECT: &[&str] = &[
     "allrandrepeat",
     "buffer_compress_percentage",
@@ -129,7 +129,7 @@ impl JobPattern {
             });
             if !is_read && !WITHOUT_EFFECT.contains(&option.as_str()) {
                 bail!(
-                    "job `{name}` has the option `{option}`, which flashscope does not understand"
+                    "job `{name}` has the option `{option}`, which flashscope does not support"
                 );
             }
         }

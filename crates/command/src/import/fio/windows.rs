@@ -8,7 +8,7 @@ use flashscope_block::{Bytes, Nanos, Op, Record, StreamId};
 use super::files::LogFiles;
 use super::log::{Entry, entries};
 
-/// The most IOs that windows become.
+/// The maximum number of IOs of a job that averaged logs describe.
 const MAX_IOS: u64 = 20_000_000;
 
 /// The IOs of one operation of a job, as fio counts them.
@@ -20,7 +20,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Adds those of another process.
+    /// Adds the totals of another process.
     pub(super) fn add(&mut self, other: Totals) {
         let sum = self.sum_ns() + other.sum_ns();
         self.ios += other.ios;
@@ -44,7 +44,7 @@ struct Window {
     end_ms: u64,
     /// The mean latency in ns.
     latency: Option<f64>,
-    /// The IOs per second, or a number in proportion to them.
+    /// The IOs per second, or a number proportional to this rate.
     rate: Option<f64>,
 }
 
@@ -54,8 +54,8 @@ impl Window {
         (self.end_ms - self.start_ms).max(1) as f64
     }
 
-    /// Returns a number in proportion to the IOs of the window. Without a rate, it follows from the latency by Little's
-    /// law.
+    /// Returns a number proportional to the number of IOs in the window. Without a rate, it follows from the latency by
+    /// Little's law.
     fn weight(&self) -> f64 {
         match (self.rate, self.latency) {
             (Some(rate), _) => rate * self.length(),
@@ -69,7 +69,7 @@ impl Window {
 /// The order is that of the windows.
 ///
 /// # Errors
-/// If the logs cannot be read, lack the operation, or stand for too many IOs.
+/// If the logs cannot be read, lack the operation, or describe too many IOs.
 pub(super) fn records(
     logs: &[LogFiles],
     window_ms: u64,
@@ -82,7 +82,7 @@ pub(super) fn records(
         return Ok(vec![]);
     }
     if ios > MAX_IOS {
-        bail!("the averaged logs stand for {ios} IOs, and at most {MAX_IOS} can be imported");
+        bail!("the averaged logs describe {ios} IOs, and at most {MAX_IOS} can be imported");
     }
     let mut windows = Vec::new();
     for (stream, files) in (0..).zip(logs) {
@@ -134,8 +134,8 @@ fn counts(windows: &[Window], ios: u64, all: f64) -> Vec<u64> {
     windows.iter().map(count).collect()
 }
 
-/// Returns the latency in ns of the IOs of each window. Without a log of latencies, they are in proportion to the time per IO,
-/// and their mean is that of fio.
+/// Returns the latency in ns of the IOs of each window. Without a log of latencies, latencies are proportional to the
+/// time per IO, and their mean is fio's mean.
 #[allow(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -188,7 +188,7 @@ fn of_process(
             end_ms: entry.ms,
             latency: has_latencies.then_some(entry.value as f64),
             rate: nearest(&rates, entry.ms).map(|rate| {
-                // fio may log rates at other times; between them, the rate follows from the latency by Little's law.
+                // fio may log rates at other times than latencies. Between two rates, Little's law gives the rate.
                 let then = nearest(&latencies, rate.ms).map_or(entry.value, |near| near.value);
                 let ratio =
                     if has_latencies { then as f64 / entry.value.max(1) as f64 } else { 1.0 };

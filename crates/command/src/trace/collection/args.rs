@@ -52,7 +52,7 @@ pub struct CollectionArgs {
     #[arg(long, value_enum, default_value = "stop", value_name = "ACTION")]
     pub on_bad_file: OnBadFile,
 
-    /// The most pages of 4 KiB that are followed in a volume; the footprint of larger volumes is estimated from a sample
+    /// Maximum number of 4 KiB pages to track per volume; the footprint of larger volumes is estimated from a sample
     #[arg(long, default_value_t = 16_384, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(64..=1 << 24))]
     pub sample_pages: u32,
 
@@ -64,7 +64,8 @@ pub struct CollectionArgs {
     #[command(flatten)]
     pub jobs: JobsArgs,
 
-    /// The memory of partial statistics of all jobs; beyond it they are moved to the folder. The result does not depend on it
+    /// Maximum memory for the partial statistics of all jobs; when it is full, they are moved to the folder. The result
+    /// does not depend on this limit
     #[arg(long, default_value = "1GiB", value_name = "SIZE", help_heading = "Limits")]
     pub memory: Bytes,
 
@@ -82,7 +83,7 @@ pub struct CollectionArgs {
 pub enum OnBadFile {
     /// Stop with an error; finished parts are kept
     Stop,
-    /// Leave the whole file out
+    /// Omit the file
     Skip,
 }
 

@@ -6,11 +6,11 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use flashscope_workload::Field;
 use flashscope_workload::playback::FIELDS;
 
-/// The fields of a trace that apply to each file by itself, which a collection accepts.
+/// The fields of a trace that a collection accepts, because they apply to each file separately.
 const FILE_FIELDS: [&str; 8] =
     ["format", "on_bad_line", "sector", "time", "offset", "size", "op", "ops"];
 
-/// The options for reading each file of a collection: those fields of a trace that apply to a file by itself.
+/// The options for reading each file of a collection: fields of a trace that apply to each file separately, by name.
 #[derive(Debug, Clone, Default)]
 pub struct FileFields(pub BTreeMap<String, String>);
 
@@ -50,7 +50,7 @@ pub fn field_option(field: &Field) -> Arg {
         .allow_hyphen_values(true)
         .action(ArgAction::Set);
     match field.alone {
-        // The value must follow `=`. Otherwise the parser would take the next argument for the value, which may be a file.
+        // The value must follow `=`. Without it, the parser would use the next argument, perhaps a file, as the value.
         Some(alone) => option.num_args(0..=1).require_equals(true).default_missing_value(alone),
         None => option,
     }

@@ -12,7 +12,7 @@ use flashscope_trace::statistics::partial::Total;
 use super::super::failure;
 use crate::{Failure, Progress, Step, Unit, interrupted};
 
-/// The most segments to merge at once, far below the usual limit of open files.
+/// The maximum number of segments to merge at once, far below the usual limit of open files.
 const MAX_SEGMENTS: usize = 128;
 
 /// The merging of segments.

@@ -42,7 +42,7 @@ pub struct CollectionResult {
 }
 
 impl PreparedCollection {
-    /// Creates the folder of a new collection, or opens the folder of one to resume.
+    /// Creates the folder of a new collection, or opens the folder of a collection to resume.
     ///
     /// # Errors
     /// If there are no files, a file cannot be read, or the folder exists already or cannot be resumed.
@@ -101,7 +101,7 @@ impl PreparedCollection {
                 let size = std::fs::metadata(&file.path).map(|found| found.len());
                 if size.as_ref().ok() != Some(&file.size.0) {
                     return Err(usage(anyhow!(
-                        "{} has changed since the collection began, or is gone: restore it, or begin anew with another --output",
+                        "{} has changed since the collection began, or is missing: restore it, or start again with another --output",
                         file.path
                     )));
                 }
@@ -195,7 +195,7 @@ pub(crate) fn spec(fields: &BTreeMap<String, String>) -> Result<Spec, Failure> {
     Ok(spec)
 }
 
-/// Returns the files of folders, patterns and names, sorted and each once.
+/// Returns the files of folders, patterns and names, sorted and without duplicates.
 fn files(paths: &[String]) -> Result<Vec<String>, Failure> {
     let mut names = BTreeSet::new();
     for path in paths {
@@ -223,7 +223,7 @@ fn files(paths: &[String]) -> Result<Vec<String>, Failure> {
     Ok(names.into_iter().collect())
 }
 
-/// Adds the files in a folder and its folders, except hidden ones.
+/// Adds the files in a folder and its subfolders, except hidden files and folders.
 fn in_folder(folder: &Path, names: &mut BTreeSet<String>) -> Result<(), Failure> {
     let failed = |error| usage(anyhow!("cannot list {}: {error}", folder.display()));
     for entry in std::fs::read_dir(folder).map_err(failed)? {
@@ -243,6 +243,6 @@ fn in_folder(folder: &Path, names: &mut BTreeSet<String>) -> Result<(), Failure>
 fn text(path: &Path) -> Result<String, Failure> {
     let text = path.to_str().map(str::to_owned);
     text.ok_or_else(|| {
-        usage(anyhow!("{}: the name is no UTF-8 text: rename the file", path.display()))
+        usage(anyhow!("{}: the name is not valid UTF-8: rename the file", path.display()))
     })
 }

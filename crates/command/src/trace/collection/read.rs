@@ -16,7 +16,7 @@ use crate::{Failure, Progress, Step, Unit, interrupted};
 /// The interval between two reports of progress.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The parts of a collection, and the means to read them.
+/// The parts of a collection, and the settings for reading them.
 pub(super) struct Reading<'a> {
     pub folder: &'a CollectionFolder,
     pub spec: &'a Spec,
@@ -45,7 +45,7 @@ impl From<flashscope_result::Error> for PartFailure {
     }
 }
 
-/// A part that ended, by its number in the list; without an outcome if it was interrupted.
+/// The number of a part in the list, with its outcome; `None` if the part was interrupted.
 type PartEnd = (usize, Result<Option<PartOutcome>, PartFailure>);
 
 impl Reading<'_> {
@@ -148,7 +148,7 @@ struct WorkState<'a> {
     next: &'a AtomicUsize,
     /// The bytes read by all threads.
     read: &'a AtomicU64,
-    /// True if a part failed, and the collection ends.
+    /// True if a part failed. All threads then stop.
     failed: &'a AtomicBool,
 }
 

@@ -27,7 +27,7 @@ pub struct HealthChange {
     /// The bytes written to the flash over the bytes that hosts wrote. Absent if one of the two is
     /// unknown, or if the host wrote less than 101 data units of 512,000 bytes.
     pub write_amplification: Option<WriteAmplification>,
-    /// The signs of heat; empty if there were none or the drive has no such counters.
+    /// The thermal signs; empty if there were none or the drive has no such counters.
     pub thermal: Vec<ThermalSign>,
     /// The warnings that are new in the second reading.
     pub new_critical_warnings: Vec<CriticalWarning>,

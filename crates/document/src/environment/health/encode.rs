@@ -94,7 +94,7 @@ mod tests {
         let mut page = [0; 512];
         page[0] = 0b1001;
         for (at, byte) in page.iter_mut().enumerate().take(232).skip(1) {
-            // Counters have 16 bytes, of which the upper 8 must be 0 to be kept.
+            // Counters have 16 bytes. The bytes from 5 on stay 0, because larger values saturate.
             let counter = (32..192).contains(&at) && at % 16 >= 5;
             *byte = if counter || (6..32).contains(&at) || (200..216).contains(&at) {
                 0

@@ -18,14 +18,14 @@ const ENABLED: u32 = 1;
 /// The number of buckets.
 const BUCKETS: usize = 4;
 
-/// The commands that took long, as the drive counts them: Latency Monitor (OCP Datacenter NVMe SSD
-/// Specification, log identifier C3h).
+/// The drive's counts of slow commands: Latency Monitor (OCP Datacenter NVMe SSD Specification, log
+/// identifier C3h).
 ///
-/// The drive starts its active counters anew after a time that its owner sets.
+/// The drive resets its active counters after a configurable time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyMonitor {
-    /// The active counters of the four buckets, from the lowest latency. There are none while the
-    /// drive does not monitor its latency.
+    /// The active counters of the four buckets, from the lowest latency. Empty while the monitor is
+    /// disabled.
     pub buckets: Vec<LatencyBucket>,
 }
 
@@ -109,7 +109,6 @@ mod tests {
         assert_eq!(disabled, Some(LatencyMonitor { buckets: Vec::new() }));
     }
 
-    // A page of another vendor, of zeros or of FFh is no latency monitor.
     #[test]
     fn pages_without_the_guid_are_not_decoded() {
         for byte in [0, 0xFF, 0xC3] {
