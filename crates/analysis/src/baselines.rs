@@ -66,8 +66,8 @@ pub(crate) fn baseline_check(
 }
 
 impl Means {
-    /// Returns the means, with the mean of a run's first IOs in place of that of the whole run.
-    /// `heads` holds these means by run.
+    /// Returns the means. For each run in `heads`, the mean of its first IOs replaces the mean of all
+    /// its IOs.
     pub(crate) fn with_heads(&self, heads: &[(u32, Estimate)]) -> Means {
         let mut means = self.clone();
         for mean in means.series.iter_mut().flat_map(|series| &mut series.means) {
@@ -185,8 +185,7 @@ mod tests {
         assert!((found.largest_difference - 0.0079).abs() < 1e-3, "{found:?}");
     }
 
-    // The demo drive once measured a sequential write as 1.90 ms in the preparation and 0.95 ms in
-    // one partition.
+    // A sequential write takes 1.90 ms in the preparation and 0.95 ms in one partition.
     #[test]
     fn a_baseline_that_differs_is_named_with_its_cause() {
         let given: &[GivenMeans] = &[
@@ -216,7 +215,7 @@ mod tests {
     fn uncertain_means_do_not_differ() {
         let given: &[GivenMeans] =
             &[("preparation", "RR", &[(20480, 0.02)]), ("alignment", "RR", &[(0, 0.024)])];
-        // Each is known to within 10 µs only.
+        // Each mean is known to within 10 µs only.
         assert!(check(given, |_| {}).unwrap().agree);
         assert_eq!(check(&given[..1], |_| {}), None);
     }

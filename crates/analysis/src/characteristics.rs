@@ -1,6 +1,6 @@
 //! The key characteristics of a drive: the columns of uFLIP's Table 3.
 //!
-//! The paper read them from its figures. Here each has a rule, stated where it is applied.
+//! The paper reads them from its figures. This module has a rule for each characteristic, documented at its code.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use flashscope_document::facts::{Characteristics, CheapLimit, LimitRange, PauseE
 /// The ratio up to which something costs "about the same" as sequential writes.
 pub(crate) const ABOUT_THE_SAME: f64 = 1.5;
 
-/// The least saving, as a share of the cost, that counts as an effect.
+/// Minimum saving, as a share of the cost, that counts as an effect.
 const NOTICEABLE: f64 = 0.2;
 
 /// A curve begins at the first value whose cost is at most this share of the highest cost. Smaller
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(none.pause, Some(PauseEffect::None));
         let some = memoright("pause", "RW", &[(100_000, 5.1), (25_600_000, 2.5)]);
         assert!(matches!(some.pause, Some(PauseEffect::Cheaper { ratio }) if ratio.covers(0.5)));
-        // A pause has to help even if random writes cost little more than sequential ones.
+        // A pause has to help even if random writes cost little more than sequential writes.
         let near = means(&[
             ("preparation", "SW", &[(20480, 1.7)]),
             ("preparation", "RW", &[(20480, 1.9)]),
@@ -217,7 +217,7 @@ mod tests {
         ]);
         let helps = PauseEffect::AsSequential { pause_ns: Nanos(800_000) };
         assert_eq!(near.characteristics().pause, Some(helps));
-        // A shorter pause that happens to be fast does not count if a longer one is slow.
+        // A shorter pause with fast writes does not count if a longer pause has slow writes.
         let odd = memoright("pause", "RW", &[(100_000, 0.3), (200_000, 5.0), (400_000, 0.3)]);
         assert_eq!(odd.pause, Some(PauseEffect::AsSequential { pause_ns: Nanos(400_000) }));
     }

@@ -12,7 +12,7 @@ pub(crate) const AS_EXPECTED: f64 = 1.25;
 pub(crate) struct Deviation {
     /// The value of the parameter.
     pub value: i64,
-    /// The value that it is compared with, if the expectation is another mean.
+    /// The value of the parameter whose mean is the expectation; `None` for other expectations.
     pub than: Option<i64>,
     /// The ratio of the mean to the expectation; its interval is widened for all comparisons made.
     pub ratio: Estimate,
@@ -71,7 +71,8 @@ pub(crate) fn over_value(means: &[Mean], reference: i64) -> Vec<Deviation> {
     all
 }
 
-/// Returns the deviation of every mean from every lower one. The result is lazy, because many means have too many pairs to store.
+/// Returns the deviation of every mean from every lower mean. The result is lazy, because many means have too many
+/// pairs to store.
 pub(crate) fn pairs(means: &[Mean]) -> impl Iterator<Item = Deviation> {
     let comparisons = means.len() * means.len().saturating_sub(1) / 2;
     let over = move |high: &Mean, low: &Mean| {
@@ -86,7 +87,7 @@ pub(crate) fn pairs(means: &[Mean]) -> impl Iterator<Item = Deviation> {
     means.iter().flat_map(of).filter_map(move |(high, low)| over(high, low))
 }
 
-/// Returns the largest deviation that is certainly above 1 or, if there is none, the largest of all.
+/// Returns the largest deviation that is significantly above 1 or, if there is none, the largest of all.
 pub(crate) fn largest(all: impl IntoIterator<Item = Deviation>) -> Option<Deviation> {
     all.into_iter()
         .max_by(|a, b| a.is_sure().cmp(&b.is_sure()).then(a.ratio.value.total_cmp(&b.ratio.value)))
@@ -103,7 +104,7 @@ pub(crate) enum Answer {
     Unsure,
 }
 
-/// Tells whether an estimate is above a limit.
+/// Compares an estimate with a limit.
 pub(crate) fn is_over(estimate: &Estimate, limit: f64) -> Answer {
     match (estimate.low, estimate.high) {
         (Some(low), _) if low > limit => Answer::Yes,

@@ -45,8 +45,8 @@ impl EndurancePoint {
 /// Forecasts when the percentage used of a drive reaches 100, from its readings in the order of
 /// time. `time` formats a time in seconds since 1970.
 ///
-/// Rests on the bytes written to the flash if the last reading has them, because the flash wears by
-/// them, and else on those of the host. [`wear_forecast`] states the method and its assumptions.
+/// Uses the bytes written to the flash if the last reading has them, because they cause the wear.
+/// Else it uses the bytes that the host wrote. [`wear_forecast`] states the method and its assumptions.
 pub fn endurance(points: &[EndurancePoint], time: &dyn Fn(u64) -> String) -> EnduranceForecast {
     let has_media = points.last().is_some_and(|last| last.media_bytes_written.is_some());
     let counter = if has_media { WearCounter::Media } else { WearCounter::Host };
@@ -112,7 +112,7 @@ pub fn amplification(
     let recent =
         |point: &&EndurancePoint| point.at_s >= start && point.media_bytes_written.is_some();
     let since = points.iter().find(recent).and_then(|first| {
-        // A counter that went back was reset.
+        // A counter that has decreased was reset.
         let host = last.host_bytes_written.0.checked_sub(first.host_bytes_written.0)?;
         let media = media.0.checked_sub(first.media_bytes_written?.0)?;
         let value = WriteAmplification::of(Bytes(host), Bytes(media))?;

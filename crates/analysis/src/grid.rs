@@ -100,7 +100,7 @@ impl Series<'_> {
 
     /// Returns the mean of a baseline, or a text that names the missing baseline.
     fn basic(&self, baseline: &str) -> Result<Estimate, String> {
-        let missing = || format!("{baseline}, with which it is compared, was not run.");
+        let missing = || format!("It is compared with {baseline}, which was not run.");
         self.all.basic(baseline).map(|mean| mean.ns).ok_or_else(missing)
     }
 }
@@ -144,7 +144,7 @@ pub(crate) fn grid(manifest: &Manifest, means: &Means) -> Vec<Verdict> {
     if !manifest.micro_benchmarks.iter().any(|benchmark| uflip::find(&benchmark.name).is_some()) {
         return vec![];
     }
-    // The names of experiments do not depend on the setup, and a manifest may hold an impossible one.
+    // The names of experiments do not depend on the setup, and a manifest may hold an impossible setup.
     let any = Setup::paper(Bytes::gib(1), 0);
     let mut grid = Vec::new();
     for (benchmark, rule) in MICRO_BENCHMARKS.into_iter().zip(&RULES) {
@@ -168,7 +168,7 @@ fn verdict(rule: &Rule, benchmark: &MicroBenchmark, experiment: &str, all: &Mean
             let (a, b) = (a.rank(), b.rank());
             a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
         };
-        found.into_iter().max_by(by_rank).ok_or_else(|| "Too little of it was run.".to_string())
+        found.into_iter().max_by(by_rank).ok_or_else(|| "Too few runs were done.".to_string())
     };
     let (interest, reason, effect) = match found.and_then(first) {
         Ok(finding) => finding.verdict(),
@@ -230,7 +230,7 @@ fn relative_half_width(mean: &Mean) -> Option<f64> {
 
 fn alignment(series: &Series) -> Result<Vec<Finding>, String> {
     if !series.means.iter().any(|mean| mean.value == 0) {
-        return Err("The aligned pattern, with which it is compared, was not run.".into());
+        return Err("It is compared with the aligned pattern, which was not run.".into());
     }
     let found = largest(over_value(series.means, 0)).map(|found| {
         let words = format!(

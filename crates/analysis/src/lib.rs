@@ -1,5 +1,5 @@
-//! Derives facts with intervals from the records of a result. This crate knows no drive: it draws conclusions from the records
-//! alone.
+//! Derives facts with intervals from the records of a result. This crate never accesses a drive: its conclusions follow
+//! from the records alone.
 
 mod baselines;
 mod characteristics;
@@ -118,7 +118,7 @@ fn conclude(manifest: &Manifest, found: Vec<runs::RunStatistics>) -> Facts {
     Facts { conclusions: conclusions::conclusions(manifest, &means, &facts), ..facts }
 }
 
-/// Returns why there are no verdicts, if other processes disturbed most runs.
+/// Returns the reason to withhold verdicts, if other processes disturbed most runs.
 fn mostly_disturbed(runs: &[facts::RunFacts]) -> Option<String> {
     let disturbed = runs.iter().filter(|facts| !facts.disturbed_by.is_empty()).count();
     (2 * disturbed > runs.len()).then(|| {

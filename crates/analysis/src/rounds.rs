@@ -121,9 +121,9 @@ fn deviations(manifest: &Manifest, rule: &Rounds) -> Vec<String> {
         found.push(format!("{used} of {capacity} were used"));
     }
     if options.run_pause_ns > Nanos(0) {
-        found.push(format!("the drive rested for {} between runs", options.run_pause_ns));
+        found.push(format!("the drive was idle for {} between runs", options.run_pause_ns));
     }
-    // A simulated drive does not notice that a test was resumed.
+    // Resuming a test does not affect a simulated drive.
     if !manifest.resumed.is_empty() && manifest.device.kind != DeviceKind::Sim {
         found.push(format!("it was interrupted and resumed {} times", manifest.resumed.len()));
     }

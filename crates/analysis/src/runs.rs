@@ -15,8 +15,8 @@ pub(crate) struct RunStatistics {
     pub head: Option<Estimate>,
 }
 
-/// The most response times kept for the interval of their mean. With more, the interval comes from batch means, which need no
-/// memory.
+/// Maximum number of response times stored for the interval of their mean. With more, the interval comes from batch
+/// means, which need constant memory.
 const MAX_KEPT: usize = 1 << 22;
 
 /// The confidence level of intervals.
@@ -24,7 +24,7 @@ const CONFIDENCE: f64 = 0.95;
 
 /// Computes the statistics of a run without its first `IOIgnore` IOs; `None` if no IO counts.
 /// `records` passes each record of the run to its argument, in order. `head` is the number of
-/// counted IOs at the start that also get a mean of their own.
+/// counted IOs at the start that also get a separate mean.
 pub(crate) fn find<E>(
     run: &Run,
     head: Option<u64>,

@@ -41,7 +41,7 @@ pub(crate) fn result(given: &[GivenMeans]) -> (Manifest, Facts) {
     (manifest, facts)
 }
 
-/// Returns the means of such a result.
+/// Returns the means of the result that [`result`] creates.
 pub(crate) fn means(given: &[GivenMeans]) -> Means {
     let (manifest, facts) = result(given);
     Means::of(&manifest, &facts.runs, &facts.repeats)

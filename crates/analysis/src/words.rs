@@ -68,7 +68,7 @@ pub(crate) fn rate(bytes_per_second: f64) -> String {
     }
 }
 
-/// Returns a relative change with its interval from an absolute one; `None` without a baseline to relate it to.
+/// Returns the relative change, with its interval, for an absolute change; `None` without a relative value.
 pub(crate) fn relative(absolute: &Estimate, relative: Option<f64>) -> Option<Estimate> {
     let relative = relative?;
     if absolute.value == 0.0 {

@@ -160,7 +160,7 @@ impl Flash {
 /// An NVMe command that erases all data on a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erasure {
-    /// NVMe's Format NVM, which erases the user data and keeps the format as it is.
+    /// NVMe's Format NVM, which erases the user data and keeps the current format.
     Format,
     /// NVMe's Sanitize by block erase, which reaches spare blocks as well.
     Sanitize,
@@ -239,7 +239,7 @@ pub trait Device {
     }
 
     /// Returns a lower bound for the time of the next completion. Returns `None` if no IO is in
-    /// flight, or if the drive cannot know, as on the machine's clock.
+    /// flight, or if the time is unknown, as on the machine's clock.
     fn next_due(&self) -> Option<Nanos> {
         None
     }
@@ -254,7 +254,7 @@ pub trait Device {
         Nanos(0)
     }
 
-    /// Returns the state of the flash, or `None` for a drive that does not report it. Most do not.
+    /// Returns the state of the flash, or `None` if the drive does not report it, as most real drives.
     fn flash(&self) -> Option<Flash> {
         None
     }
@@ -291,7 +291,7 @@ pub trait Device {
     }
 }
 
-/// Supplies the content of writes, for a drive whose caller decides what it writes.
+/// Supplies the content of writes to a drive.
 ///
 /// [`Io::stream`] tells concurrent writes apart, as long as each stream has one IO in flight.
 pub trait WriteData: Send + Sync {

@@ -96,7 +96,6 @@ impl std::error::Error for Errno {}
 mod tests {
     use super::*;
 
-    // Does a message contain the error's name, or the number of an error without a name?
     #[test]
     fn display_shows_the_name_or_the_number() {
         assert_eq!(Errno::EIO.to_string(), "EIO (input/output error)");

@@ -195,7 +195,7 @@ impl<D: Device> Device for Faulty<D> {
                         return Some(completion);
                     }
                 }
-                // No other IO is left that could complete before the held one.
+                // All other IOs have completed: release the oldest completion that is held back.
                 None if until == Nanos::MAX && !self.held.is_empty() => {
                     return Some(self.held.remove(0).1);
                 }
@@ -246,7 +246,6 @@ mod tests {
         answers.map(|answer| (answer.io.stream, answer.result)).collect()
     }
 
-    // Does the wrapper fulfil the duties of a device if no fault is planned?
     #[test]
     fn without_faults_it_fulfils_the_contract() {
         for depth in [1, 32] {
@@ -256,7 +255,6 @@ mod tests {
         }
     }
 
-    // Does each fault affect its own IO, and no other?
     #[test]
     fn each_fault_affects_its_own_io() {
         let ok = |number: u16| (number, Ok(()));
@@ -273,7 +271,6 @@ mod tests {
         assert_eq!(answers(3, &[(1, shrunk)]), [(2, Err(Errno::ENODATA)), ok(0), ok(1)]);
     }
 
-    // Does the clock jump by the given time, from the affected completion on?
     #[test]
     fn clock_faults_shift_all_later_times() {
         for (fault, latency, moved) in

@@ -63,7 +63,7 @@ impl fmt::Display for Op {
 /// The number of a concurrent stream within a workload (uFLIP's process `p`).
 pub type StreamId = u16;
 
-/// The stream by which a workload marks data that it writes again itself, as its own garbage collection does.
+/// The stream of writes that move a workload's own data, as the cleaning of a log-structured store does.
 pub const MOVED_STREAM: StreamId = 3;
 
 /// The content of a write. Drives may treat it differently: some write zeros faster (Sun and Zhang,
@@ -234,7 +234,6 @@ impl Completion {
 mod tests {
     use super::*;
 
-    // Do the stored codes and the operations map one to one?
     #[test]
     fn codes_round_trip() {
         for op in Op::ALL {
@@ -243,7 +242,6 @@ mod tests {
         assert_eq!(Op::from_code(4), None);
     }
 
-    // Are the times of a record relative to the start of its run?
     #[test]
     fn record_is_relative_to_the_run() {
         let io = Io {

@@ -16,8 +16,6 @@ pub fn nearest<'a>(wrong: &str, valid: impl IntoIterator<Item = &'a str>) -> Opt
 mod tests {
     use super::nearest;
 
-    // Does `nearest` suggest a similar name, also by its last part, and nothing for a dissimilar
-    // one?
     #[test]
     fn suggests_the_nearest_name_or_nothing() {
         let names = ["granularity", "locality", "cleaning.policy"];

@@ -72,7 +72,6 @@ mod tests {
     use super::*;
     use crate::contract;
 
-    // Does the null drive fulfil the duties of a device, at queue depths 1 and 32?
     #[test]
     fn null_device_fulfils_the_contract() {
         for depth in [1, 32] {

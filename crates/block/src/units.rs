@@ -94,7 +94,7 @@ fn split<'a>(text: &'a str, units: &[(&str, u64)]) -> Option<(&'a str, u64)> {
     Some((number, scale))
 }
 
-/// Parses `1.5KiB` as 1.5 × 1024, without rounding if the product is a whole number.
+/// Parses `1.5KiB` as 1.5 × 1024, without rounding if the product is an integer.
 fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (number, scale) = split(text, units)?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
@@ -133,7 +133,7 @@ pub fn parse_share(text: &str) -> Option<f64> {
 }
 
 /// Parses a count, such as `90`, `90k` or `1.5M`. Unlike in sizes, `k`, `M` and `G` stand for
-/// powers of 1000. Returns `None` for any other text, and for a count that is not a whole number.
+/// powers of 1000. Returns `None` for any other text, and for a count that is not an integer.
 pub fn parse_count(text: &str) -> Option<u64> {
     let (digits, zeros): (&str, usize) = match text.char_indices().last()? {
         (end, 'k' | 'K') => (&text[..end], 3),
@@ -179,8 +179,8 @@ impl FromStr for Nanos {
     }
 }
 
-/// Formats `value`, which is below 1024: with two decimals if it is below 10, with one if it is
-/// below 100, else with none. Drops trailing zeros.
+/// Formats `value` with two decimals if it is below 10, one if it is below 100, else none. Drops
+/// trailing zeros.
 fn short(value: f64) -> String {
     let decimals = if value < 10.0 {
         2
@@ -194,7 +194,7 @@ fn short(value: f64) -> String {
 }
 
 impl fmt::Display for Bytes {
-    /// Writes the size in its largest binary unit, with three digits.
+    /// Writes the size in the largest binary unit that does not exceed it, such as `1.5 GiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
         let Some((name, shift)) = units.into_iter().find(|(_, shift)| self.0 >> shift > 0) else {
@@ -321,7 +321,6 @@ mod tests {
 
     use super::*;
 
-    // Are quantities in the usual notations parsed?
     #[test]
     fn common_notations_are_parsed() {
         assert_eq!("4096".parse(), Ok(Bytes(4096)));
@@ -361,7 +360,7 @@ mod tests {
         }
     }
 
-    // Is an invalid quantity rejected, with an example of a valid one?
+    // The error message contains an example of a valid quantity.
     #[test]
     fn invalid_quantities_are_rejected() {
         for text in [
@@ -383,7 +382,6 @@ mod tests {
         assert_eq!(message, "`12` is not a time: write it like `250us`, `10s` or `1h30m`");
     }
 
-    // Does addition saturate at the largest time?
     #[test]
     fn time_saturates_instead_of_overflowing() {
         let mut time = Nanos(u64::MAX - 1);
@@ -392,7 +390,6 @@ mod tests {
         assert_eq!(time, Nanos::MAX);
     }
 
-    // Are quantities shown with three digits in a fitting unit?
     #[test]
     fn quantities_are_shown_with_three_digits() {
         assert_eq!(Bytes::kib(32).to_string(), "32 KiB");
@@ -404,7 +401,6 @@ mod tests {
     }
 
     proptest! {
-        // Does every whole number of KiB survive formatting and parsing?
         #[test]
         fn whole_sizes_round_trip(n in 0u64..1 << 40) {
             prop_assert_eq!(format!("{n}KiB").parse(), Ok(Bytes::kib(n)));

@@ -12,9 +12,9 @@ pub enum ZoneState {
     ImplicitlyOpen,
     /// Being written; the host opened it.
     ExplicitlyOpen,
-    /// Partly written, and not open.
+    /// Active but not open; usually partly written.
     Closed,
-    /// Takes no more data.
+    /// Accepts no more data until a reset.
     Full,
     /// Can be read, but neither written nor reset, because the drive has lost blocks of it.
     ReadOnly,
@@ -46,11 +46,11 @@ pub struct Zone {
     pub start: Bytes,
     /// The bytes from its start to the start of the next zone.
     pub size: Bytes,
-    /// The bytes from its start that can be written. The rest of the zone is a hole.
+    /// The bytes from its start that can be written. The remaining bytes of the zone are a hole.
     pub capacity: Bytes,
     /// Offset of the next byte to write; the end of the capacity if the zone is full.
     pub write_pointer: Bytes,
-    /// Its state.
+    /// The state of the zone.
     pub state: ZoneState,
 }
 
@@ -80,7 +80,7 @@ pub struct ZoneLimits {
 ///
 /// A write must begin at the write pointer of its zone and end within its capacity. Several writes may be in
 /// flight, because the pointer moves at submission. An append is a write at the pointer that
-/// [`ZonedDevice::zone`] returns. A trim of whole zones resets them, and a trim of anything else is refused.
+/// [`ZonedDevice::zone`] returns. A trim of whole zones resets them, and any other trim is refused.
 /// A read beyond the pointer returns zeros, also in the hole between capacity and size.
 ///
 /// A write that finds no block on the flash fails and leaves its zone read-only. A reset takes its zone offline
@@ -108,7 +108,7 @@ pub trait ZonedDevice {
     /// `EIO` for a zone that is empty, full, read-only or offline.
     fn close(&mut self, number: u32) -> Result<(), Errno>;
 
-    /// Makes a zone full. What is not written of it stays unwritten until it is reset.
+    /// Makes a zone full. Its unwritten part stays unwritten until the zone is reset.
     ///
     /// # Errors
     /// `EIO` for a zone that is read-only or offline.

@@ -1,4 +1,4 @@
-//! The range of write amplification that throughput leaves open.
+//! The range of write amplification that is consistent with measured throughput.
 //!
 //! The inverse of throughput is linear in the policy's write amplification A: `1 / throughput = a + b * (A - 1)`. With kappa
 //! bytes programmed per byte of data, [`super::sweep`] has `a = (1 + moved * (kappa - 1)) / bare` and
@@ -17,8 +17,8 @@ use flashscope_model::{d_choices, greedy};
 
 use super::sweep::{Curve, Policy, error, fitted, write_amplification};
 
-/// The largest kappa of a range. A drive that programs all data twice, first in SLC blocks, has 2. The rest is for parity and the
-/// map.
+/// The largest kappa of a range. A drive that programs all data twice, first in SLC blocks, has 2. The additional 0.5
+/// is for parity and the map.
 pub(crate) const MAX_KAPPA: f64 = 2.5;
 
 /// Structures between those that a fit compares: small blocks, and other numbers of blocks to choose from.
@@ -54,7 +54,7 @@ pub(super) fn without_kappa(model: &FillModel) -> FillModel {
     FillModel { kappa: 1.0, moved, bare_bytes_per_second, ..model.clone() }
 }
 
-/// Returns kappa with its interval, or with the range that throughput leaves open.
+/// Returns kappa with its interval, or with the range that is consistent with the measured throughput.
 pub(super) fn kappa(fill: &FillFit) -> Range {
     if fill.knows_write_amplification() {
         return fill.kappa;

@@ -14,8 +14,8 @@ use super::{FitError, LAST, Numbers, Sources, drives_of, ends, side_by_side_with
 /// Compares a twin with results, by simulating the twin and its draws. Reports each simulated drive to `progress`.
 ///
 /// # Errors
-/// If the twin cannot run what the drive ran, if it was fitted to no fill sweep but `sources` has one, or if the caller
-/// stops the simulations.
+/// If the twin cannot execute the runs of the drive, if only `sources` has a fill sweep and the twin has none, or if
+/// the caller stops the simulations.
 pub fn check(
     twin: &Twin,
     sources: &Sources,

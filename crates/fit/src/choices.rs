@@ -63,7 +63,7 @@ fn packages(profile: &Profile, packages: u32) -> Profile {
     })
 }
 
-/// Returns a copy of `profile` with another page size, and with a stripe that is a multiple of it.
+/// Returns a copy of `profile` with another page size, and with a stripe that is a multiple of this size.
 fn page_size(profile: &Profile, size: Bytes) -> Profile {
     but(profile, |profile| {
         profile.flash.page_size = size;

@@ -12,7 +12,8 @@ use flashscope_workload::synthetic::{self, Ios, Target, Workload};
 
 use super::{FitError, MeasuredResult, drive_of};
 
-/// The queue depth of a fill sweep that does not state it: the usual one of programs that measure throughput, such as fio.
+/// The queue depth of a fill sweep that does not state it: the usual depth of programs that measure throughput, such as
+/// fio.
 const ASSUMED: u32 = 32;
 
 /// Returns the queue depth of the measurements. The results of micro-benchmarks count before a fill sweep. `swept` is the
@@ -43,7 +44,7 @@ fn of_runs(result: &MeasuredResult) -> impl Iterator<Item = u32> + '_ {
     closed.map(|reference| reference.in_flight())
 }
 
-/// Returns the most frequent of `depths`; the smallest of several.
+/// Returns the most frequent of `depths`; of equally frequent depths, the smallest.
 fn usual(depths: &[u32]) -> Option<u32> {
     let mut counts = BTreeMap::new();
     depths.iter().for_each(|depth| *counts.entry(*depth).or_insert(0) += 1);

@@ -5,10 +5,10 @@ use flashscope_document::twin::Range;
 /// The standard error of an end, as a share of the width of its interval, below which no more draws are simulated.
 pub(super) const KNOWN: f64 = 0.1;
 
-/// The number of draws that a prediction simulates before it looks at the ends for the first time.
+/// The number of draws that a prediction simulates before it first checks the precision of the ends.
 pub(super) const FIRST: usize = 20;
 
-/// The number of draws that it adds each time.
+/// The number of draws that a prediction adds before each further check.
 pub(super) const MORE: usize = 10;
 
 /// The number of bootstrap samples for a standard error.

@@ -40,7 +40,7 @@ pub fn write_twin(twin: &Twin, path: &Path) -> Result<(), FitError> {
     };
     write(&beside, &(text + "\n"))?;
     write(path, &twin.profile).inspect_err(|_| {
-        // Neither file is of use without the other. A failed removal matters less than the error that is returned.
+        // Each file is useless without the other file. A failed removal matters less than the returned error.
         let _ = std::fs::remove_file(&beside);
     })
 }

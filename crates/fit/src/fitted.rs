@@ -48,8 +48,8 @@ pub struct FitOptions {
 /// The state of a fit.
 #[derive(Default)]
 struct FitState {
-    /// The last thing that was fitted (`times`, or the field of a choice), and the misfit of the best drive so far, over the
-    /// runs that the search uses.
+    /// The name of the last fit (`times`, or the field of a choice), and the misfit of the best drive so far. The
+    /// misfit covers the runs that the search uses.
     fitted: Option<(&'static str, f64)>,
     /// The number of drives simulated so far.
     simulations: u64,
@@ -118,10 +118,10 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Fits a twin. Reports each simulated drive to `progress`. Stopping the simulations ends the fit early.
+    /// Fits a twin. Reports each simulated drive to `progress`.
     ///
     /// # Errors
-    /// If the sources are of several drives or are too few.
+    /// If the sources are of several drives or are too few, or if the simulations are stopped.
     pub fn fit(
         &self,
         options: FitOptions,
@@ -241,7 +241,7 @@ fn probed(folder: &Path) -> Result<Profile, FitError> {
     let report = read_probe(folder)?;
     let text = report["profile"].as_str().ok_or_else(|| FitError::TooFew {
         what: format!("too few findings of the probe in {}", folder.display()),
-        needed: "probe with a larger --budget-bytes, or leave the probe out".into(),
+        needed: "probe with a larger --budget-bytes, or omit the probe".into(),
     })?;
     setup::from_toml(text).map_err(FitError::Profile)
 }
@@ -252,7 +252,8 @@ fn levels(path: &Path) -> Result<Vec<Level>, FitError> {
     read_levels(&text)
 }
 
-/// Generates drives that fit the measurements about as well as the best drive. Returns the fields in which each differs from it.
+/// Generates drives that fit the measurements about as well as the best drive. Returns the fields in which each drive
+/// differs from the best drive.
 /// The times of each drive are fitted to a bootstrap sample of the runs (B. Efron, *The Annals of Statistics* 7(1), 1979). Every
 /// second drive also differs by a structural choice that fits as well.
 fn draws(target: &Target<'_>, result: &SearchResult, seed: u64) -> Vec<BTreeMap<String, String>> {
@@ -297,7 +298,7 @@ fn times(target: &Target<'_>, result: &SearchResult, twin: &Twin) -> Vec<Time> {
     result.slopes.knobs.iter().enumerate().map(time).collect()
 }
 
-/// True if the measurements depend on the time with index `nth`.
+/// Returns true if the measurements depend on the time with index `nth`.
 fn tells(target: &Target<'_>, result: &SearchResult, nth: usize) -> bool {
     let runs = target.measured.iter().flat_map(|one| &one.runs);
     let half = result.slopes.knobs[nth].get(&result.best.profile) / 2.0;

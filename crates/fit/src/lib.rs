@@ -60,7 +60,7 @@ pub enum FitError {
     Interrupted,
     /// A prediction for more data than the flash of the twin holds.
     #[error(
-        "--filled: {filled} of data leave no spare flash, because the drive has {flash} of flash by its fit; give less"
+        "--filled: {filled} of data leave no spare flash, because the drive has {flash} of flash by its fit; choose a smaller value"
     )]
     TooFull {
         /// The bytes of data.

@@ -55,7 +55,7 @@ const MIN_ERROR: f64 = 0.01;
 /// The relative error of a quantile that has too few values for an estimate.
 const UNKNOWN_ERROR: f64 = 0.1;
 
-/// The minimum number of response times of a run. With fewer, the 99th percentile means nothing.
+/// The minimum number of response times of a run. With fewer, the 99th percentile is meaningless.
 const MIN_IOS: usize = 16;
 
 impl MeasuredResult {

@@ -112,8 +112,8 @@ fn unidentified(fill: &FillFit) -> String {
 /// The page size of a drive that is known only by its size, in bytes.
 const PAGE: u64 = 4096;
 
-/// Returns a generic drive of the size `fullest`. It handles one page at a time: at every queue depth, its throughput is the
-/// one that the closed form gives. Its blocks have up to 256 pages, but fewer if the drive would have less than a thousand
+/// Returns a generic drive of the size `fullest`. It handles one page at a time: at every queue depth, its throughput
+/// is that of the closed form. Its blocks have up to 256 pages, but fewer if the drive would have less than a thousand
 /// blocks.
 #[allow(clippy::cast_precision_loss, reason = "a thousand")]
 fn large(fullest: Bytes) -> Profile {
@@ -132,8 +132,8 @@ fn large(fullest: Bytes) -> Profile {
 }
 
 /// Returns a drive with the flash capacity and the throughput of the model. A host page takes a program and a transfer; a moved
-/// page also takes a read and a second transfer. `depth` is the queue depth of the measurement: no more packages than this
-/// worked at once.
+/// page also takes a read and a second transfer. `depth` is the queue depth of the measurement: at most this many
+/// packages worked at the same time.
 fn drive(like: &Profile, model: &FillModel, fullest: Bytes, depth: u32) -> Profile {
     // A profile has no field for the drive's own writes. Their time is part of the times of pages instead.
     let model = &without_kappa(model);

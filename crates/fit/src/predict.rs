@@ -24,8 +24,8 @@ struct SimulatedDraw {
 /// The options of a prediction.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PredictionOptions {
-    /// The number of draws to simulate. `None` for as many as it takes until the standard error of each end of an interval is at
-    /// most a tenth of the width of the interval, or until the twin has no more.
+    /// The number of draws to simulate. `None` adds draws until the standard error of each interval end is at most a
+    /// tenth of the interval's width, or until all draws are simulated.
     pub draws: Option<usize>,
     /// The bytes of the drive that hold data; by default as many as the profile of the twin has room for.
     pub filled: Option<Bytes>,
@@ -35,7 +35,7 @@ pub struct PredictionOptions {
 /// `progress`.
 ///
 /// # Errors
-/// If the workload is invalid or cannot run on the twin. Draws that cannot run it are left out.
+/// If the workload is invalid or cannot run on the twin. Draws that cannot run the workload are omitted.
 pub fn predict(
     twin: &Twin,
     work: &Work,
@@ -46,7 +46,7 @@ pub fn predict(
     let measured = depth::of_twin(twin)?;
     let size = Size::of(twin, &work.workload, options.filled)?;
     let (drive, drawn) = drives_of(twin, options.draws.unwrap_or(usize::MAX))?;
-    // A draw may have too little flash for the data. It is left out, as a draw that cannot run the workload.
+    // Omit draws that have too little flash for the data, like draws that cannot run the workload.
     let drawn: Vec<_> = drawn.iter().filter_map(|profile| size.apply(profile).ok()).collect();
     let mut simulate = |profiles: &[Profile], done: usize| {
         let total = options.draws.is_some().then_some(1 + drawn.len() as u64);
@@ -76,7 +76,7 @@ pub fn predict(
     Ok(intervals.prediction(work, &size))
 }
 
-/// A number of a simulation; `None` if it has none.
+/// A function that returns a number of a simulation; `None` if the simulation does not have this number.
 type Number = fn(&SimulatedDraw) -> Option<f64>;
 
 /// The simulations of a prediction, and the widening of its intervals.
@@ -85,7 +85,7 @@ struct Intervals<'t> {
     best: SimulatedDraw,
     others: Vec<SimulatedDraw>,
     extrapolated: Vec<Extrapolation>,
-    /// The factors by which ends move: of means, of percentiles and of counts.
+    /// The factors by which the ends of intervals move: for means, for percentiles and for counts.
     factors: [f64; 3],
     own_writes: OwnWrites,
 }
@@ -192,20 +192,20 @@ impl<'t> Intervals<'t> {
     }
 }
 
-/// The writes of a drive besides data, which a simulated drive does not make.
+/// The writes of a drive in addition to data. A simulated drive has no such writes.
 struct OwnWrites {
     /// Bytes programmed per byte of data programmed.
     kappa: Range,
     /// False if the measurements do not identify write amplification.
     is_identified: bool,
-    /// The least and the largest write amplification that fit, relative to the assumed one.
+    /// The minimum and the maximum write amplification that fit, relative to the assumed write amplification.
     open: (f64, f64),
 }
 
 impl OwnWrites {
     fn of(twin: &Twin) -> OwnWrites {
         let fill = twin.fill.as_ref();
-        // Response times do not show what a drive programs besides data either.
+        // Response times do not show the writes of a drive in addition to data.
         let unknown = Range { value: 1.0, low: 1.0, high: amplification::MAX_KAPPA };
         let kappa = fill.map_or(unknown, amplification::kappa);
         let is_identified = fill.is_some_and(FillFit::knows_write_amplification);

@@ -12,8 +12,8 @@ use flashscope_workload::synthetic::{Ios, Workload};
 
 use super::scale::Size;
 
-/// The factor by which each step moves the ends of an interval. For sweeps of 48 generated drives, intervals of 90 % then hold
-/// 95 % of the throughputs outside the measured range, and without it 58 % (docs/twin.md).
+/// The factor by which each step moves the ends of an interval. With this factor, intervals of 90 % contain 95 % of the
+/// throughputs of 48 generated drives outside the measured range. Without it, they contain 58 % (docs/twin.md).
 pub const WIDER_PER_STEP: f64 = 1.15;
 
 /// The smallest distance from the measured range that counts, in steps. The number of IOs in flight of an open loop is only an

@@ -9,11 +9,11 @@ use flashscope_measure::StateSize;
 
 use super::MeasuredResult;
 
-/// The widest step between the values of a parameter that a sample keeps: one of every four values.
+/// Maximum step between the values of a parameter in a sample: one of every four values.
 const WIDEST_STEP: usize = 4;
 
 impl MeasuredResult {
-    /// Returns a sample of the runs that reads and writes at most `most` bytes, preparation included. The sample leaves out
+    /// Returns a sample of the runs that reads and writes at most `most` bytes, preparation included. The sample omits
     /// repeats first, then intermediate values of each parameter. A simulation of the sample runs no other runs. If no sample is
     /// small enough, returns the smallest.
     #[must_use]

@@ -1,4 +1,4 @@
-//! The size at which a twin is simulated: other amounts of data, and drives too large to simulate whole.
+//! The size at which a twin is simulated: other amounts of data, and drives that are too large to simulate completely.
 
 use flashscope_block::Bytes;
 use flashscope_document::twin::Twin;
@@ -34,7 +34,7 @@ pub(super) struct Size {
 #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
 impl Size {
     /// Returns the size at which `twin` is simulated if it holds `filled` bytes, by default those of its profile. A workload
-    /// that addresses fixed places runs on the whole drive, and so does a twin that was fitted to runs of its whole drive.
+    /// with fixed offsets runs on the whole drive, and so does a twin that was fitted to runs of its whole drive.
     pub(super) fn of(twin: &Twin, workload: &str, filled: Option<Bytes>) -> Result<Size, FitError> {
         let drive = drive_of(twin)?;
         let swept = twin.fill.as_ref().filter(|_| twin.runs.is_empty());
@@ -93,8 +93,8 @@ impl Size {
     }
 }
 
-/// Returns the fields in which the scaled drive of `twin` differs from its profile, as they follow the `?` of a drive, and the
-/// scale. `None` if the whole drive can be simulated.
+/// Returns the fields in which the scaled drive of `twin` differs from its profile, in the syntax after the `?` of a
+/// drive, and the scale. `None` if the whole drive can be simulated.
 ///
 /// # Errors
 /// If the profile was edited and is no longer valid.
@@ -123,8 +123,8 @@ fn block(drive: &Profile) -> f64 {
     drive.flash.page_size.0 as f64 * f64::from(drive.flash.pages_per_block)
 }
 
-/// Returns true if the places of a workload are shares of the capacity. Traces and applications address fixed places, and so
-/// does a workload with an offset or a length.
+/// Returns true if the offsets of a workload are shares of the capacity. Traces, applications and workloads with an
+/// offset or a length have fixed offsets.
 fn follows_capacity(workload: &str) -> bool {
     let (name, fields) = workload.split_once('?').unwrap_or((workload, ""));
     let kind = KINDS.iter().find(|kind| kind.name == name && kind.argument.is_none());

@@ -21,7 +21,7 @@ pub struct SearchResult {
     pub told: Vec<&'static str>,
 }
 
-/// The most rounds in which choices are tried.
+/// Maximum number of rounds in which choices are tried.
 const ROUNDS: u32 = 40;
 
 /// The number of best alternatives that are tuned before one of them is chosen.
@@ -36,7 +36,7 @@ const STEPS: (u32, u32) = (4, 1);
 /// The share by which an alternative must lower the misfit to replace the best drive.
 const BETTER: f64 = 0.02;
 
-/// The limits within which a misfit counts as equal to the best one: relative and absolute.
+/// The limits within which a misfit counts as equal to the smallest misfit: relative and absolute.
 const AS_WELL: (f64, f64) = (0.05, 0.02);
 
 /// The misfit below which the search stops: deviations are a tenth of the measurement errors.
@@ -44,8 +44,8 @@ const EXACT: f64 = 0.01;
 
 /// Returns the drive that fits best near `start`.
 ///
-/// If all runs together read and write more than `most`, the structure is fitted to a sample of the runs, and the times to all
-/// runs.
+/// If all runs together read and write more than `most`, a sample of the runs determines the structure. All runs
+/// determine the times.
 ///
 /// # Errors
 /// If the drive `start` cannot be simulated.
@@ -112,8 +112,8 @@ impl Alternatives {
     }
 }
 
-/// Tries the alternatives to a drive in `fields`, or in all. Keeps those among the `most` best and those that fit as well
-/// as the drive.
+/// Simulates the alternatives to a drive in `fields`, or in all fields. Returns at least the `most` best alternatives
+/// and all alternatives that fit as well as the drive.
 fn tried(
     target: &Target<'_>,
     best: &TunedDrive,

@@ -15,7 +15,7 @@ use super::{FitError, amplification};
 pub(super) struct Policy {
     /// The name of the policy in a profile, one of [`flashscope_sim::gc::KINDS`].
     pub name: &'static str,
-    /// Its write amplification.
+    /// The write amplification of the policy.
     pub amplification: fn(f64) -> f64,
 }
 
@@ -260,7 +260,7 @@ fn with_rates(model: FillModel, curve: &Curve, levels: &[Level]) -> FillModel {
     let determinant = xx * yy - xy * xy;
     let (mut intercept, mut slope) =
         ((x * yy - y * xy) / determinant, (y * xx - x * xy) / determinant);
-    // Neither writing nor moving a page takes less than no time.
+    // The times to write and to move a page are not negative.
     if slope <= 0.0 {
         (intercept, slope) = (x / xx, 0.0);
     } else if intercept <= slope / MAX_MOVE_COST {
@@ -296,7 +296,7 @@ fn drawn(policies: &[PolicyFit], curves: &[Curve], levels: &[Level], seed: u64) 
         .collect()
 }
 
-/// Draws a standard normal number (G. E. P. Box and M. E. Muller, 1958).
+/// Returns a random number with a standard normal distribution (G. E. P. Box and M. E. Muller, 1958).
 pub(super) fn normal(rng: &mut fastrand::Rng) -> f64 {
     (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
 }

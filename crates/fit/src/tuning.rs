@@ -1,10 +1,11 @@
 //! Tunes the times of a drive with a given structure.
 //!
-//! As long as requests wait for the same parts of a drive, a response time is a sum of the drive's times, such as those of reads
-//! and programs. A linear model then predicts the response times for other values of the times. The model takes one simulation
-//! for each time, with this time a little longer. [`least`] minimizes the misfit of the linear model without simulating. The
-//! drive at the minimum is simulated and becomes the next start. The method is linear interpolation like M. J. D. Powell's
-//! (*Advances in Optimization and Numerical Analysis*, 1994), applied to the response times, because their misfit is not linear.
+//! As long as requests wait for the same parts of a drive, a response time is a sum of the drive's times, for example
+//! for reads and programs. A linear model then predicts the response times for other values of the times. The model
+//! takes one simulation for each time, with this time a little longer. [`least`] minimizes the misfit of the linear
+//! model without simulating. The drive at the minimum is simulated and becomes the next start. The method is linear
+//! interpolation like M. J. D. Powell's (*Advances in Optimization and Numerical Analysis*, 1994), applied to the
+//! response times, because their misfit is not linear.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -20,7 +21,7 @@ use super::measured::{MeasuredResult, MeasuredRun, NUMBERS, Numbers};
 use super::optimum::least;
 
 /// Applies `work` to each of `all`, up to `threads` at once, and returns the results in order. Reports each finished item to
-/// `progress`, as one of the items after the first `done`, of `total` if their number is known.
+/// `progress`. Earlier calls have finished `done` items; `total` is the number of all items, if known.
 pub(super) fn side_by_side_with_progress<T: Sync, R: Send>(
     all: &[T],
     threads: usize,
@@ -153,7 +154,7 @@ fn deviations(runs: usize) -> f64 {
 }
 
 impl Target<'_> {
-    /// True if the caller has stopped the search.
+    /// Returns true if the caller has stopped the search.
     pub fn is_stopped(&self) -> bool {
         self.resources.is_stopped()
     }
@@ -218,8 +219,8 @@ impl Target<'_> {
                 let worse = losses / all > bar();
                 if worse { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            // A drive that fails a run and a drive that is given up have the same outcome. Otherwise the outcome of a drive that
-            // would fail later would depend on the time at which it is given up, and hence on the other threads.
+            // A drive that fails a run and a drive that is given up have the same outcome. If they differed, the
+            // outcome of a drive that would fail later would depend on the progress of the other threads.
             let Some(simulated) = simulated else { return Outcome::Worse };
             numbers.extend(simulated);
         }

@@ -12,8 +12,8 @@ use crate::execution::Until;
 use crate::order;
 use crate::state::{rest_after_state, state_fill};
 
-/// Repeats on `device` the recorded work of `manifest`: the state, the pauses and as many IOs of each run as were recorded, in
-/// the same order and with the same seeds.
+/// Repeats the recorded work of `manifest` on `device`, in the same order and with the same seeds. The work is the
+/// state, the pauses and the recorded number of IOs of each run.
 ///
 /// Passes every completion to `each`, with its run and the start time of that run; `each` ends the
 /// repetition if it returns `Break`. If `last` is given, stops after that run, which must have been
@@ -54,7 +54,7 @@ pub fn again<D: Device + ?Sized>(
     Ok(RunEnd::Complete)
 }
 
-/// Brings the drive into its state and lets it rest. Returns `false` if the options ask for no writes or trims.
+/// Enforces the state and then leaves the drive idle. Returns `false` if the state requires no writes or trims.
 fn enforce<D: Device + ?Sized>(
     device: &mut D,
     manifest: &Manifest,
@@ -89,8 +89,8 @@ fn repeat<D: Device + ?Sized>(
         stop,
         |_, completion| {
             done += 1;
-            // The recorded IOs include those in flight at the end of the run: end the streams once the
-            // IOs in flight complete the count.
+            // The recorded IOs include those in flight at the end of the run. End the streams once
+            // completed IOs and IOs in flight together reach the recorded number.
             enough.set(done + in_flight > recorded);
             match each(run, began, completion) {
                 ControlFlow::Continue(()) => Ok(()),

@@ -55,7 +55,7 @@ fn hint(errno: Errno) -> &'static str {
 pub trait Observer {
     /// Reports how much of the state is enforced.
     fn state(&mut self, _done: Bytes, _total: Bytes) {}
-    /// Reports the start of a run at `now` on the clock of the drive. The times of its records count from there.
+    /// Reports the start of a run at `now` on the clock of the drive. The times of its records are relative to `now`.
     fn run_started(
         &mut self,
         _benchmark: &MicroBenchmark,
@@ -64,7 +64,7 @@ pub trait Observer {
         _now: Nanos,
     ) {
     }
-    /// Reports the IOs of the current run answered so far.
+    /// Reports the number of IOs of the current run that have completed.
     fn progress(&mut self, _ios: u64) {}
     /// Reports the end of the current run, with or without success: its IOs and its duration on the clock of the drive.
     fn run_finished(&mut self, _run: &Run, _ios: u64, _took: Nanos) {}
@@ -93,15 +93,15 @@ pub struct Bench<'a, D: Device + ?Sized> {
     pub stop: &'a AtomicBool,
     /// Receives the events of the execution.
     pub observer: &'a mut dyn Observer,
-    /// Records what else happens on the drive and the machine; `None` for a drive that is not real.
+    /// Records the activity of other processes on the drive and the machine; `None` for a simulated drive.
     pub surroundings: Option<&'a Surroundings>,
 }
 
 impl<D: Device + ?Sized> Bench<'_, D> {
     /// Enforces the state, executes the pending runs, and writes the manifest after each.
     ///
-    /// A failed IO ends its run and, depending on the options, the remaining runs. A drive that disappears ends everything, and
-    /// so does an error of the result folder. Everything written before stays intact.
+    /// A failed IO ends its run and, depending on the options, the remaining runs. The loss of the drive or an error of
+    /// the result folder ends the benchmark. Everything written before stays intact.
     pub fn run(&mut self) -> Result<Status, Error> {
         let outcome = Execution::new(self).run();
         self.manifest.status = match outcome {
@@ -111,7 +111,7 @@ impl<D: Device + ?Sized> Bench<'_, D> {
         };
         self.manifest.finished = Some(timestamp());
         let written = self.folder.write_manifest(self.manifest);
-        // The first error is the cause; a full disk fails both.
+        // Report the error of the execution first: a full disk causes both errors.
         let status = outcome?;
         written?;
         Ok(status)

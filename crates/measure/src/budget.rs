@@ -9,7 +9,7 @@ use flashscope_workload::uflip;
 use crate::estimate::estimate;
 use crate::plan::plan_every;
 
-/// The widest thinning of a parameter's values: one in this many is kept.
+/// Maximum step through the values of a parameter: the plan contains at least one value in this many.
 const WIDEST_STEP: usize = 4;
 
 /// A plan that fits the budget.
@@ -25,7 +25,7 @@ pub struct BudgetedPlan {
     pub left_out: Vec<String>,
 }
 
-/// Not even the smallest useful plan fits the budget.
+/// The error for a budget that even the smallest useful plan exceeds.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the budget cannot be met: the smallest useful plan takes {time} and writes {bytes}, {states} of it to \
@@ -94,17 +94,17 @@ impl Reduction {
     fn left_out(&self, all: &[&uflip::MicroBenchmark], any: bool) -> Vec<String> {
         let mut left_out = Vec::new();
         if any {
-            left_out.push(format!("repeats: each run is done {} times", self.repeats));
+            left_out.push(format!("repeats: each run is executed {} times", self.repeats));
         }
         if self.step > 1 {
-            left_out.push(format!("values of parameters: one in {} is kept", self.step));
+            left_out.push(format!("values of parameters: only one in {} is measured", self.step));
         }
         left_out.extend(all[self.benchmarks..].iter().map(|benchmark| benchmark.name.to_string()));
         left_out
     }
 }
 
-/// Returns ever smaller versions of the plan.
+/// Returns smaller and smaller versions of the plan.
 fn reductions(
     benchmarks: &[&uflip::MicroBenchmark],
     methodology: &Methodology,

@@ -1,5 +1,5 @@
-//! The map of disturbance: what the runs since the last enforcement of the state have written, and
-//! where.
+//! The disturbance map: the parts of the drive that runs have written since the state was last
+//! enforced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -47,7 +47,7 @@ impl DisturbanceMap {
         DisturbanceMap { space, state, disturbed: BTreeMap::new() }
     }
 
-    /// Notes that the state was enforced.
+    /// Removes all disturbed ranges, after the state was enforced.
     pub(crate) fn clear(&mut self) {
         self.disturbed.clear();
     }
@@ -57,7 +57,7 @@ impl DisturbanceMap {
         self.space.clone()
     }
 
-    /// Notes what the first `ios` IOs of run `run` have written.
+    /// Marks the ranges that the first `ios` IOs of run `run` have written.
     pub(crate) fn note(&mut self, run: u32, reference: &Reference, ios: u64) {
         for extent in extents(reference, ios, &self.space) {
             if extent.written.is_some_and(|how| self.disturbs(how)) {
@@ -72,8 +72,8 @@ impl DisturbanceMap {
         extents.iter().any(|extent| extent.written.is_some_and(|how| self.disturbs(how)))
     }
 
-    /// Returns true if such writes change the state. A random or steady state stays as it is under
-    /// random writes (uFLIP section 4.1); every other state is changed by any write.
+    /// Returns true if writes of kind `how` change the state. Random writes preserve a random or
+    /// steady state (uFLIP section 4.1); any write changes every other state.
     fn disturbs(&self, how: How) -> bool {
         how != How::Random || !matches!(self.state, State::Random | State::Steady)
     }

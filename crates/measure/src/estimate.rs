@@ -91,8 +91,8 @@ fn of_run(run: &Run, prepares: bool, options: &Options, costs: &Costs, case: Cas
     };
     let shares = shares(&run.reference);
     let one: f64 = shares.iter().map(|(pattern, share)| share * time(pattern, costs)).sum();
-    // With several IOs in flight, the least case assumes that the drive serves them one after the
-    // other, and the other cases that it serves them all at once.
+    // With several IOs in flight, `Case::Least` assumes that the drive serves them one after the
+    // other. The other cases assume that it serves all of them at once.
     let time = match (&run.reference, case) {
         (Reference::Blend { .. } | Reference::Jobs { .. }, Case::Expected | Case::Most) => {
             one / f64::from(run.reference.in_flight())

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use flashscope_block::{Bytes, Completion, Device, Errno, Io, Nanos, Op};
 use flashscope_workload::Stream;
 
-/// The longest single wait within a pause, on the clock of the drive. Interruptions are noticed
-/// between waits.
+/// Maximum duration of a single wait within a pause, on the clock of the drive. An interruption
+/// takes effect between waits.
 const LONGEST_WAIT: Nanos = Nanos::millis(100);
 
-/// The last time that can be waited for: [`Device::complete`] reads the end of time as "no deadline".
+/// The latest possible deadline: [`Device::complete`] interprets `u64::MAX` as "no deadline".
 const END: Nanos = Nanos(u64::MAX - 1);
 
 /// IOs in flight during a fill. A fill is not measured, so it may be as fast as the drive allows.
@@ -31,7 +31,7 @@ pub enum RunEnd {
     Complete,
     /// `stop` was set; the IOs in flight were completed.
     Interrupted,
-    /// An IO failed, and no further one was submitted.
+    /// An IO failed. No IO was submitted after the failure.
     Failed {
         /// The number of failed IOs: more than 1 if IOs in flight with the first failed as well.
         errors: u64,
@@ -45,13 +45,13 @@ pub enum RunEnd {
 /// An IO that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedIo {
-    /// Its error.
+    /// The error.
     pub errno: Errno,
-    /// Its operation.
+    /// The operation.
     pub op: Op,
-    /// The offset of its first byte.
+    /// The offset of the first byte.
     pub offset: Bytes,
-    /// Its length.
+    /// The length.
     pub len: Bytes,
 }
 
@@ -70,12 +70,13 @@ impl fmt::Display for FailedIo {
 ///
 /// The streams must be numbered by position (the IOs of a single stream may bear any number). IOs
 /// beyond the queue depth of the drive wait in a queue of the host, first in, first out, as in an
-/// operating system: [`Io::at`] is when the host submitted them, and [`Completion::submitted`] when
-/// they reached the drive. An error of `each` ends the run and is returned. When this function
-/// returns, nothing is left in flight.
+/// operating system. [`Io::at`] is the time at which the host submitted them, and
+/// [`Completion::submitted`] the time at which they reached the drive. An error of `each` ends the
+/// run and is returned. When this function returns, nothing is left in flight.
 ///
-/// An impossible answer (to an IO that was not submitted, or with a time before its submission) counts as an IO that failed with
-/// `EPROTO`; this happens if a clock goes back. IOs that the drive will never answer are passed to `each` with `ETIMEDOUT`.
+/// An impossible answer counts as an IO that failed with `EPROTO`: an answer to an IO that was not submitted, or with a
+/// time before its submission. The second case happens if a clock goes back. IOs that the drive will never answer are
+/// passed to `each` with `ETIMEDOUT`.
 pub fn execute<D: Device + ?Sized, S: Stream, E>(
     device: &mut D,
     streams: &mut [S],
@@ -86,7 +87,7 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
     execute_streams(device, streams, &vec![depth; streams.len()], stop, each)
 }
 
-/// Does the same as [`execute`] for streams with their own numbers of IOs in flight.
+/// Does the same as [`execute`], with a separate number of IOs in flight (`depths`) for each stream.
 pub(crate) fn execute_streams<D: Device + ?Sized, S: Stream, E>(
     device: &mut D,
     streams: &mut [S],
@@ -171,14 +172,14 @@ pub(crate) fn execute_by<D: Device + ?Sized, S: Stream, E>(
     }
 }
 
-/// Returns the time at which an IO is due, limited to the last time that can be waited for.
+/// Returns the time at which an IO is due, limited to [`END`].
 fn due(io: &Io) -> Nanos {
     io.at.min(END)
 }
 
 /// Returns the end of the next wait on the way to `until`. Waits are short, so that an interruption
-/// is noticed soon. While the drive has nothing to do, one wait covers several steps. Waits end on
-/// a fixed grid of steps, so the drive behaves the same however many steps are skipped.
+/// takes effect soon. While the drive has nothing to do, one wait covers several steps. Waits end
+/// on a fixed grid of steps, so the drive behaves the same however many steps are skipped.
 pub(crate) fn step_towards<D: Device + ?Sized>(device: &D, until: Nanos) -> Nanos {
     let (now, quiet, until) = (device.now(), device.quiet_until(), until.min(END));
     if quiet >= until {
@@ -192,13 +193,13 @@ pub(crate) fn step_towards<D: Device + ?Sized>(device: &D, until: Nanos) -> Nano
 struct InFlight {
     /// The IOs that the drive has, in submission order, because most drives answer in that order.
     submitted: VecDeque<Io>,
-    /// The IOs that wait in the host, as the drive takes no more at once.
+    /// The IOs that wait in the host because the queue of the drive is full.
     held: VecDeque<Io>,
     queue_depth: usize,
 }
 
 impl InFlight {
-    /// Creates the queue for a drive that takes `queue_depth` IOs at once.
+    /// Creates the queue for a drive that accepts `queue_depth` IOs at once.
     fn of(queue_depth: u32) -> InFlight {
         let queue_depth = usize::try_from(queue_depth.max(1)).unwrap_or(usize::MAX);
         InFlight { submitted: VecDeque::new(), held: VecDeque::new(), queue_depth }
@@ -213,7 +214,7 @@ impl InFlight {
         }
     }
 
-    /// Submits the IOs that wait in the host, as far as the drive takes them.
+    /// Submits IOs that wait in the host until the queue of the drive is full.
     fn submit_held<D: Device + ?Sized>(&mut self, device: &mut D) {
         while self.submitted.len() < self.queue_depth
             && let Some(io) = self.held.pop_front()
@@ -223,7 +224,7 @@ impl InFlight {
         }
     }
 
-    /// Removes the IO of an answer; an impossible answer becomes a failed one.
+    /// Removes the IO of an answer. Turns an impossible answer into a failure.
     fn take(&mut self, answered: Completion) -> Completion {
         let index = self.submitted.iter().position(|io| *io == answered.io);
         let asked = index.and_then(|index| self.submitted.remove(index)).is_some();
@@ -236,7 +237,7 @@ impl InFlight {
     }
 }
 
-/// Returns an answer. It is a failed one if it is impossible, or if the IO was not `asked`.
+/// Returns the answer. Its result becomes `EPROTO` if its times are impossible or if its IO was never submitted.
 #[inline]
 fn check_answer(answered: Completion, asked: bool) -> Completion {
     let in_order = answered.submitted <= answered.completed
@@ -251,7 +252,7 @@ fn given_up(io: Io, now: Nanos) -> Completion {
     Completion { io, submitted: io.at.min(now), completed: now, result }
 }
 
-/// Fills a space of a drive as fast as the drive allows, and reports the bytes done to `tell`.
+/// Fills a space of a drive as fast as the drive allows, and passes the number of bytes written so far to `tell`.
 pub(crate) fn fill<D: Device + ?Sized>(
     device: &mut D,
     fill: impl Stream,
@@ -359,7 +360,7 @@ mod tests {
         (answered, drive.waits)
     }
 
-    // A gap of 300 years takes one step if the drive is idle, and otherwise one per background step.
+    // A gap of 300 years takes one wait if the drive is idle. A busy drive needs one wait per background step.
     #[test]
     fn a_gap_of_centuries_takes_a_step() {
         let year = 365 * 86_400 * SECOND.0;

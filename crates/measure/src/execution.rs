@@ -29,15 +29,15 @@ use crate::{findings, order, plan};
 /// The interval at which the progress of a fill is saved, on the clock of the drive. A crash loses at most this much.
 const NOTE_INTERVAL: Nanos = Nanos::secs(10);
 
-/// The number of IOs before the saved progress that may be unfinished: more than are ever in flight.
+/// The number of IOs before the saved progress that may be incomplete: an upper bound for the IOs in flight.
 const IN_FLIGHT: u64 = 1024;
 
 /// A plan in execution.
 pub(crate) struct Execution<'b, 'a, D: Device + ?Sized> {
     bench: &'b mut Bench<'a, D>,
-    /// Time and bytes that earlier executions of the plan spent; `began` is the clock of the drive
-    /// at the start of this one.
+    /// Time and bytes that earlier executions of the plan consumed.
     before: ResourceUse,
+    /// The start of this execution on the clock of the drive.
     began: Nanos,
     written: Bytes,
     /// True if nothing was written since the state was enforced.
@@ -70,7 +70,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let mut recorder = self.bench.folder.recorder();
         for id in order(&self.bench.manifest.micro_benchmarks) {
             let Some(run) = self.bench.manifest.run_mut(id) else { continue };
-            // The run belongs to a test that has ended meanwhile.
+            // An earlier run has ended the test that this run belongs to.
             if matches!(run.progress, Progress::Skipped { .. }) {
                 continue;
             }
@@ -96,8 +96,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     }
 
     /// Prepares a pending run: applies the findings, and gives it a target space. Returns false if
-    /// it is not to be run, because the budget is exhausted, its test is over, or the space is too
-    /// small.
+    /// the run must not start, because the budget is exhausted, its test is over, or the space is
+    /// too small.
     fn is_ready(&mut self, id: u32) -> Result<bool, Error> {
         if let Some(reason) = self.exhausted(Bytes(0)) {
             return self.skip(id, reason).map(|()| false);
@@ -138,7 +138,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         Ok(interrupted.then_some(Status::Interrupted))
     }
 
-    /// Updates the pause between runs, if run `id` measured one.
+    /// Updates the pause between runs, if run `id` measured it.
     fn follow(&mut self, id: u32) {
         let manifest = &*self.bench.manifest;
         let mut looks = manifest.findings.interference.iter();
@@ -147,7 +147,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         self.pause = found.map(|found| found.run_pause_ns).or(self.pause);
     }
 
-    /// Repeats a run for a drive that has forgotten it. Returns the final status if the repetition ends the execution.
+    /// Repeats a run on a drive that has lost the effects of the run. Returns the final status if the repetition ends
+    /// the execution.
     fn repeat(&mut self, id: u32) -> Result<Option<Status>, Error> {
         if !self.rest(self.run_pause()) {
             return Ok(Some(Status::Interrupted));
@@ -214,8 +215,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         }
     }
 
-    /// Notes in the map of disturbance what the first `ios` IOs of run `id` have written; without
-    /// `ios`, all recorded IOs count.
+    /// Marks in the disturbance map the ranges that the first `ios` IOs of run `id` have written.
+    /// Without `ios`, all recorded IOs count.
     fn note(&mut self, id: u32, ios: Option<u64>) {
         let run = self.bench.manifest.runs().find(|run| run.id == id);
         if let Some((placer, run)) = self.placer.as_mut().zip(run) {
@@ -239,7 +240,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         manifest.findings = findings;
     }
 
-    /// Updates the findings with a run that was completed.
+    /// Updates the findings with a completed run.
     fn learn(&mut self, id: u32, series: &[f64], totals: Option<Totals>) {
         let manifest = &mut *self.bench.manifest;
         let found = find_run(&manifest.micro_benchmarks, id);
@@ -263,7 +264,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         totals.into_iter().for_each(|totals| rounds::keep(manifest, totals));
     }
 
-    /// Notes what a preparation run could not show.
+    /// Adds the quantities that a preparation run could not determine to the findings.
     fn note_unknown(&mut self, id: u32) {
         let manifest = &mut *self.bench.manifest;
         let Some((benchmark, experiment, run)) = find_run(&manifest.micro_benchmarks, id) else {
@@ -316,12 +317,12 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         Ok(self.bench.folder.write_manifest(self.bench.manifest)?)
     }
 
-    /// Returns the pause between runs, or the configured one while it is not known.
+    /// Returns the measured pause between runs, or the configured pause until a run has measured it.
     fn run_pause(&self) -> Nanos {
         self.pause.unwrap_or(self.bench.manifest.options.run_pause_ns)
     }
 
-    /// Lets the drive rest in steps, so that an interruption takes effect soon. Returns `false` if interrupted.
+    /// Leaves the drive idle for `pause`, in short steps between which it can be interrupted. Returns `false` then.
     fn rest(&mut self, pause: Nanos) -> bool {
         let Bench { device, stop, .. } = &mut *self.bench;
         let start = device.now();
@@ -398,7 +399,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let mut meter = manifest.options.rounds.as_ref().map(|_| Meter::default());
         let (mut own, mut tell_at) = (IoCount::default(), start + PROGRESS_INTERVAL);
         let (ramp_ends, mut ramp_ios) = (run.reference.ramp().map(|ramp| start + ramp), 0);
-        // The host queues what the drive does not take at once.
+        // The host queues the IOs beyond the queue depth of the drive.
         let queued = run.reference.queues_in_host(device.info().queue_depth);
         let ended =
             execute_streams(&mut **device, &mut streams, &depths, stop, |device, completion| {
@@ -451,7 +452,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         }))
     }
 
-    /// Brings the drive into its state and lets it rest.
+    /// Brings the drive into its state and then leaves it idle.
     fn enforce_state(&mut self) -> Result<RunEnd, Error> {
         let began = self.bench.device.now();
         let ended = match erasure(self.bench.manifest.options.state) {
@@ -471,7 +472,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     /// Fills or trims the drive for its state, continuing an interrupted fill. Returns `None` if the state needs neither.
     fn fill(&mut self) -> Result<Option<RunEnd>, Error> {
         let forgot = self.bench.forgot;
-        // A drive that forgets starts the fill anew, whatever the manifest notes.
+        // A drive that loses its contents starts the fill again, whatever progress the manifest holds.
         let keeps = !forgets(self.bench.device.info());
         let Bench { device, manifest, stop, observer, folder, .. } = &mut *self.bench;
         let block = device.info().logical_block;
@@ -531,7 +532,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     }
 }
 
-/// Skips the finished part of an interrupted fill, except for what may have been in flight.
+/// Skips the finished part of an interrupted fill, except for IOs that may have been in flight.
 fn skip(done: &mut Enforcing, fill: &mut dyn Stream) {
     let ios = done.ios.saturating_sub(IN_FLIGHT);
     *done = Enforcing::default();
@@ -556,7 +557,7 @@ impl<S: Stream> Stream for Until<'_, S> {
 
 /// The result of an executed run.
 struct RunOutcome {
-    /// The minimum number of IOs of a run that nothing cuts short.
+    /// The minimum number of IOs of a run that does not end early.
     planned: u64,
     ended: RunEnd,
     length: Option<Length>,
@@ -567,6 +568,6 @@ struct RunOutcome {
     /// The totals of the run, for a test in rounds.
     totals: Option<Totals>,
     conditions: Option<Conditions>,
-    /// For jobs with a ramp: the IOs that ended in it.
+    /// For jobs with a ramp: the number of IOs that completed during the ramp.
     ramp_ios: Option<u64>,
 }

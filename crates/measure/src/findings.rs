@@ -67,7 +67,7 @@ pub(crate) fn unknown(findings: &Findings, experiment: &str, run: &Run) -> Optio
                 (PreparationQuantity::Interference, because.unwrap_or(Obstacle::Noise), assumed)
             }
             (Some(look), because) if !look.settled => {
-                let assumed = format!("writes linger for {}, as far as seen", look.lasted_ns);
+                let assumed = format!("writes linger for {}, or longer", look.lasted_ns);
                 (PreparationQuantity::Interference, because.unwrap_or(Obstacle::Noise), assumed)
             }
             (Some(_), None) => return None,
@@ -124,7 +124,7 @@ pub(crate) fn run_pause(findings: &Findings) -> Option<Nanos> {
 
 /// Sets the IOIgnore of a run to cover the start-up phases of its operations, and extends the run
 /// by as many IOs. The start-up phases are upper bounds across the baselines, as in the paper:
-/// writes in another order may behave as random ones do.
+/// writes in another order may behave like random writes.
 pub(crate) fn adapt(findings: &Findings, run: &mut Run) {
     let ops: Vec<Op> = run.reference.patterns().iter().map(|pattern| pattern.op).collect();
     let start_up = start_up(findings, &ops);
@@ -136,8 +136,8 @@ pub(crate) fn adapt(findings: &Findings, run: &mut Run) {
         Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => {
             adapt(pattern, start_up);
         }
-        // The second pattern of a mix determines the IOs that count. If the first one has the same
-        // operation, its IOs are a part of the start-up phase, too.
+        // The second pattern of a mix determines the IOs that count. If the first pattern has the
+        // same operation, its IOs are a part of the start-up phase, too.
         Reference::Mixed { first, second, ratio } => {
             let of_both = if first.op == second.op { ratio.saturating_add(1) } else { 1 };
             adapt(second, start_up.div_ceil(of_both));
@@ -177,7 +177,7 @@ pub(crate) fn period(findings: &Findings, reference: &Reference) -> u64 {
     }
 }
 
-/// Returns the least number of counted IOs of a run: above 0 if the preparation showed that
+/// Returns the minimum number of counted IOs of a run: above 0 if the preparation showed that
 /// response times vary slowly.
 pub(crate) fn least_ios(findings: &Findings, reference: &Reference) -> u64 {
     let of = |pattern: &Pattern| {

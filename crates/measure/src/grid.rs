@@ -26,17 +26,17 @@ pub const LENGTHS: [u32; 5] = [1, 4, 16, 64, 256];
 /// The largest default free space, relative to the written space.
 const MAX_FREE_SPACE: f64 = 100.0;
 
-/// The fewest writes of the longest mean length that a target space must hold.
+/// Minimum number of writes of the longest mean length that a target space must hold.
 const MIN_WRITES: u64 = 8;
 
-/// The least free space of a real drive, as a share of its capacity. Every drive has at least the difference between a GB and a
-/// GiB; the capacity itself may be rounded up a little.
+/// Minimum free space of a real drive, as a share of its capacity. Every drive has at least the difference between a GB
+/// and a GiB; the capacity itself may be rounded up a little.
 const MIN_SPARE: f64 = 0.05;
 
 /// The options of a grid.
 #[derive(Debug, Clone)]
 pub struct GridOptions {
-    /// The unit of lengths and places.
+    /// The unit of lengths and offsets.
     pub page: Bytes,
     /// Mean lengths in pages; empty for [`LENGTHS`].
     pub lengths: Vec<u32>,
@@ -53,8 +53,8 @@ pub struct GridOptions {
 pub enum Error {
     /// The flash is no larger than the drive.
     #[error(
-        "the flash of `{name}` cannot hold {physical}: the drive holds {capacity}, and its flash must \
-         hold more (--capacity-inside)"
+        "the flash of `{name}` cannot have only {physical}: the drive holds {capacity}, and its flash must \
+         hold more; choose a larger value (--capacity-inside)"
     )]
     NoFreeSpace {
         /// The name of the drive.
@@ -67,7 +67,7 @@ pub enum Error {
     /// Less free space than the drive always has.
     #[error(
         "a free space of {wanted} is too little: if `{name}` is written completely, its free space is \
-         {least:.3} times the written space, and more if less is written; ask for no less (--grid-spaces)"
+         {least:.3} times the written space, and more if less is written; choose a larger value (--grid-spaces)"
     )]
     TooLittle {
         /// The name of the drive.
@@ -80,7 +80,7 @@ pub enum Error {
     /// So much free space that the written part is too small.
     #[error(
         "a free space of {wanted} is too much: it leaves {target} to write, and {MIN_WRITES} writes of \
-         the mean length of {length} pages need {least}; ask for less (--grid-spaces), or for shorter \
+         the mean length of {length} pages need {least}; choose a smaller value (--grid-spaces), or shorter \
          writes (--grid-lengths)"
     )]
     TooMuch {
@@ -175,12 +175,12 @@ impl GridOptions {
 
     /// Plans the runs of the grid on a drive, numbered in the order of execution: by rising target spaces, each with all lengths.
     ///
-    /// In falling order, data outside a smaller target space would share blocks with pages that
-    /// have become invalid, and these pages would hold a part of the free space. A page-mapped
-    /// drive does not clean such blocks while other blocks hold less valid data.
+    /// In falling order, data outside a smaller target space would share blocks with invalid pages.
+    /// These pages would occupy a part of the free space. A page-mapped drive does not clean such
+    /// blocks while other blocks hold less valid data.
     ///
     /// # Errors
-    /// If the drive does not have such free space.
+    /// If the drive cannot have a requested amount of free space.
     pub fn plan(
         &self,
         rule: &GridRule,
@@ -289,7 +289,7 @@ fn steps() -> impl Iterator<Item = f64> {
     (-3..=2).flat_map(|exponent| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(exponent)))
 }
 
-/// Returns the level of each of `count` values in a row: 0 for the first and the last, and one more for each halving of the gaps.
+/// Returns the level of each of `count` values: 0 for the first and the last. Each halving of the gaps adds a level.
 fn levels(count: usize) -> Vec<u32> {
     let mut levels = vec![u32::MAX; count];
     let last = count.saturating_sub(1);
@@ -316,8 +316,8 @@ pub fn flash_inside<D: Device + ?Sized>(device: &D, given: Option<Bytes>) -> Byt
     known.unwrap_or_else(|| usual_size(device.info().capacity))
 }
 
-/// Returns the likely capacity of the flash in a drive of `capacity`: the next of 2ⁿ and 2ⁿ + 2ⁿ⁻¹ GiB (or MiB) that leaves a
-/// twentieth to spare. The paper has 64 GiB for 64 GB.
+/// Returns the likely capacity of the flash in a drive of `capacity`: the next of 2ⁿ and 2ⁿ + 2ⁿ⁻¹ GiB (or MiB) that
+/// exceeds `capacity` by at least a twentieth. The paper has 64 GiB for 64 GB.
 fn usual_size(capacity: Bytes) -> Bytes {
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let least = (capacity.0 as f64 * (1.0 + MIN_SPARE)) as u64;

@@ -16,7 +16,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Returns the limits of one run, within `left`, the limits left for all runs.
+    /// Returns the limits of one run, within `left`, the remaining limits of the plan.
     pub(crate) fn of(methodology: &Methodology, left: Limits) -> Limits {
         Limits {
             time: methodology.most_run_time_ns.map_or(left.time, |most| most.min(left.time)),
@@ -25,7 +25,7 @@ impl Limits {
     }
 }
 
-/// The quantity that a run measures while it runs, which decides when it ends.
+/// The quantity that decides when a run ends.
 pub(crate) enum Aim {
     /// No quantity: the length of the run is given.
     Given,
@@ -36,8 +36,8 @@ pub(crate) enum Aim {
 }
 
 impl Aim {
-    /// Aims at a statistic with the `wanted` precision from `least` IOs on, for a run that
-    /// oscillates with a period of `period` IOs. Without a precision, the length is given.
+    /// Returns the aim to estimate a statistic with the `wanted` precision, from at least `least`
+    /// IOs of a run with a period of `period` IOs. Without a precision, returns [`Aim::Given`].
     pub(crate) fn statistic(wanted: Option<Precision>, period: u64, least: u64) -> Aim {
         wanted.map_or(Aim::Given, |wanted| {
             Aim::Statistic(flashscope_stats::Length::new(rule(wanted, period, least)))
@@ -82,7 +82,8 @@ impl Watch {
         }
     }
 
-    /// Takes a completed IO and returns true if the run is over. `flash` returns the drive's flash counters at that moment.
+    /// Counts a completed IO and returns true if the run is over. `flash` returns the drive's flash counters at that
+    /// moment.
     pub(crate) fn take(
         &mut self,
         completion: &Completion,

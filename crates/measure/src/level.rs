@@ -31,11 +31,11 @@ pub(crate) struct LevelDetector {
 /// The part of a run that counts.
 struct CountedPart {
     steady: bool,
-    /// IOs before it.
+    /// The number of IOs before the counted part.
     ignored: u64,
-    /// The flash counters at its start.
+    /// The flash counters at the start of the counted part.
     flash: Option<Flash>,
-    /// ns for each byte.
+    /// Cost in ns per byte.
     cost: Ratio,
     /// Windows so far.
     windows: u32,
@@ -68,7 +68,7 @@ impl LevelDetector {
         }
     }
 
-    /// Takes a completed IO and returns what ends the run, if anything. `flash` returns the flash counters at that moment.
+    /// Counts a completed IO. Returns the reason if it ends the run. `flash` returns the flash counters at that moment.
     #[allow(clippy::cast_precision_loss)] // far below 2^53 ns and bytes
     pub(crate) fn take(
         &mut self,
@@ -125,7 +125,7 @@ impl LevelDetector {
         }
     }
 
-    /// Returns what ends the run after a window that counts, if anything.
+    /// Returns the reason if the run ends after a window that counts.
     fn is_over(&self) -> Option<EndedBy> {
         let windows = self.counting.as_ref()?.windows;
         let known = match (self.precision, self.interval()) {

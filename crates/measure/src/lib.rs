@@ -1,5 +1,5 @@
-//! Measures a drive: the plan, the enforced state, the runs and the pauses between them (uFLIP section 4). This crate sees only a
-//! [`Device`](flashscope_block::Device), never what is behind it.
+//! Measures a drive: the plan, the enforced state, the runs and the pauses between them (uFLIP section 4). This crate
+//! uses only the trait [`Device`](flashscope_block::Device), and no implementation of it.
 
 mod again;
 mod bench;
@@ -71,7 +71,7 @@ pub fn timestamp_of(seconds: i64) -> String {
     jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
 }
 
-/// Returns a time in RFC 3339 in seconds since 1970; `None` if it is no such time, or before 1970.
+/// Returns a time in RFC 3339 in seconds since 1970; `None` if the text is not in RFC 3339 or the time is before 1970.
 pub fn seconds_of(timestamp: &str) -> Option<u64> {
     let time: jiff::Timestamp = timestamp.parse().ok()?;
     u64::try_from(time.as_second()).ok()

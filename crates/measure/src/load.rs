@@ -1,4 +1,4 @@
-//! Puts a workload on a drive: fills it, warms it up until it is steady, and measures.
+//! Runs a workload on a drive: fills the drive, warms it up until it is steady, and measures.
 
 use std::sync::atomic::AtomicBool;
 
@@ -31,14 +31,15 @@ pub enum Length {
 pub struct Load {
     /// The initial contents of the drive.
     pub fill: InitialContents,
-    /// How long the workload runs before anything is measured.
+    /// The length of the warm-up before the measurement.
     pub warm_up: WarmUp,
     /// The length of the measurement.
     pub length: Length,
     /// The IOs in flight of each stream of the workload.
     pub queue_depth: u32,
-    /// True if IOs are due regardless of what is in flight. The latency then counts from the time at which an IO was due,
-    /// including its wait for earlier IOs. Otherwise *coordinated omission* would hide the wait of a user.
+    /// True if IOs are due regardless of the IOs in flight. The latency then counts from the time at which an IO was
+    /// due, including its wait for earlier IOs. A latency from the submission on would hide this wait (*coordinated
+    /// omission*).
     pub open_loop: bool,
     /// Seed of a random or steady fill.
     pub seed: u64,
@@ -51,8 +52,8 @@ pub struct Gauge<D: ?Sized, R> {
     /// Computes the metric that must become steady from a reading and a later reading; `None` if it
     /// has no value.
     pub metric: fn(&R, &R) -> Option<f64>,
-    /// Returns true if the drive erased flash between two readings. Before it does, it still writes to its spare space, and the
-    /// metric is that of a new drive, however steady.
+    /// Returns true if the drive erased flash between two readings. Before its first erasure, a drive writes to its
+    /// spare space, and the metric is that of a new drive, even if it is steady.
     pub erases: fn(&R, &R) -> bool,
 }
 
@@ -85,11 +86,11 @@ pub struct Session<'a, D, R> {
 
 /// The outcome of a session.
 pub struct Outcome<R> {
-    /// How the session ended: at the first error if it failed.
+    /// The way the session ended: at the first error if it failed.
     pub ended: RunEnd,
     /// The warm-up, as far as it ran.
     pub warm_up: WarmUpOutcome,
-    /// The measurement; `None` if the session ended before it began.
+    /// The measurement; `None` if the session ended before the measurement began.
     pub measured: Option<Measurement<R>>,
 }
 
@@ -109,7 +110,7 @@ pub struct WarmUpOutcome {
 /// A measurement.
 #[derive(Debug, Clone)]
 pub struct Measurement<R> {
-    /// Its start, at the end of the warm-up, on the clock of the drive.
+    /// The start of the measurement, at the end of the warm-up, on the clock of the drive.
     pub began: Nanos,
     /// The time from the start to the last answer that counts, on the clock of the drive.
     pub took: Nanos,
@@ -226,7 +227,7 @@ impl<D: Device, R> Session<'_, D, R> {
         self.run_by(execute, Some(each))
     }
 
-    /// Fills, and runs the workload by `execute`, which passes every completion to the meter.
+    /// Fills the drive, and runs the workload with `execute`, which passes every completion to the meter.
     fn run_by(
         self,
         execute: impl FnOnce(&mut D, &mut Meter<'_, '_, D, R>) -> Result<RunEnd, Enough>,
@@ -310,7 +311,7 @@ struct Meter<'a, 'e, D, R> {
     window_start: R,
     /// The bytes written and trimmed in the warm-up.
     modified: Bytes,
-    /// The windows since the drive began to erase, with the window in which it did.
+    /// Number of windows since the drive began to erase, including the window in which it began.
     erasing: usize,
     warm_up: WarmUpOutcome,
     start: Nanos,
@@ -394,8 +395,8 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
         }
     }
 
-    /// Returns true if a window of [`WarmUp::Steady`] ends. Reads do not change a drive and count only without other IOs, or if they
-    /// are so many that the warm-up must end.
+    /// Returns true if a window of [`WarmUp::Steady`] ends. Reads do not change a drive. They count only if there are
+    /// no other IOs, or for the maximum length of the warm-up.
     fn is_window_over(&self) -> bool {
         let changes = match self.modified {
             Bytes(0) => self.warm_up.bytes,
@@ -404,7 +405,7 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
         changes.0 >= self.window_end || self.is_too_long()
     }
 
-    /// Returns true if reads and changes together fill the most windows.
+    /// Returns true if reads and changes together fill the maximum number of windows.
     fn is_too_long(&self) -> bool {
         let most = self.window.saturating_mul(STEADY.most as u64);
         self.load.warm_up == WarmUp::Steady && self.warm_up.bytes.0 >= most

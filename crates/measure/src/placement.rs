@@ -14,10 +14,10 @@ const DRIFT: u64 = 8;
 /// Assigns target spaces to runs, one after the other, from the map of what the runs before have
 /// disturbed.
 ///
-/// Every run gets a space in the enforced state, long enough for all of its IOs: a run of writes in
-/// order must not pass over what it wrote itself. If no such space is left, the state is enforced
-/// again before the run. If it cannot be enforced, because the state is [`State::Keep`], the run
-/// lists the runs whose space it shares.
+/// Every run gets a space in the enforced state, long enough for all of its IOs. A run of writes in
+/// order must not overwrite its own data. If no such space is left, the state is enforced again
+/// before the run. If it cannot be enforced, because the state is [`State::Keep`], the run lists
+/// the runs whose space it shares.
 #[derive(Debug, Clone)]
 pub(crate) struct Placer {
     map: DisturbanceMap,
@@ -51,9 +51,9 @@ impl Placer {
         self.map.note(run.id, &run.reference, ios);
     }
 
-    /// Places a run, and decides whether the state is enforced again before it. `keeps_size` says
-    /// that the size of the target space is the parameter of the run. Skips a run that no space is
-    /// large enough for.
+    /// Places a run, and decides whether the state is enforced again before it. `keeps_size` is
+    /// true if the size of the target space is the parameter of the run. Skips the run if no space
+    /// is large enough for it.
     pub(crate) fn place(&mut self, run: &mut Run, keeps_size: bool) {
         restore(run);
         (run.reset, run.shares_space_with) = (false, vec![]);
@@ -79,16 +79,16 @@ impl Placer {
         }
     }
 
-    /// Returns true if runs have written so much since the state was enforced that the state may
-    /// have changed outside their target spaces, too: garbage collection may choose any block of
-    /// the drive. Returns false for a run that does not disturb the state.
+    /// Returns true if runs have written so much since the state was enforced that it may have
+    /// changed outside their target spaces, too. Garbage collection may choose any block of the
+    /// drive. Returns false for a run that does not disturb the state.
     fn has_drifted(&self, reference: &Reference) -> bool {
         let space = self.map.space();
         self.written > length(&space) / DRIFT && self.map.is_disturbed_by(reference)
     }
 
-    /// Returns the space of each pattern: all of it, or one half each for the two patterns of a
-    /// mix, so that neither reads what the other wrote.
+    /// Returns the space of each pattern. The two patterns of a mix get one half each, so that
+    /// neither reads data that the other pattern wrote.
     fn spaces(&self, reference: &Reference) -> Vec<Range<u64>> {
         let all = self.map.space();
         match reference {
@@ -131,8 +131,8 @@ impl Placer {
         }
     }
 
-    /// Cuts a pattern to `most` IOs. Larger IOs than usual end a start-up phase after fewer IOs: if
-    /// IOIgnore takes half of the IOs or more, it is reduced to the same number of bytes.
+    /// Cuts a pattern to `most` IOs. Larger IOs than usual end a start-up phase after fewer IOs. If
+    /// IOIgnore is half of the IOs or more, it is therefore reduced to the same number of bytes.
     fn cut(&self, pattern: &mut Pattern, most: Option<u64>) {
         let Some(most) = most.filter(|most| *most < pattern.io_count) else { return };
         pattern.io_count = most;
@@ -142,8 +142,8 @@ impl Placer {
         }
     }
 
-    /// Moves the patterns of a run within their spaces. Returns false if there is no undisturbed
-    /// place for one of them.
+    /// Moves the patterns of a run within their spaces. Returns false if a pattern has no
+    /// undisturbed range.
     fn move_to(&self, reference: &mut Reference, spaces: &[Range<u64>], choice: Choice) -> bool {
         let moves = !matches!(reference, Reference::Sequence { .. });
         for (index, pattern) in reference.patterns_mut().into_iter().enumerate() {
@@ -167,7 +167,7 @@ impl Placer {
     }
 }
 
-/// The place that a run is moved to.
+/// The choice of the range that a run is moved to.
 #[derive(Clone, Copy)]
 enum Choice {
     Undisturbed,
@@ -203,8 +203,8 @@ fn resize(pattern: &mut Pattern, ios: u64, degree: u64, most: u64) {
     pattern.target_size = Bytes(size.min(most));
 }
 
-/// Returns the most IOs of a pattern by `degree` processes before it writes to a place again;
-/// `None` if there is no such limit, because it reads, writes at random, or writes in place.
+/// Returns the maximum number of IOs of a pattern by `degree` processes before it overwrites its
+/// own data; `None` for reads, random writes and writes in place, which have no such limit.
 fn slots(pattern: &Pattern, degree: u64) -> Option<u64> {
     if !pattern.op.modifies() {
         return None;

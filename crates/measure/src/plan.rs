@@ -10,7 +10,7 @@ use crate::placement::Placer;
 /// The micro-benchmark whose parameter is the size of the target space.
 const LOCALITY: &str = "locality";
 
-/// The name of the jobs of fio in a plan.
+/// The name of fio's jobs in a plan.
 const FIO: &str = "fio";
 
 /// Plans the runs of `benchmarks` on a drive, each with its target space. A run is skipped, with the reason, if the drive cannot
@@ -120,7 +120,7 @@ fn repeated(reference: &Reference, repeat: u32) -> Reference {
 /// which the state is enforced again. Call it again if the order of a plan changes.
 ///
 /// The plan assumes that each run has all the IOs that it may have. While a plan is executed,
-/// spaces are assigned again from what the runs really wrote.
+/// spaces are assigned again according to the actual writes.
 pub fn place(plan: &mut [MicroBenchmark], options: &Options) {
     let mut placer = Placer::new(options);
     for id in order(plan) {
@@ -184,7 +184,7 @@ pub fn jobs_benchmark(experiments: Vec<Experiment>) -> MicroBenchmark {
     }
 }
 
-/// Returns why a run cannot be done within the space that ends at `end`, or `None` if it can.
+/// Returns the reason if a run is impossible within the space that ends at `end`.
 pub(crate) fn refusal(
     reference: &Reference,
     device: &DeviceInfo,
@@ -200,7 +200,7 @@ pub(crate) fn refusal(
 /// Returns the numbers of the runs in the order of execution, without skipped ones.
 ///
 /// The preparation comes first, starting with the run that measures the pause and ending with the
-/// one that writes sequentially. Then follow the runs that leave the state as it is, reads first.
+/// run that writes sequentially. Then follow the runs that preserve the state, reads first.
 /// Last are the runs that disturb the state, because they write in order, or at random in a small
 /// area. Within these groups every run is done once before any is repeated, so that repeats show
 /// changes over the plan. Blends, which the rounds of a test use, and jobs are executed in the order of
@@ -404,9 +404,9 @@ mod tests {
         };
         assert_eq!(runs_that(Bytes::gib(512), State::Random, |run| run.reset), 0);
         assert!(runs_that(Bytes::mib(300), State::Random, |run| run.reset) > 1);
-        // Random writes disturb a state in order.
+        // Random writes disturb the sequential state.
         assert!(runs_that(Bytes::gib(32), State::Sequential, |run| run.reset) > 10);
-        // If the state cannot be enforced again, the runs say what they share.
+        // If the state cannot be enforced again, the runs list the runs with which they share space.
         assert_eq!(runs_that(Bytes::mib(300), State::Keep, |run| run.reset), 0);
         let shares = |run: &Run| !run.shares_space_with.is_empty();
         assert!(runs_that(Bytes::mib(300), State::Keep, shares) > 1);

@@ -2,8 +2,8 @@ use flashscope_document::conclusion::EvidenceUnit;
 
 /// Receives the progress of an operation, and notes for the user, from any thread.
 ///
-/// Every operation that takes long reports to an implementation of this trait. The terminal, Python
-/// and the server have one each; `()` ignores everything.
+/// Every long operation reports to an implementation of this trait. The terminal, Python and the
+/// server each implement it; `()` ignores all reports.
 pub trait Progress: Send {
     /// Reports progress.
     fn show(&mut self, step: &Step<'_>);
@@ -67,7 +67,7 @@ impl<'a> Step<'a> {
         Step { phase, now: "", done, total, unit }
     }
 
-    /// Returns the progress of a phase of which this share, from 0 to 1, is done.
+    /// Returns the progress of a phase from `share`, the completed share of its work, from 0 to 1.
     #[must_use]
     #[allow(
         clippy::cast_possible_truncation,
@@ -84,7 +84,7 @@ impl<'a> Step<'a> {
 pub enum Unit {
     /// Bytes.
     Bytes,
-    /// Things, such as IOs.
+    /// A number of items, for example of IOs.
     Count,
     /// Work without a meaningful unit; only its share of the total counts.
     Share,

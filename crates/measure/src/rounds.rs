@@ -1,4 +1,4 @@
-//! Decides from the results whether a test in rounds continues.
+//! Decides from the results when a test in rounds ends.
 
 use flashscope_block::{Completion, Nanos};
 use flashscope_document::Manifest;
@@ -14,7 +14,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Takes a completed IO.
+    /// Adds a completed IO.
     pub(crate) fn take(&mut self, completion: &Completion) {
         if completion.result.is_err() {
             return;
@@ -33,7 +33,7 @@ impl Meter {
     }
 }
 
-/// Keeps the totals of a run if the rule of the test tracks it.
+/// Adds the totals of a run to the manifest if the rule of the test tracks it.
 pub(crate) fn keep(manifest: &mut Manifest, totals: Totals) {
     let id = totals.run;
     let tracked = manifest.rounds().is_some_and(|(rule, test)| {
@@ -53,7 +53,7 @@ pub(crate) fn begun(manifest: &Manifest) -> bool {
     manifest.options.rounds.is_some() && manifest.runs().any(over)
 }
 
-/// Returns why run `id` and all later runs of its test are unnecessary, or `None` if they are needed.
+/// Returns the reason why run `id` and all later runs of its test are unnecessary, or `None` if they are needed.
 ///
 /// Uses only the rounds before the run, so that a resumed test ends where it would have ended.
 pub(crate) fn over(manifest: &Manifest, id: u32) -> Option<String> {
@@ -70,7 +70,7 @@ pub(crate) fn over(manifest: &Manifest, id: u32) -> Option<String> {
         .then(|| format!("{written} were written up to the end of round {}", run.value - 1))
 }
 
-/// Returns true if everything tracked was steady after `round` rounds.
+/// Returns true if all tracked experiments were steady after `round` rounds.
 fn is_steady(manifest: &Manifest, rule: &Rounds, round: u32) -> bool {
     let holds = |experiment: &String| {
         let window = rule.window_of(&manifest.tracked_values(experiment), round);

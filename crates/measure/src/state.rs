@@ -36,8 +36,8 @@ pub(crate) fn eraser<'d, D: Device + ?Sized>(
     let (info, setup) = (device.info(), &options.setup);
     if setup.target_offset != Bytes(0) || setup.target_size != info.capacity {
         return Err(EraseError(format!(
-            "`{}` is erased as a whole, and not all of it may be used: leave --target-offset and \
-             --target-size away, or choose another --state",
+            "`{}` is erased as a whole, and not all of it may be used: remove --target-offset and \
+             --target-size, or choose another --state",
             info.name
         )));
     }
@@ -107,9 +107,9 @@ impl<A: Stream, B: Stream> Stream for OneAfterTheOther<A, B> {
     }
 }
 
-/// Returns how long a drive rests after a state that took `took` to enforce: a twentieth of that
-/// time, and at least five pauses between runs. Work that the drive has deferred then does not
-/// distort the next runs.
+/// Returns the idle time of a drive after its state was enforced: a twentieth of `took`, the time
+/// of the enforcement, and at least five pauses between runs. The drive uses it for deferred work,
+/// which would distort the next runs.
 pub(crate) fn rest_after_state(took: Nanos, run_pause: Nanos) -> Nanos {
     Nanos(took.0 / 20).max(Nanos(5 * run_pause.0))
 }

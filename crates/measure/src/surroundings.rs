@@ -10,11 +10,11 @@ use flashscope_document::environment::{Conditions, Disturbance, Environment, Que
 /// The sector size of the counters in a drive's `stat`.
 const SECTOR: u64 = 512;
 
-/// The assumed least size of other processes' IOs: a page, as for IOs through the page cache. It matters where the kernel's
-/// request count includes the parts into which it split our IOs.
+/// Assumed minimum size of other processes' IOs: a page, as for IOs through the page cache. It matters where the
+/// kernel's request count includes the parts into which it split our IOs.
 const MIN_IO: u64 = 4096;
 
-/// A run is flagged if other processes did more than one IO for this many of its own.
+/// A run is flagged as disturbed if other processes did more than one IO per this many IOs of the run.
 const IOS_PER_OTHER: u64 = 100;
 
 /// The share of processor time from which other processes count as a disturbance.
@@ -58,7 +58,7 @@ struct Ticks {
 pub struct IoCount {
     /// The number of IOs.
     pub ios: u64,
-    /// Their bytes, for IOs that move data.
+    /// The bytes of the IOs that move data.
     pub bytes: Bytes,
 }
 
@@ -240,7 +240,7 @@ fn number<T: FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
 }
 
-/// Returns how many numbers are in a kernel list such as `0-3,6`.
+/// Returns the number of entries in a kernel list, for example 5 for `0-3,6`.
 fn count(list: &str) -> Option<u32> {
     let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));

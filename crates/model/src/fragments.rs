@@ -117,7 +117,7 @@ fn geometric_head_len(block: f64, w: f64) -> f64 {
     let sum = log_q.exp() * -(pages * log_q).exp_m1() * w;
     let mean = w * (1.0 - sum / pages);
     // For w far above B, `mean` is a difference of nearly equal numbers and loses digits. The true
-    // value there is close to B/2: a head fills the rest of its block, 1 to B-1 pages.
+    // value there is close to B/2: a head fills its block to the end, with 1 to B-1 pages.
     mean.clamp(1.0, block / 2.0)
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn each_part(block: u32, mean_len: f64, mut each: impl FnMut(f64, u32
 mod tests {
     use super::*;
 
-    // Is the corrected equation 12 the integral of equation 11?
+    // Checks the corrected form of equation 12.
     #[test]
     fn equation_12_solves_equation_11() {
         for (block, w) in [(64.0, 1.0), (64.0, 16.0), (64.0, 100.0), (128.0, 2500.0), (64.0, 1e4)] {
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    // Do the closed formulas agree with an enumeration of all starts and lengths?
+    // Compares the closed formulas with an enumeration of all starts and lengths.
     #[test]
     fn geometric_fragments_are_exact() {
         let block = 8_u32;

@@ -3,14 +3,14 @@
 /// The direction of a monotone sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trend {
-    /// No value is below the one before it.
+    /// No value is below the previous value.
     Rising,
-    /// No value is above the one before it.
+    /// No value is above the previous value.
     Falling,
 }
 
-/// The maximum number of alternations between the two directions in [`fit`]. More would change
-/// little.
+/// The maximum number of alternations between the two directions in [`fit`]. More alternations
+/// would change little.
 const ROUNDS: usize = 200;
 
 /// Replaces the values of a grid by the closest values, in least squares, that follow the trend
@@ -18,7 +18,7 @@ const ROUNDS: usize = 200;
 /// each, one after the other.
 ///
 /// Pools adjacent violators in one direction. For two directions, alternates between them, and
-/// takes back a direction's previous correction before fitting that direction again (R. L. Dykstra
+/// undoes a direction's previous correction before fitting that direction again (R. L. Dykstra
 /// and T. Robertson, "An algorithm for isotonic regression for two or more independent variables",
 /// Ann. Statist. 10, 1982).
 pub(crate) fn fit(values: &mut [f64], columns: usize, down: Option<Trend>, along: Option<Trend>) {
@@ -93,8 +93,7 @@ fn share(some: usize, others: usize) -> f64 {
 mod tests {
     use super::*;
 
-    // Are neighbours out of order replaced by their mean, for both trends, and sorted ones left
-    // alone?
+    // Sorted neighbours stay unchanged.
     #[test]
     fn neighbours_out_of_order_become_their_mean() {
         let fitted = |values: [f64; 5], trend| {
@@ -107,8 +106,8 @@ mod tests {
         assert_eq!(fitted([1.0, 2.0, 3.0, 4.0, 5.0], Trend::Rising), [1.0, 2.0, 3.0, 4.0, 5.0]);
     }
 
-    // Is the fitted grid monotone in both directions, and the closest such grid? A point of a
-    // convex set is the closest to `raw` if no direction into the set leads closer.
+    // Also checks that the grid is monotone in both directions. A point of a convex set is the
+    // closest to `raw` if no direction into the set leads closer.
     #[test]
     fn the_fit_is_the_closest_monotone_grid() {
         let mut rng = fastrand::Rng::with_seed(3);

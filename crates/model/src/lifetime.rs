@@ -34,8 +34,8 @@ impl Lifetime {
         self.blocks * self.cycles * self.evenness / prediction.erasures
     }
 
-    /// Returns the days until a block fails if the host writes `pages_per_day` pages and each block
-    /// has already been erased `worn` times; 0 if the blocks are worn out.
+    /// Returns the days until a block fails if the host writes `pages_per_day` pages a day. Each
+    /// block has already been erased `worn` times. Returns 0 if the blocks are worn out.
     #[must_use]
     pub fn days(&self, prediction: &Prediction, pages_per_day: f64, worn: f64) -> f64 {
         let left = (1.0 - worn / (self.cycles * self.evenness)).clamp(0.0, 1.0);
@@ -47,8 +47,8 @@ impl Lifetime {
 mod tests {
     use super::*;
 
-    // Does a drive of 1,000 blocks of 64 pages and 3,000 cycles last 96 days at a write
-    // amplification of 2, half as long when half worn, and not at all when worn out?
+    // A drive of 1,000 blocks of 64 pages and 3,000 cycles lasts 96 days at a write amplification
+    // of 2. A half-worn drive lasts half as long, and a worn-out drive 0 days.
     #[test]
     fn lifetime_shrinks_with_wear() {
         let lifetime = Lifetime::new(1000.0, 3000.0, 1.0).unwrap();

@@ -68,7 +68,7 @@ mod tests {
         assert!((got / printed - 1.0).abs() <= tolerance, "{got} for {printed}");
     }
 
-    // Do the latencies and rates agree with the first rows of Table 3, for eight elements?
+    // Compares latencies and rates with the first rows of Table 3, for eight elements.
     #[test]
     fn latencies_agree_with_table_3() {
         let nand = K9XXG08UXM;
@@ -80,7 +80,7 @@ mod tests {
         within(8e9 / write, 25_898.0, 1e-3);
     }
 
-    // Do the rates agree with section 2.2, with a transfer time of 100 µs?
+    // Section 2.2 assumes a transfer time of 100 µs.
     #[test]
     fn rates_agree_with_section_2_2() {
         let nand = Nand { transfer: 100_000.0, ..K9XXG08UXM };
@@ -89,8 +89,7 @@ mod tests {
         within(nand.per_second(nand.write(), 1.0), 3_333.0, 2e-4);
     }
 
-    // Do the cleaning times agree with Table 5, at about 70 % superseded pages in blocks of 64
-    // pages?
+    // About 70 % of the pages in blocks of 64 pages are superseded.
     #[test]
     fn cleaning_times_agree_with_table_5() {
         let nand = Nand { transfer: 100_000.0, ..K9XXG08UXM };

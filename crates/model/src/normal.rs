@@ -14,7 +14,6 @@ pub(crate) fn below(number: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    // Do the probabilities agree with published tables?
     #[test]
     fn probabilities_agree_with_tables() {
         for (number, chance) in

@@ -7,7 +7,8 @@ use crate::Nand;
 pub struct Merges {
     /// Switch merges: the log block becomes the data block, at one erase.
     pub switch: f64,
-    /// Partial merges: the rest of the data block is copied into the log block, at one erase.
+    /// Partial merges: the remaining pages of the data block are copied into the log block, at one
+    /// erase.
     pub partial: f64,
     /// Full merges: the data block is rewritten from log and data blocks.
     pub full: f64,

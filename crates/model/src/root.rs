@@ -44,7 +44,7 @@ pub(crate) fn root_to(
 mod tests {
     use super::*;
 
-    // Are roots accurate for functions that are flat at one end, and if an end is the root?
+    // Covers functions that are flat at one end, and an interval whose end is the root.
     #[test]
     fn roots_are_accurate() {
         assert!((root(0.0, 2.0, |x| x * x - 2.0) - 2f64.sqrt()).abs() < 1e-14);

@@ -43,17 +43,19 @@ pub enum GridError {
     NotPositive {
         /// The name of the quantity.
         what: &'static str,
-        /// Its index, from 0.
+        /// The index of the value, from 0.
         number: usize,
         /// The value.
         value: f64,
     },
-    /// A coordinate that is not above the one before it.
-    #[error("{what} {number} is not above the one before it; sort them and drop duplicates")]
+    /// A coordinate that is not above the previous coordinate.
+    #[error(
+        "{what} {number} is not above the previous value; sort the values and remove duplicates"
+    )]
     NotSorted {
         /// The name of the quantity.
         what: &'static str,
-        /// Its index, from 0.
+        /// The index of the coordinate, from 0.
         number: usize,
     },
 }
@@ -267,9 +269,9 @@ fn slope(axis: &[f64], at: usize, value: impl Fn(usize) -> f64) -> f64 {
     slope
 }
 
-/// Reduces the slopes across a line of points until the slopes of neighbours differ by no more than
-/// the margin that [`STEEPEST`] leaves of the rise between them. One pass in each direction gives
-/// the largest such slopes.
+/// Reduces the slopes across a line of points. Afterwards, the slopes of neighbours differ by at
+/// most the margin that [`STEEPEST`] leaves of the rise between them. One pass in each direction
+/// gives the largest such slopes.
 fn limit_changes(slopes: &mut [f64], values: &[f64], wide: f64) {
     let mut reduce = |from: usize, to: usize| {
         let most = (3.0 - 2.0 * STEEPEST) * (values[from] - values[to]).abs() / wide;

@@ -98,7 +98,7 @@ impl Uniform {
 mod tests {
     use super::*;
 
-    // Is each parameter rejected by name if it is out of range or NaN?
+    // NaN counts as out of range.
     #[test]
     fn parameters_out_of_range_are_rejected_by_name() {
         let name = |made: Result<Uniform, OutOfRange>| made.err().map(|error| error.parameter);

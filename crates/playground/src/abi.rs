@@ -6,8 +6,8 @@ use std::cell::RefCell;
 
 use crate::{DroppedProfile, Numbers, Pattern, Playground, Refusal, Setup, Workload};
 
-/// The playground of this module and the memory that the page reads. Each worker has a module of its
-/// own.
+/// The playground of this module and the memory that the page reads. Each worker has its own
+/// module.
 #[derive(Default)]
 struct Page {
     playground: Option<Playground>,
@@ -31,7 +31,8 @@ fn on<T: Default>(act: impl FnOnce(&mut Playground) -> T) -> T {
     with(|page| page.playground.as_mut().map(act).unwrap_or_default())
 }
 
-/// Returns the place for a text of `len` bytes of UTF-8, which the next call of [`playground_open`] reads.
+/// Returns the address of a buffer for a text of `len` bytes of UTF-8, which the next call of [`playground_open`]
+/// reads.
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_input(len: usize) -> *mut u8 {
     with(|page| {
@@ -66,8 +67,8 @@ pub extern "C" fn playground_open(
     })
 }
 
-/// Reads the input as a profile: see [`DroppedProfile`]. Returns 1; then [`playground_text`] has its fields, a line each. Returns
-/// 0 if the playground cannot show it; then the text is the reason.
+/// Reads the input as a profile: see [`DroppedProfile`]. Returns 1; then [`playground_text`] has its fields, one per
+/// line. Returns 0 if the playground cannot show the profile; then the text is the reason.
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_read() -> u32 {
     with(|page| {
@@ -125,7 +126,8 @@ pub extern "C" fn playground_advance_io() {
     on(Playground::advance_io);
 }
 
-/// Takes a picture: updates what [`playground_emptied`], [`playground_numbers`], [`playground_curve`] and [`playground_in_flight`] return.
+/// Takes a picture: updates the values of [`playground_emptied`], [`playground_numbers`], [`playground_curve`] and
+/// [`playground_in_flight`].
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_picture() {
     with(|page| {
@@ -141,7 +143,7 @@ pub extern "C" fn playground_picture() {
     });
 }
 
-/// Forgets the last touch of each page, after the page has copied the picture.
+/// Clears the last touch of each flash page. The web page calls this after it has copied the picture.
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_forget_touches() {
     on(Playground::forget_touches);

@@ -1,8 +1,8 @@
-/// The largest number of windows of a curve.
+/// The maximum number of windows of a curve.
 const MAX_WINDOWS: usize = 400;
 
-/// Write amplification over time, in windows of equally many pages written by the host. Once there
-/// are too many windows, pairs of them become one.
+/// Write amplification over time, in windows of equally many pages written by the host. At the
+/// maximum number of windows, each pair of windows becomes one.
 pub(crate) struct Curve {
     /// The host pages of a window.
     window: u64,
@@ -17,7 +17,7 @@ impl Curve {
         Curve { window, programmed: Vec::new(), current: (0, 0) }
     }
 
-    /// Counts a page written by the host. Completes the window that is full.
+    /// Counts a page written by the host. Completes the window first if it is full.
     pub(crate) fn host_page(&mut self) {
         if self.current.0 == self.window {
             self.programmed.push(self.current.1);

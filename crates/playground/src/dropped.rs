@@ -7,10 +7,11 @@ use flashscope_sim::setup::{self, MapMemory};
 use crate::Refusal;
 use crate::playground::{refusal, suits};
 
-/// The most pages of a drive that stays clear.
+/// The maximum number of pages of a drive that can be drawn clearly.
 const MAX_PAGES: u64 = 16_384;
 
-/// The smallest parts to which a drive shrinks. Fewer blocks in a plane leave too little free space.
+/// The minimum numbers of blocks per plane and pages per block of a shrunken drive. Fewer blocks in a plane leave too
+/// little free space.
 const MIN_BLOCKS: u32 = 64;
 const MIN_PAGES: u32 = 16;
 
@@ -103,7 +104,8 @@ fn pages(profile: &Profile) -> u64 {
     blocks.saturating_mul(flash.pages_per_block.into())
 }
 
-/// Halves the part of the drive that matters least. Returns false if none is left.
+/// Halves the first dimension of the drive, in a fixed order, that is above its minimum. Returns false if all are at
+/// their minima.
 fn shrink(profile: &mut Profile) -> bool {
     let flash = &mut profile.flash;
     let parts: [(&mut u32, u32); 5] = [
@@ -120,8 +122,8 @@ fn shrink(profile: &mut Profile) -> bool {
     })
 }
 
-/// Returns the fields of `small` that differ from `profile`. What the drive keeps for its map and its log shrinks with its
-/// flash, to the `share` that is left.
+/// Returns the fields of `small` that differ from `profile`. The map cache shrinks to `share` of its size, as the flash
+/// does.
 #[allow(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -145,7 +147,7 @@ fn overrides(profile: &Profile, small: &Profile, share: f64) -> String {
     if profile.map_cache.size > cache {
         fields.push(format!("map_cache.size={}", cache.0));
     }
-    // The map survives, so that a trimmed page is superseded at once.
+    // If the map survives power cuts, a trimmed page is superseded at once.
     if profile.map_cache.host_memory == Bytes(0) && profile.persistence.map != MapMemory::NvRam {
         fields.push("persistence.map=nv-ram".into());
     }

@@ -7,8 +7,8 @@ use flashscope_workload::Stream;
 pub(crate) struct Engine {
     stream: Box<dyn Stream>,
     depth: u32,
-    /// The time from which the next IOs follow, and their number: all IOs in flight at first, and later
-    /// the one that follows the last answer.
+    /// The time from which the next IOs follow, and their number: at first all IOs in flight, later the
+    /// IO that follows the last answer.
     due: Option<(Nanos, u32)>,
 }
 

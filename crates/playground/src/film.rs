@@ -49,7 +49,7 @@ pub enum Touch {
 pub(crate) enum Event {
     /// An IO of these logical pages was submitted.
     Submitted { op: Op, first: u32, pages: u32 },
-    /// The copies of a logical page with stamps below this one became out of date by a trim.
+    /// A trim made the copies of a logical page with lower stamps obsolete.
     Trimmed { page: u32, stamp: u32 },
     /// An IO was answered.
     Answered { op: Op, first: u32, at: Nanos, latency: Nanos },
@@ -72,7 +72,7 @@ pub(crate) struct FlashCommand {
     pub(crate) suspended: bool,
 }
 
-/// Marks the place of a logical page that is nowhere.
+/// Stands for the flash page of a logical page that no flash page holds.
 const NOWHERE: u32 = u32::MAX;
 
 /// Counts of events.
@@ -273,13 +273,13 @@ impl Film {
         self.counts.erases += 1;
     }
 
-    /// Changes the state of a page, which clears its touch.
+    /// Changes the state of a page, and keeps its touch.
     fn set(&mut self, page: u32, state: PageState) {
         let byte = &mut self.pages[page as usize];
         let before = *byte & 0xf;
         let is_valid = |state: u8| (1..=3).contains(&state);
         let valid = &mut self.valid[(page / self.pages_per_block) as usize];
-        // A page with newer data elsewhere no longer counts.
+        // Superseded pages are not valid.
         *valid += u32::from(is_valid(state as u8));
         *valid -= u32::from(is_valid(before));
         self.states[usize::from(before)] -= 1;
@@ -303,10 +303,10 @@ impl Film {
         &self.pages
     }
 
-    /// Returns whether each block is being emptied: the drive moved a page out of it not long ago, and has
-    /// not erased it.
+    /// Returns a boolean for each block, true if the drive has recently moved a page out of it and has not
+    /// erased it since.
     pub(crate) fn emptied(&self) -> impl Iterator<Item = bool> {
-        // Commands of other dies come in between.
+        // The limit is four blocks of commands, because commands of other dies are interleaved.
         let recent = 4 * u64::from(self.pages_per_block);
         let since = self.commands.saturating_sub(recent);
         self.emptied.iter().map(move |at| *at > since && *at > 0)

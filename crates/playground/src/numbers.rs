@@ -61,21 +61,21 @@ numbers! {
     time,
     /// Mean response time of reads, in nanoseconds; 0 before the first.
     read_mean,
-    /// The response time that 99 % of the reads do not exceed.
+    /// The 99th percentile of the response times of reads, in nanoseconds.
     read_p99,
-    /// Mean response time of writes.
+    /// Mean response time of writes, in nanoseconds; 0 before the first.
     write_mean,
-    /// The response time that 99 % of the writes do not exceed.
+    /// The 99th percentile of the response times of writes, in nanoseconds.
     write_p99,
     /// IOs in flight.
     in_flight,
     /// The block of the last flash command; -1 if there was none.
     last_block,
-    /// Its page.
+    /// The page of that command, within its block; -1 if there was none.
     last_page,
     /// The kind of that command: see [`crate::Touch`].
     last_touch,
-    /// The block that the data of that command came from; -1 for data of the host, and for commands that move nothing.
+    /// The block from which that command moved data; -1 for data of the host, and for commands that move nothing.
     last_source,
     /// Pages with the newest data in the block of that command.
     last_valid,

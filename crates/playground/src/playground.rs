@@ -19,10 +19,10 @@ use crate::recorder::{Record, Recorder};
 use crate::theory;
 use crate::workload::Workload;
 
-/// The memory that a drive may take.
+/// The maximum memory of a drive.
 const MEMORY: Bytes = Bytes::mib(256);
 
-/// The most pages of a drive, which are all drawn.
+/// The maximum number of pages of a drive, which are all drawn.
 const MAX_PAGES: u64 = 1 << 20;
 
 /// IOs in flight during a fill, as in `flashscope_measure`.
@@ -69,14 +69,14 @@ pub struct Playground {
     events: VecDeque<Event>,
     film: Film,
     theory: Option<f64>,
-    /// The counts of the drive and its time at the end of the fill.
+    /// The counts of the drive and its time when the workload began, after a fill if there was one.
     filled: (Counters, Nanos),
     latencies: [Summary; 2],
     failure: Option<Refusal>,
 }
 
 impl Playground {
-    /// Opens a drive. Fills it if the setup says so.
+    /// Opens a drive. Fills it if [`Setup::filled`] is true.
     ///
     /// # Errors
     /// Returns the reason if a setting is invalid.
@@ -125,7 +125,8 @@ impl Playground {
         self.latencies = Default::default();
     }
 
-    /// Changes the workload and the IOs in flight of the drive as it is. IOs in flight complete first.
+    /// Changes the workload and the number of IOs in flight, but not the state of the drive. IOs in flight complete
+    /// first.
     ///
     /// # Errors
     /// Returns the reason if the workload is invalid.
@@ -157,14 +158,14 @@ impl Playground {
         shown
     }
 
-    /// Shows the rest of the IO in progress, then the next IO, with all its flash commands.
+    /// Shows the remaining commands of the IO in progress, then all flash commands of the next IO.
     pub fn advance_io(&mut self) {
         self.show_all();
         self.compute();
         self.show_all();
     }
 
-    /// Computes the IOs until `ios` IOs have been answered since the fill, and shows everything. For tests.
+    /// Computes IOs until `ios` more IOs have been answered, and shows everything. For tests.
     pub fn run(&mut self, ios: u64) {
         let mut answered = 0;
         while answered < ios && self.compute() {
@@ -237,7 +238,7 @@ impl Playground {
         self.film.pages()
     }
 
-    /// Returns 1 for each block that is being emptied, and otherwise 0.
+    /// Returns a number for each block: 1 if the drive is emptying it, else 0.
     pub fn emptied(&self) -> impl Iterator<Item = u8> {
         self.film.emptied().map(u8::from)
     }
@@ -270,7 +271,7 @@ impl Playground {
         self.failure.as_ref()
     }
 
-    /// Returns the command for the same drive and workload. With `--ios`, it stops after as many IOs.
+    /// Returns the command that simulates the same drive and workload. `--ios` sets the number of IOs.
     #[must_use]
     pub fn command_line(&self) -> String {
         let Setup { drive, workload, queue_depth, filled, seed } = &self.setup;
@@ -340,7 +341,7 @@ impl Playground {
     }
 
     /// Lets the drive and the film finish all work. Returns the number of pages at which they differ:
-    /// pages with current data in one and not in the other, and pages that are free in one. For tests.
+    /// pages with current data, or free pages, in only one of drive and film. For tests.
     pub fn differences(&mut self) -> usize {
         self.with_engine(|engine, drive, note| {
             engine.drain(drive, note);
@@ -385,7 +386,6 @@ fn take(drive: &SimDevice, recorder: &ObserverHandle<Recorder>, events: &mut Vec
     }));
 }
 
-/// Checks that the film can show the drive, and that the drive can carry out the workload.
 /// Parses the drive of a setup.
 fn profile(drive: &str) -> Result<Profile, ProfileError> {
     let Some((spec, toml)) = drive.split_once('\n') else { return setup::parse(drive) };
@@ -405,6 +405,7 @@ pub(crate) fn suits(layout: &Layout) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Checks that the film can show the drive, and that the drive can carry out the workload.
 fn check(layout: &Layout, setup: &Setup) -> Result<(), Refusal> {
     suits(layout)?;
     let geometry = &layout.geometry;

@@ -66,8 +66,8 @@ fn page_map(layout: &Layout, workload: &Workload) -> Option<f64> {
     }
 }
 
-/// Returns the model of uniform writes under a policy. The model of random cleaning is left out: it cleans
-/// blocks without superseded pages too, which the drive does not.
+/// Returns the model of uniform writes under a policy. Random cleaning has no model here: its
+/// model also cleans blocks without superseded pages, which the drive does not.
 fn model_of(policy: &str) -> Option<&'static str> {
     let models = [
         ("greedy", "greedy"),

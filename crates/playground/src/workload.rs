@@ -5,7 +5,7 @@ use std::fmt;
 pub enum Pattern {
     /// Every page is equally likely.
     Uniform,
-    /// A fifth of the pages takes this share of the IOs (above 0.2, below 1).
+    /// A fifth of the pages receives this share of the IOs (above 0.2, below 1).
     HotCold(f64),
     /// Rank k in proportion to 1/k^exponent (above 0).
     Zipf(f64),

@@ -5,7 +5,7 @@ use flashscope_playground::{Pattern, Playground, Setup, Workload};
 const SMALL: &str = "flash.packages=4&flash.dies_per_package=1&flash.planes_per_die=1&\
                      flash.blocks_per_plane=64&flash.pages_per_block=32&persistence.map=nv-ram";
 
-/// Returns the simulated write amplification after a warm-up, and the theory's.
+/// Returns the simulated write amplification after a warm-up, and the predicted one.
 fn both(drive: &str, pattern: Pattern, reads: f64, trims: f64) -> (f64, f64) {
     let workload = Workload { pattern, reads, trims };
     let mut playground = Playground::open(&Setup {
@@ -25,7 +25,7 @@ fn both(drive: &str, pattern: Pattern, reads: f64, trims: f64) -> (f64, f64) {
     (counted.write_amplification().unwrap(), playground.numbers().theory)
 }
 
-/// The drives with log blocks.
+/// The overrides for drives with log blocks.
 const LOGS: &str =
     "flash.packages=1&flash.blocks_per_plane=256&over_provisioning=0.15&log.blocks=20";
 

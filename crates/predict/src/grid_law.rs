@@ -4,8 +4,9 @@
 //! drive with the same cost of uniform writes (Desnoyers, equation 16). Time and erases are linear in the write amplification,
 //! because each moved page costs the same.
 //!
-//! Uniform writes cannot show whether a drive separates hot from cold data. The cost of skewed writes therefore lies between two
-//! bounds: all data share the blocks, or each class has blocks of its own with the best share of the free space (section 5).
+//! Uniform writes cannot show whether a drive separates hot from cold data. The cost of skewed writes therefore lies
+//! between two bounds. For one, all data share the blocks. For the other, each class has separate blocks with the best
+//! share of the free space (section 5).
 
 use flashscope_model::{Class, Mix, fifo, pools};
 use flashscope_workload::synthetic::Law;
@@ -20,11 +21,12 @@ pub struct LawCost {
     pub nanos: f64,
     /// Blocks erased and pages programmed; `None` if the drive does not report them.
     pub counts: Option<(f64, f64)>,
-    /// The least write amplification, if the drive separates data by its write rate, divided by the predicted one: at most 1.
+    /// The write amplification of a drive that separates data by write rate, divided by the predicted write
+    /// amplification; at most 1.
     pub separated: f64,
-    /// True if the grid has no points for writes as short or for as little free space.
+    /// True if the writes are shorter, or the free space is smaller, than at all points of the grid.
     pub is_beyond: bool,
-    /// The pages of a request.
+    /// Pages per request.
     pub pages: f64,
     /// The share of writes in the requests.
     pub writes: f64,
@@ -53,7 +55,7 @@ impl InterpolatedModel {
         if writes <= 0.0 || pool.live() <= 0.0 {
             return None;
         }
-        // Pages that trims leave without data are free.
+        // Trimmed pages are free.
         let written = pages as f64 - pool.static_pages;
         let free_space = (free as f64 + (written - pool.live()).max(0.0)) / pool.live();
         let at = self.at_length(pool.run);

@@ -1,5 +1,5 @@
-//! Predicts a workload from the measured cost of uniform writes (Boboila and Desnoyers, section IV). The prediction needs to know
-//! only the size of the drive.
+//! Predicts a workload from the measured cost of uniform writes (Boboila and Desnoyers, section IV). The only property
+//! of the drive that the prediction needs is its size.
 
 use flashscope_model::trace::{Decomposition, Performance, Predictor, Space};
 use flashscope_model::{Family, GridError, Surface, Trend, Uniform};
@@ -25,7 +25,7 @@ pub struct InterpolatedModel {
     family: Family,
     nanos: Surface,
     counts: Option<(Surface, Surface)>,
-    /// The least mean length and the least free space of a point.
+    /// The minimum mean length and the minimum free space of a point.
     least: (f64, f64),
     /// The free spaces of the points, ascending.
     frees: Vec<f64>,
@@ -40,12 +40,12 @@ pub struct Cost {
     pub nanos: f64,
     /// Blocks erased and pages programmed; 0 if the drive does not report them.
     pub counts: (f64, f64),
-    /// Pages of writes that are shorter, or have less free space, than all measured points. They cost more than the nearest
-    /// point, whose cost they get.
+    /// Pages of writes that are shorter, or have less free space, than all measured points. The prediction uses the
+    /// cost of the nearest point, which is too low.
     pub beyond: u64,
 }
 
-/// The share by which a length or a free space may be below the measured ones, which a drive only takes in whole pages and
+/// Tolerance, as a share, for lengths and free spaces below the measured values. A drive rounds them to whole pages and
 /// blocks.
 const MARGIN: f64 = 0.05;
 
@@ -90,7 +90,7 @@ impl InterpolatedModel {
         Ok(InterpolatedModel { family, nanos, counts, least, frees })
     }
 
-    /// True if the drive reported erases and programs.
+    /// Returns true if the drive reported erases and programs.
     #[must_use]
     pub const fn counts(&self) -> bool {
         self.counts.is_some()
@@ -113,7 +113,7 @@ impl InterpolatedModel {
         requests: &mut Requests,
     ) -> Result<(u32, Cost), PredictError> {
         let own = f64::from(space.free_blocks) / f64::from(space.logical_blocks.max(1));
-        // A grid that begins at the free space of the whole drive cannot begin earlier.
+        // A grid cannot have points below the free space of the whole drive.
         let covers = self.least.1 <= own * (1.0 + MARGIN);
         let least = (self.least.0, if covers { 0.0 } else { self.least.1 });
         let applied = ModelOnDrive { model: self, least };
@@ -159,13 +159,13 @@ impl AtLength<'_> {
         others.min_by(|one, two| distance(one).total_cmp(&distance(two))).copied()
     }
 
-    /// True if writes of this length and free space are within the measured points, but for their margin.
+    /// Returns true if writes of this length and free space are within the measured points and their margin.
     pub(crate) fn covers(&self, free_space: f64) -> bool {
         self.mean_len >= self.model.least.0 && free_space >= self.model.least.1
     }
 }
 
-/// The logarithm of the least ratio of two free spaces that count as different.
+/// The logarithm of the minimum ratio of two free spaces that count as different.
 const APART: f64 = 0.1;
 
 /// A model on a drive.

@@ -48,7 +48,7 @@ pub enum PredictError {
     },
     /// The model is for another FTL.
     #[error(
-        "the model `{name}` is not for ftl = \"{ftl}\": leave the model out to use the best one, or see `flashscope predict --list`"
+        "the model `{name}` is not for ftl = \"{ftl}\": omit the model to use the best one, or see `flashscope predict --list`"
     )]
     OtherFtl {
         /// The model.
@@ -59,7 +59,7 @@ pub enum PredictError {
     /// The long run of the workload cannot be computed by that model.
     #[error(
         "the model `{name}` computes the long run of uniform, hot/cold and Zipf writes of one size, on a page-mapped drive with its \
-         cleaning policy and one active block: leave the model out to predict this workload from a sample"
+         cleaning policy and one active block: omit the model to predict this workload from a sample"
     )]
     NotComputed {
         /// The model.
@@ -100,7 +100,7 @@ pub fn never_modelled(layout: &Layout) -> Vec<String> {
         (layout.wear.name != "none", "wear levelling"),
         (
             layout.geometry.slots_per_page > 1,
-            "logical_page_size: a write of less than a flash page takes a whole one",
+            "logical_page_size: a write of less than a flash page occupies a whole page",
         ),
         (layout.reliability.factory_bad_blocks > 0.0, "the variation of bad blocks among lanes"),
         (

@@ -24,7 +24,7 @@ pub struct Method {
     pub summary: &'static str,
     /// The publication or page that describes the method.
     pub source: &'static str,
-    /// True if the method follows trims as far as the drive does. Drives with log blocks ignore trims.
+    /// True if the method processes trims like the drive. Drives with log blocks ignore trims.
     pub follows_trims: bool,
     new: fn(&Layout) -> Result<Box<dyn Predictor>, OutOfRange>,
 }
@@ -222,7 +222,7 @@ impl SelectedModel {
         }
     }
 
-    /// True if trims change the prediction as they change the drive.
+    /// Returns true if the prediction includes the effect of trims on the drive.
     #[must_use]
     pub const fn follows_trims(self) -> bool {
         matches!(self, SelectedModel::Method(Method { follows_trims: true, .. }))

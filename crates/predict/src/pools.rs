@@ -103,15 +103,16 @@ pub(crate) fn slots_per_page(layout: &Layout) -> f64 {
     f64::from(slots_per_page) / f64::from(pages_per_slot)
 }
 
-/// Returns the number of logical pages that the summary of a block takes.
+/// Returns the number of logical pages that the summary of a block occupies.
 pub(crate) fn summary_pages(layout: &Layout) -> f64 {
     f64::from(layout.geometry.summary_pages) * slots_per_page(layout)
 }
 
 /// Returns the space of a pool of a drive.
 ///
-/// For page-mapped drives this leaves out the blocks that are always free or open, which hold no valid data: the number of
-/// physical pages in the models excludes this reserve. For drives with log blocks, `free_blocks` counts the log blocks.
+/// For page-mapped drives, the space excludes the blocks that are always free or open, which hold no valid data. The
+/// models exclude this reserve from the physical pages. For drives with log blocks, `free_blocks` counts the log
+/// blocks.
 #[must_use]
 pub fn space(layout: &Layout) -> Space {
     let block = layout.slots_per_block();

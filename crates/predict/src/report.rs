@@ -105,8 +105,8 @@ impl Numbers {
         }
     }
 
-    /// Adds what a computed long run knows: whether blocks wear evenly, so that endurance has an interval, and how much a drive
-    /// moves while all packages are busy.
+    /// Adds two results of a computed long run: whether blocks wear evenly, which gives endurance an interval, and the
+    /// write amplification while all packages are busy.
     #[must_use]
     pub fn in_the_long_run(self, run: &LongRun) -> Numbers {
         let busy = run.without_idle_time / run.amplification;
@@ -154,7 +154,7 @@ impl Numbers {
 
     /// Returns [`PredictionReport::bytes_per_second`], without an interval: times were not validated.
     ///
-    /// The units of a package share its bus, and the packages of a gang theirs.
+    /// The units of a package share its bus, and the packages of a gang share one bus.
     #[must_use]
     pub fn bytes_per_second(&self) -> PredictedValue {
         let cost = self.cost(self.busy);

@@ -69,7 +69,7 @@ impl Request {
         }
     }
 
-    /// True for a write.
+    /// Returns true for a write.
     #[must_use]
     pub const fn is_write(self) -> bool {
         matches!(self.access(), Access::Write)
@@ -93,11 +93,11 @@ pub enum Requests {
     },
 }
 
-/// The number of requests between two calls of `go_on`: some milliseconds for any model.
+/// The number of requests between two calls of `go_on`: a few milliseconds with any model.
 const CHECK_INTERVAL: u64 = 1 << 14;
 
 impl Requests {
-    /// True if this is an endless stream that has issued a trim so far.
+    /// Returns true for an endless stream that has issued a trim.
     #[must_use]
     pub const fn has_trimmed(&self) -> bool {
         matches!(self, Requests::Endless { trims: true, .. })

@@ -12,14 +12,15 @@ use flashscope_model::trace::{Space, Total};
 /// starts.
 const TURNS: f64 = 3.0;
 
-/// The same for a simulation that is compared with a computed long run: trims take ten cycles until the live pages are steady.
+/// The number of cycles before counting starts in a simulation that is compared with a computed long run. With trims,
+/// the number of live pages is steady only after ten cycles.
 pub const LONG_RUN_TURNS: f64 = 10.0;
 
 /// The number of cycles through the written and free pages after which the warm-up ends without convergence.
 const MAX_CYCLES: f64 = 60.0;
 
-/// The largest difference between the write amplifications of the two halves of the counted passes at which a prediction counts
-/// as converged, in addition to a margin for chance. See [`changes_little`].
+/// Maximum difference between the write amplifications of the two halves of the counted passes for a converged
+/// prediction, in addition to a margin for chance. See [`changes_little`].
 const STEADY: f64 = 0.005;
 
 /// The result of repeating a workload.
@@ -28,11 +29,11 @@ pub struct CountedPasses {
     pub passes: Passes,
     /// The totals over the counted passes.
     pub total: Total,
-    /// Their simulated time; 0 for a model.
+    /// The simulated time of the counted passes; 0 for a model.
     pub took: Nanos,
 }
 
-/// A drive, or a model of one, whose work can be counted.
+/// A drive, or a model of a drive, whose work can be counted.
 pub trait Countable {
     /// Executes the next request of the host.
     fn request(&mut self, request: Request);
@@ -126,8 +127,8 @@ impl CountedPasses {
     }
 }
 
-/// Returns passes for a simulation beside `passes`, in which the host writes `pages` pages. Before they count, it has written all
-/// logical and free pages of `space` as often as before a prediction by a model.
+/// Returns `passes` with a warm-up for a simulation. In the counted passes, the host writes `pages` pages. The warm-up
+/// writes the logical and free pages of `space` as often as the minimum warm-up of a model.
 #[must_use]
 pub fn steady_passes(passes: Passes, pages: u64, space: Space) -> Passes {
     let turn = f64::from(space.logical_blocks) + f64::from(space.free_blocks);
@@ -138,7 +139,7 @@ pub fn steady_passes(passes: Passes, pages: u64, space: Space) -> Passes {
     Passes { warm_up, ..passes }
 }
 
-/// Makes the same passes on other pools and returns the totals of the counted passes.
+/// Executes the same passes on other pools and returns the totals of the counted passes.
 ///
 /// # Errors
 /// If nothing is written.
@@ -155,8 +156,8 @@ pub fn repeat_passes(
     Ok(after.since(&before))
 }
 
-/// Makes the same passes on the simulator. Returns the totals of the counted passes and their simulated time. Reports the
-/// completed share of all passes. Setting `stop` ends the simulation.
+/// Executes the same passes on the simulator. Returns the totals of the counted passes and their simulated time.
+/// Reports the completed share of all passes. Setting `stop` ends the simulation.
 ///
 /// # Errors
 /// If nothing is written, or `stop` was set.
@@ -197,7 +198,7 @@ fn put<D, T>(
 /// The passes made so far.
 #[derive(Default)]
 struct MadePasses {
-    /// The least number of cycles.
+    /// The minimum number of cycles.
     least: f64,
     free_pages: u64,
     count: u32,
@@ -208,7 +209,8 @@ struct MadePasses {
 }
 
 impl MadePasses {
-    /// Makes a pass. Reports the completed share of the shortest possible warm-up to `show`, which returns false to stop.
+    /// Executes a pass. Reports the completed share of the shortest possible warm-up to `show`, which returns false to
+    /// stop.
     fn pass(
         &mut self,
         drive: &mut impl Countable,
@@ -241,8 +243,8 @@ impl MadePasses {
     }
 }
 
-/// True if the write amplifications of two totals differ by no more than [`STEADY`] and a margin for chance. The margin is twice
-/// the standard error of a mean over as many blocks as the first total erased.
+/// Returns true if the write amplifications of two totals differ by no more than [`STEADY`] and a margin for chance.
+/// The margin is twice the standard error of a mean over as many blocks as the first total erased.
 fn changes_little(one: &Total, other: &Total) -> bool {
     let error = 1.0 / one.erasures.max(1.0).sqrt();
     let (one, other) = (one.write_amplification(), other.write_amplification());

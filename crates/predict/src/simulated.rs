@@ -91,7 +91,7 @@ impl SimulatedDrive {
         let programs = &counters.flash.programs;
         let host = programs.host as f64 * self.slots_per_page;
         let others = (programs.total() - programs.host) as f64 * self.slots_per_page;
-        // A write of less than a flash page takes a whole one.
+        // A write of less than a flash page occupies a whole page.
         let unused = (host - counters.host_pages_written as f64).max(0.0);
         let total = Total {
             pages: (counters.host_pages_written as f64 / self.logical_pages) as u64,

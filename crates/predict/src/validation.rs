@@ -110,9 +110,10 @@ pub struct Factors {
     pub erases: f64,
     /// The factor for the write amplification.
     pub write_amplification: f64,
-    /// A further factor by which both may be lower: 1, unless the work of GC depends on the idle time of the drive.
+    /// An additional factor by which both may be lower: 1, unless the work of GC depends on the idle time of the drive.
     pub lower: f64,
-    /// The same for higher values.
+    /// An additional factor by which both may be higher: 1, unless the work of GC depends on the idle time of the
+    /// drive.
     pub upper: f64,
 }
 

@@ -8,7 +8,7 @@ use flashscope_predict::{CountedPasses, LONG_RUN_TURNS, Requests, SimulatedDrive
 use flashscope_sim::setup::{self, Layout};
 use flashscope_workload::synthetic::{self, Generator, Ios, Target};
 
-/// A small page-mapped drive: 2 packages of 160 blocks of 40 pages. No case behind the intervals has such blocks.
+/// A small page-mapped drive: 2 packages of 160 blocks of 40 pages. No validation case has blocks of this size.
 const DRIVE: &str = "agrawal-2008?flash.packages=2&flash.dies_per_package=1&flash.planes_per_die=1&\
                      flash.blocks_per_plane=160&flash.pages_per_block=40&over_provisioning=0.2&\
                      cleaning.free_threshold=0.02&timed=false";
@@ -58,7 +58,7 @@ fn simulated(workload: &str, drive: &str) -> f64 {
     counted.total.write_amplification()
 }
 
-// Two independent ways to the same number: the model, and the simulator in its steady state.
+// The model and the simulator in its steady state compute the same number independently.
 #[test]
 fn computed_and_simulated_steady_states_agree() {
     let mut held = 0;
@@ -105,7 +105,8 @@ fn background_cleaning_lies_between_its_bounds() {
     );
 }
 
-// Packages are idle while others work. With few packages or long requests, background cleaning finds no time for its blocks.
+// Packages are idle while other packages work. With few packages or long requests, the idle time does not suffice for
+// background cleaning.
 #[test]
 fn background_cleaning_keeps_as_many_blocks_free_as_idle_time_allows() {
     let cases = [
@@ -140,7 +141,7 @@ fn idle_time_is_assumed_where_packages_share_a_bus_or_a_pool() {
     }
 }
 
-// Summaries in flash pages, bad blocks, and draws of full blocks only: each was wrong by 5 to 56 % before.
+// Ignoring summaries in flash pages, bad blocks, or random choices of full blocks only would cause errors of 5 to 56 %.
 #[test]
 fn summaries_bad_blocks_and_full_draws_are_counted() {
     let small = "agrawal-2008?flash.packages=2&flash.dies_per_package=1&flash.planes_per_die=1&\
@@ -212,7 +213,7 @@ fn kinds_of_writes_are_told_apart() {
     assert_eq!(skew("zipf", &youngest), Skew::SkewedYoungest);
 }
 
-// The predicted write amplification was 4.26 for 5.68 while the parts of a write counted as one.
+// If the parts of a write counted as one unit, the predicted write amplification would be 4.26 instead of 5.68.
 #[test]
 fn writes_that_end_in_the_next_block_are_less_independent_than_whole_ones() {
     let drive = "agrawal-2008?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&\

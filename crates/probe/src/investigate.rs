@@ -1,20 +1,20 @@
-//! The loop of assuming, testing and refining: chooses the next experiment and takes in its results.
+//! The loop of assuming, testing and refining: chooses the next experiment and evaluates its results.
 
 use flashscope_block::Nanos;
 
 use crate::probes::{PROBES, Probe};
 use crate::{Contradiction, Finding, Halt, Knowledge, Lab, Parameter};
 
-/// The most attempts of a probe.
+/// Maximum number of attempts of a probe.
 const MAX_ATTEMPTS: u32 = 3;
 
 /// The share of the uncertainty that a probe is expected to resolve in its first, second and third attempt.
 const EXPECTED_SHARE: [f64; MAX_ATTEMPTS as usize] = [0.9, 0.5, 0.25];
 
-/// The least expected information, in bits, that is worth an experiment.
+/// Minimum expected information, in bits, of a probe that is worth running.
 const MIN_INFORMATION: f64 = 0.3;
 
-/// The time that counts as much as writing the whole drive once in the cost of an experiment.
+/// The time that costs as much as writing the whole drive once when probes are compared.
 const TIME_OF_A_DRIVE_WRITE: Nanos = Nanos::secs(60);
 
 /// The outcome of a probe.
@@ -60,8 +60,8 @@ pub struct Investigation<'a> {
     pub observer: &'a mut dyn FnMut(&Event<'_>),
 }
 
-/// Looks for the parameters of a drive until all are known well enough or the budget is used up. Returns the knowledge, with a
-/// finding for each parameter, and what ended the investigation early, if anything did.
+/// Determines the parameters of a drive until all are known well enough or the budget is used up. Returns the
+/// knowledge, with a finding for each parameter, and the reason if the investigation ended early.
 pub fn investigate(
     lab: &mut Lab<'_>,
     options: &mut Investigation<'_>,
@@ -78,7 +78,7 @@ pub fn investigate(
         attempts[next] += 1;
         match (probe.run)(lab, &knowledge) {
             Ok(outcome) => take(probe, outcome, &mut knowledge, &mut attempts, options),
-            // Another probe may still fit into the rest of the budget.
+            // Another probe may still fit into the remaining budget.
             Err(Halt::Budget) => {
                 leave(probe, "it would take more than the budget allows", &mut knowledge)
             }
@@ -100,7 +100,7 @@ pub fn investigate(
     (knowledge, halt)
 }
 
-/// Returns the medium if it is known not to be flash; the other probes cannot find anything then.
+/// Returns the medium if it is known not to be flash. The other probes have nothing to find then.
 fn no_flash(knowledge: &Knowledge) -> Option<&str> {
     knowledge.class(Parameter::Medium).filter(|medium| *medium != "flash")
 }
@@ -237,7 +237,7 @@ fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, requested: &[Parameter], h
         medium => format!("there is no flash: the medium is {medium}"),
     });
     if no_flash.is_some() {
-        // Other probes may have stated findings while the medium was still taken for flash.
+        // Other probes may have stated findings before the medium was known not to be flash.
         knowledge.withdraw_all_but(Parameter::Medium);
     }
     let missing: Vec<Parameter> = knowledge.missing().collect();

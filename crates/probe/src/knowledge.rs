@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{PARAMETERS, Parameter};
 use flashscope_document::probe::{Answer, Finding};
 
-/// The least probability at which other probes rely on a finding.
+/// Minimum probability of a finding on which other probes rely.
 const BELIEVED: f64 = 0.5;
 
 /// The findings so far, at most one per parameter.
@@ -53,8 +53,8 @@ impl Knowledge {
         self.finding(parameter).filter(|finding| finding.probability >= BELIEVED)
     }
 
-    /// Returns the uncertainty about a parameter in bits. If nothing is known, it is the logarithm of the number of alternatives;
-    /// otherwise it is the entropy that the probability of the answer leaves.
+    /// Returns the uncertainty about a parameter in bits. Without a known finding, it is the logarithm of the number of
+    /// alternatives; with one, it is the entropy that the probability of the answer leaves.
     pub fn uncertainty(&self, parameter: Parameter) -> f64 {
         let alternatives = f64::from(parameter.spec().alternatives);
         let known = self.finding(parameter).filter(|finding| finding.is_known());

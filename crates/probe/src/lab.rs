@@ -17,10 +17,10 @@ const FILL_SIZE: u64 = 128 << 10;
 /// The pause between pairs of requests, which is longer than two reads of a flash page.
 const PAIR_REST: Nanos = Nanos::millis(1);
 
-/// The longest request of an experiment.
+/// Maximum length of a request of an experiment.
 pub const MAX_REQUEST: Bytes = Bytes::mib(4);
 
-/// The most requests in flight of an experiment.
+/// Maximum number of requests in flight of an experiment.
 pub const DEEPEST: u32 = 64;
 
 /// The reason why an experiment ended early.
@@ -52,12 +52,12 @@ pub struct Budget {
     pub time: Nanos,
 }
 
-/// Receives each IO when it is answered, and each run when it ends, for whatever reason.
+/// Receives each IO when it completes, and each run when it ends, whatever ended the run.
 pub trait Keeper {
-    /// Takes an answered IO of a run, with the progress of the run.
+    /// Receives a completed IO of a run, with the progress of the run.
     fn io(&mut self, run: &RunInProgress<'_>, record: &Record);
 
-    /// Takes a run that has ended.
+    /// Receives a run that has ended.
     fn end(&mut self, run: RunSummary);
 }
 
@@ -75,13 +75,14 @@ pub struct RunInProgress<'r> {
     pub number: u32,
     /// The purpose of the run, in a few words.
     pub purpose: &'r str,
-    /// IOs answered.
+    /// The number of completed IOs.
     pub ios: u64,
     /// The total number of IOs, if it is known.
     pub of: Option<u64>,
 }
 
-/// The runs that filled the drive in order. It keeps only the costs, because a large drive takes millions of writes.
+/// The runs that filled the drive in order. Stores only the costs, because filling a large drive takes millions of
+/// writes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fill {
     /// The numbers of the runs.
@@ -90,7 +91,7 @@ pub struct Fill {
     pub len: u64,
     /// The latency of each write, in nanoseconds.
     pub costs: Vec<f64>,
-    /// The bytes that other runs wrote before the end of the fill. An SLC cache may have taken them.
+    /// The bytes that other runs wrote before the end of the fill. They may have gone to an SLC cache.
     pub before: Bytes,
 }
 
@@ -142,7 +143,7 @@ impl MeanCost {
 }
 
 impl<'a> Lab<'a> {
-    /// Creates a lab around a drive. The keeper receives everything done to the drive.
+    /// Creates a lab around a drive. The keeper receives every IO and every run.
     pub fn new(
         device: &'a mut dyn Device,
         budget: Budget,
@@ -175,7 +176,7 @@ impl<'a> Lab<'a> {
         self.device.info()
     }
 
-    /// Returns the addressable bytes, rounded down to whole writes of a fill.
+    /// Returns the addressable bytes, rounded down to a multiple of the length of a fill's writes.
     pub fn capacity(&self) -> u64 {
         let capacity = self.info().capacity.0;
         if capacity < FILL_SIZE { capacity } else { capacity / FILL_SIZE * FILL_SIZE }
@@ -191,7 +192,7 @@ impl<'a> Lab<'a> {
         Budget { bytes: self.written, time: self.device.now().since(self.began) }
     }
 
-    /// Returns the rest of the budget.
+    /// Returns the remaining budget.
     pub fn left(&self) -> Budget {
         let used = self.used();
         Budget {
@@ -221,7 +222,8 @@ impl<'a> Lab<'a> {
         self.errors.as_ref()
     }
 
-    /// Returns the offset of a request of `len` bytes at a random place of `space`, a multiple of `align` from its start.
+    /// Returns a random offset for a request of `len` bytes within `space`, at a multiple of `align` from the start of
+    /// `space`.
     pub(crate) fn random_offset(&mut self, space: &Range<u64>, len: u64, align: u64) -> u64 {
         let places = (space.end - space.start).saturating_sub(len) / align + 1;
         space.start + self.rng.u64(0..places) * align
@@ -230,7 +232,7 @@ impl<'a> Lab<'a> {
     /// Runs requests one after the other.
     ///
     /// # Errors
-    /// The reason why the run ended early; the IOs done are kept as evidence.
+    /// The reason why the run ended early; the records of completed IOs remain as evidence.
     pub fn run(
         &mut self,
         purpose: &str,
@@ -266,7 +268,7 @@ impl<'a> Lab<'a> {
         self.kept(purpose, 2, true, requests)
     }
 
-    /// Runs requests and keeps the record of each.
+    /// Runs requests and returns their records.
     fn kept(
         &mut self,
         purpose: &str,
@@ -337,7 +339,7 @@ impl<'a> Lab<'a> {
         }
         if let RunEnd::Failed { errors, first, gone } = ended {
             self.gone = gone;
-            // Drives may reject operations that they do not support; that is an answer rather than an error.
+            // A drive may reject an operation that it does not support. The rejection is a result, not an error.
             if !matches!(first.errno, Errno::EOPNOTSUPP | Errno::EINVAL) {
                 let first = io_errors(run.number, first);
                 self.errors.get_or_insert(first).ios += errors;
@@ -363,8 +365,8 @@ impl<'a> Lab<'a> {
         self.device.idle_until(until);
     }
 
-    /// Writes the whole drive once from the first byte to the last, unless that was done before. Reads then meet data that was
-    /// written in a known order. A read-only drive stays as it is.
+    /// Writes the whole drive once from the first byte to the last, unless it is already filled. Later reads then find
+    /// data that was written in a known order. A read-only drive is not written.
     ///
     /// # Errors
     /// See [`Lab::run`].
@@ -372,8 +374,8 @@ impl<'a> Lab<'a> {
         self.fill_up_to("fill the drive in order", self.capacity())
     }
 
-    /// Begins to fill the drive, unless that was done before. [`Lab::ensure_filled`] continues after these `bytes`. Returns the
-    /// latency of each write so far, in nanoseconds.
+    /// Fills the first `bytes` of the drive in order, unless they are already filled. [`Lab::ensure_filled`] continues
+    /// after them. Returns the latency of each write so far, in nanoseconds.
     ///
     /// # Errors
     /// See [`Lab::run`].
@@ -400,7 +402,7 @@ impl<'a> Lab<'a> {
         Ok(())
     }
 
-    /// Returns the fill, if the drive was filled in order.
+    /// Returns the fill, if the whole drive was filled in order.
     pub fn fill(&self) -> Option<&Fill> {
         let written = self.fill.written();
         (written > 0 && written >= self.capacity()).then_some(&self.fill)

@@ -10,18 +10,19 @@ use crate::{median, spread};
 pub(crate) struct Period {
     /// The length of the period, in requests.
     pub length: usize,
-    /// The places of the slow requests within a period, as numbers of requests from its start.
+    /// The positions of the slow requests within a period, in requests from its start.
     pub phases: Vec<usize>,
     /// The number of periods observed.
     pub count: usize,
-    /// The share of the periods that have a slow request at the expected place.
+    /// The share of the periods that have a slow request at the expected position.
     pub kept: f64,
-    /// The share of the slow requests that are at expected places. The other slow requests may be hiccups of the host.
+    /// The share of the slow requests that are at expected positions. The other slow requests may be hiccups of the
+    /// host.
     pub explained: f64,
-    /// The probability that a length beside this one is the period.
+    /// The probability that another length is the period.
     pub doubt: f64,
-    /// The log-likelihood ratio (natural logarithm) of this period against slow requests at random places, minus the cost of
-    /// describing the places.
+    /// The log-likelihood ratio (natural logarithm) of this period against slow requests at random positions, minus the
+    /// cost of describing the positions.
     pub score: f64,
 }
 
@@ -32,18 +33,19 @@ pub(crate) fn slow(costs: &[f64]) -> Vec<usize> {
     (0..costs.len()).filter(|nth| costs[*nth] > threshold).collect()
 }
 
-/// The least share of periods with a slow request at the expected place.
+/// Minimum share of periods with a slow request at the expected position.
 const MIN_REGULAR_SHARE: f64 = 0.75;
 
-/// The fewest periods that count as evidence.
+/// Minimum number of periods that count as evidence.
 const MIN_PERIODS: usize = 4;
 
-/// The most slow requests to analyse.
+/// Maximum number of slow requests to analyse.
 const MAX_SLOW_REQUESTS: usize = 600;
 
-/// Returns the shortest period whose score is close to the best score. `slow` holds the indices of the slow requests among
-/// `total` requests; a slow request may miss its expected place by a small tolerance. A period may contain several slow requests,
-/// for instance if the host writes several parts of the drive in turn, and each part has slow requests of its own.
+/// Returns the shortest period whose score is close to the best score. `slow` holds the indices of the slow requests
+/// among `total` requests; a slow request may miss its expected position by a small tolerance. A period may contain
+/// several slow requests. An example is a host that writes several parts of the drive in turn, each with its slow
+/// requests.
 ///
 /// Folding the requests distinguishes the period from its multiples and fractions; an autocorrelation does not. At a fraction of
 /// the period, most of the expected slow requests are missing. A multiple explains as much, but is longer than the period.
@@ -57,7 +59,7 @@ pub(crate) fn period(slow: &[usize], total: usize) -> Option<Period> {
     let best = folded.iter().map(|period| period.score).fold(0.0, f64::max);
     let good = |period: &&Period| period.score > 0.0 && period.score >= 0.7 * best;
     let shortest = folded.iter().find(good)?.length;
-    // Because of the tolerance, nearby lengths have similar scores; choose the length with the sharpest places.
+    // Because of the tolerance, nearby lengths have similar scores; choose the length with the sharpest positions.
     let near = folded.iter().filter(|p| p.length >= shortest && p.length <= shortest * 17 / 16);
     near.filter(good)
         .map(|period| (sharpness(slow, period.length), period))
@@ -68,20 +70,20 @@ pub(crate) fn period(slow: &[usize], total: usize) -> Option<Period> {
 /// The number of pages in the smallest known flash block: the shortest candidate of [`recurrence`].
 pub(crate) const MIN_BLOCK: usize = 32;
 
-/// The least share of slow requests that another slow request follows one period later. It is low because some drives also do
-/// other background work.
+/// Minimum share of slow requests that another slow request follows one period later. It is low because some drives
+/// also do other background work.
 const MIN_RECURRING_SHARE: f64 = 0.4;
 
-/// Returns the period after which a slow request is usually followed by another, give or take one request.
+/// Returns the period after which a slow request is usually followed by another slow request, to within one request.
 ///
-/// If a drive sometimes writes data of its own, such as parts of its map, the slow requests drift away from their places, and
-/// folding blurs the places. From one period to the next, the drift is at most about one request.
+/// If a drive sometimes writes internal data, such as parts of its map, the slow requests drift away from their
+/// positions, and folding blurs the positions. From one period to the next, the drift is at most about one request.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
 pub(crate) fn recurrence(slow: &[usize]) -> Option<Period> {
     let (first, last) = (*slow.first()?, *slow.last()?);
     let span = (last - first).max(1);
     let chance = (3.0 * slow.len() as f64 / span as f64).clamp(1e-9, 0.9);
-    // The number of slow requests that another one follows after `length` requests, give or take `slack`.
+    // Counts the slow requests that another slow request follows after `length` requests, to within `slack` requests.
     let came = |due: &[usize], length: usize, slack: usize| {
         let again = |at: &&usize| {
             let next = slow.partition_point(|other| *other + slack < *at + length);
@@ -114,19 +116,18 @@ pub(crate) fn recurrence(slow: &[usize]) -> Option<Period> {
 /// The number of pages that divides the pages of nearly all flash blocks.
 const BLOCK_STEP: usize = 8;
 
-/// The most periods over which [`long_run`] counts.
+/// Maximum number of periods over which [`long_run`] counts.
 const PERIODS: usize = 16;
 
-/// Returns the length near `shortest` after which slow requests recur in the long run, and the
-/// probability that it is another one. `hits` counts the slow requests that another one follows
-/// after a number of requests.
+/// Returns the length near `shortest` after which slow requests recur in the long run, and the probability that another
+/// length is right. `hits` counts the slow requests that another slow request follows after a number of requests.
 ///
-/// Slow requests that come in groups recur after the distance between any two of a group, and a
-/// stripe of several pages on each unit makes most distances longer than the mean. After many
-/// periods, only the period itself still leads to a slow request.
+/// If slow requests come in groups, they also recur after the distance between two requests of a group. A stripe of
+/// several pages on each unit makes most distances longer than the mean. After many periods, only the period itself
+/// still leads to a slow request.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
 fn long_run(shortest: usize, span: usize, hits: impl Fn(usize) -> usize) -> (usize, f64) {
-    // The length of the most hits, or `usual` if none has any.
+    // Returns the length with the most hits, or `usual` if no length has hits.
     let most = |lengths: RangeInclusive<usize>, usual: usize| {
         let found = lengths.map(|length| (hits(length), length));
         found.fold((0, usual), |most, one| if one.0 > most.0 { one } else { most })
@@ -138,7 +139,7 @@ fn long_run(shortest: usize, span: usize, hits: impl Fn(usize) -> usize) -> (usi
     let (count, total) = most(far - reach..=far + reach, far);
     let mean = total as f64 / periods as f64;
     let length = match total.div_ceil(periods) {
-        // The drive sometimes writes a page of its own, which brings the end of a block forward.
+        // The drive sometimes writes an internal page; the block is then full earlier.
         length if length.is_multiple_of(BLOCK_STEP) && !total.is_multiple_of(periods) => length,
         // A drift of less than one request in each period does not change the period.
         _ if (mean - once as f64).abs() < 1.0 => once,
@@ -147,19 +148,20 @@ fn long_run(shortest: usize, span: usize, hits: impl Fn(usize) -> usize) -> (usi
     let others = [far - reach..=total.saturating_sub(periods), total + periods..=far + reach];
     let rivals = others.map(|lengths| most(lengths, far).0).into_iter().max().unwrap_or(0);
     let rival = rivals as f64 / count.max(1) as f64;
-    // Beyond four fifths of the hits, another length is nearly as good. Without hits, the period is only one of neighbours.
+    // A rival length with more than four fifths of the hits is nearly as good. Without hits, neighbouring lengths are
+    // as likely.
     let doubt = if count == 0 { 0.3 } else { 0.5 * ((rival - 0.8) / 0.2).clamp(0.0, 1.0) };
-    // Whole blocks are only likely.
+    // A length rounded to whole blocks is likely, but not certain.
     let doubt = if total == periods * length { doubt } else { doubt.max(0.1) };
     (length, doubt)
 }
 
-/// Returns the tolerance for the place of a slow request.
+/// Returns the tolerance for the position of a slow request.
 fn slack(length: usize) -> usize {
     1 + length / 128
 }
 
-/// Returns how strongly the slow requests concentrate on few places of a period.
+/// Returns a measure of how strongly the slow requests concentrate on few positions of a period.
 fn sharpness(slow: &[usize], length: usize) -> usize {
     let mut phases: BTreeMap<usize, usize> = BTreeMap::new();
     for nth in slow {
@@ -171,8 +173,8 @@ fn sharpness(slow: &[usize], length: usize) -> usize {
     sharp * (8 + length.trailing_zeros().min(5) as usize)
 }
 
-/// Returns the period of this length, with the places at which slow requests come in most periods. Returns `None` if there are
-/// no such places.
+/// Returns the period of this length, with the positions at which slow requests come in most periods. Returns `None` if
+/// there is no such position.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
 fn fold(slow: &[usize], length: usize) -> Option<Period> {
     let slack = slack(length);
@@ -191,7 +193,7 @@ fn fold(slow: &[usize], length: usize) -> Option<Period> {
         let mut which: Vec<usize> = place.iter().map(|(_, period)| *period).collect();
         which.sort_unstable();
         which.dedup();
-        // Expect slow requests only after the first at this place, because their cause may not exist earlier.
+        // Expect slow requests only after the first one at this position, because their cause may not exist earlier.
         let due = (slow[slow.len() - 1] / length).saturating_sub(which[0]).max(1);
         if (which.len() as f64) < MIN_REGULAR_SHARE * due as f64 || 2 * due < expected {
             continue;
@@ -214,8 +216,8 @@ fn fold(slow: &[usize], length: usize) -> Option<Period> {
     Some(Period { length, phases, count: expected, kept, explained, doubt: 0.0, score })
 }
 
-/// Groups the slow requests that are at nearby places of a period. Each entry is the place of a slow request and the number of
-/// its period.
+/// Groups the slow requests that are at nearby positions of a period. Each entry is the position of a slow request and
+/// the number of its period.
 fn places(slow: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)>> {
     let mut folded: Vec<(usize, usize)> =
         slow.iter().map(|nth| (nth % length, nth / length)).collect();
@@ -248,7 +250,7 @@ fn places(slow: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)
 mod tests {
     use super::*;
 
-    // Three hiccups come in between, and one slow request is missing.
+    // The input has three additional slow requests, and one slow request is missing.
     #[test]
     fn a_period_is_found_despite_hiccups() {
         let mut costs = vec![1.0; 640];
@@ -289,7 +291,7 @@ mod tests {
         assert_eq!(recurrence(&[]), None);
     }
 
-    // Blocks of 64 pages, one of which holds a summary, on one to eight units that the host writes in turn.
+    // Each block has 63 pages of data and a summary page. The host writes to one to eight units in turn.
     #[test]
     fn a_period_needs_no_round_number_of_pages() {
         for units in 1..=8 {
@@ -300,7 +302,7 @@ mod tests {
         }
     }
 
-    // Every fifth block has a page of the drive, so it holds 62 pages of the host instead of 63.
+    // Every fifth block has an internal page of the drive, and 62 pages of the host instead of 63.
     #[test]
     fn stray_pages_do_not_make_a_block_of_64_pages() {
         let slow: Vec<usize> = (0..300).map(|n| 63 * n - n / 5).collect();
@@ -316,7 +318,7 @@ mod tests {
         assert_eq!(long_run(256, 64 * 256, hits), (256, 0.3));
     }
 
-    // Four units with blocks of 63 pages. The host writes 16 pages to each unit before the next.
+    // Four units have blocks of 63 pages. The host writes 16 pages to each unit before the next one.
     #[test]
     fn a_period_is_found_through_stripes() {
         let nth = |page: usize, unit: usize| page / 16 * 64 + unit * 16 + page % 16;
@@ -326,7 +328,7 @@ mod tests {
         assert_eq!(recurrence(&slow).unwrap().length, 252);
     }
 
-    // 32 units whose erases come a few pages apart.
+    // The erases of 32 units are a few pages apart.
     #[test]
     fn a_period_is_found_among_groups_of_slow_requests() {
         let erases = |n: usize| (0..32).map(move |unit| 2016 * n + 3 * unit + unit % 2);

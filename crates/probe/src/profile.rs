@@ -15,7 +15,7 @@ const SERIAL_PER_KIB: u64 = 25_600;
 const BLOCK_ERASE: u64 = 1_500_000;
 const OVER_PROVISIONING: f64 = 0.15;
 
-/// The fewest spare blocks of each package, with some room for rounding.
+/// Minimum number of spare blocks of each package, with some room for rounding.
 const SPARE_BLOCKS: f64 = 3.5;
 
 /// The bytes of a map entry.
@@ -25,8 +25,8 @@ const MAP_ENTRY: u64 = 8;
 const SECTIONS: [&str; 7] =
     ["flash", "cleaning", "log", "persistence", "cache", "interface", "map_cache"];
 
-/// Returns a simulated drive with the findings, as TOML for `sim:`. It is a fit: it behaves like the drive, but need not have the
-/// same internals. Returns `None` unless the medium is flash, or is unknown and the drive has an FTL.
+/// Returns a simulated drive with the findings, as TOML for `sim:`. The simulated drive behaves like the probed drive,
+/// but may have other internals. Returns `None` unless the medium is flash, or is unknown and the drive has an FTL.
 pub fn profile(knowledge: &Knowledge, drive: &DeviceInfo) -> Option<String> {
     let is_flash = match knowledge.class(Parameter::Medium) {
         Some(medium) => medium == "flash",
@@ -132,7 +132,7 @@ impl<'k> Twin<'k> {
         found.max(least)
     }
 
-    /// Returns how many blocks of each package the addressable data takes.
+    /// Returns the number of blocks of each package that the addressable data takes.
     #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
     fn blocks_of_data(&self) -> f64 {
         self.drive.capacity.0 as f64 / (self.packages * self.page * self.pages_per_block) as f64
@@ -243,7 +243,7 @@ impl<'k> Twin<'k> {
         self.direct_fields("interface");
     }
 
-    /// Writes the sections that have direct fields alone.
+    /// Writes the sections that have only direct fields.
     fn other_sections(&mut self) {
         let mut written: Vec<&str> = SECTIONS.to_vec();
         for spec in PARAMETERS {

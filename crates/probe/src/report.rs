@@ -29,7 +29,7 @@ pub struct Diary {
 }
 
 impl Diary {
-    /// Takes an event.
+    /// Records an event.
     pub fn tell(&mut self, event: &Event<'_>) {
         match event {
             Event::Begins { probe, attempt } => self.steps.push(Step {
@@ -53,7 +53,7 @@ impl Diary {
         }
     }
 
-    /// Takes a run that has ended.
+    /// Records a run that has ended.
     pub fn keep(&mut self, run: RunSummary) {
         if let Some(step) = self.steps.last_mut() {
             step.runs.push(run);

@@ -1,4 +1,5 @@
-//! Steps: places where a series goes from one level to another, such as the costs of writes when a buffer becomes full.
+//! Steps: positions at which a series goes from one level to another, such as the costs of writes when a buffer becomes
+//! full.
 
 use crate::median;
 
@@ -8,11 +9,11 @@ const OUTLIER: f64 = 4.0;
 /// A step up in a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Step {
-    /// The number of values before it.
+    /// The number of values before the step.
     pub at: usize,
-    /// The mean of the values before, with outliers cut off.
+    /// The mean of the values before the step, with outliers limited.
     pub before: f64,
-    /// The mean of the values after, with outliers cut off.
+    /// The mean of the values after the step, with outliers limited.
     pub after: f64,
     /// The share of the variance that the step explains, 0 to 1.
     pub explains: f64,
@@ -55,8 +56,8 @@ pub(crate) fn step(series: &[f64], margin: usize) -> Option<Step> {
     Some(Step { explains: between / variance.max(f64::MIN_POSITIVE), ..step })
 }
 
-/// Returns the median of several series at each place, up to the length of the shortest series. A step at the same place of every
-/// series remains; a hiccup in a single series does not.
+/// Returns the median of several series at each position, up to the length of the shortest series. A step at the same
+/// position of every series remains; a hiccup in a single series does not.
 pub(crate) fn medians(series: &[Vec<f64>]) -> Vec<f64> {
     let len = series.iter().map(Vec::len).min().unwrap_or(0);
     let at = |place: usize| series.iter().map(|one| one[place]).collect::<Vec<f64>>();

@@ -1,4 +1,4 @@
-//! Drives that fail while they are probed: every probe ends, keeps the answers so far, and reports the fault.
+//! Tests that every probe of a failing drive ends, keeps the records so far, and reports the fault.
 
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
@@ -58,7 +58,7 @@ fn run(probe: &Probe, faults: &[(u64, Fault)]) -> ProbeOutcome {
     ProbeOutcome { halt, errors, kept, asked: device.submitted() }
 }
 
-/// Returns every kind of fault with the error that reports it; `None` if the IO is only answered late or out of order.
+/// Returns every kind of fault with the error that reports it; `None` if the IO only completes late or out of order.
 fn faults(random: &mut fastrand::Rng) -> [(Fault, Option<Errno>); 9] {
     let long = Nanos(random.u64(1_000_000..10_000_000_000));
     [
@@ -96,7 +96,7 @@ fn inject(points: u64) -> u64 {
     injected
 }
 
-/// Asserts that everything answered before IO `number` is kept and the fault is reported.
+/// Asserts that the records of all IOs before IO `number` are kept and the fault is reported.
 fn check(
     sound: &ProbeOutcome,
     struck: &ProbeOutcome,

@@ -1,5 +1,5 @@
-//! The functions that the page calls, for one expression and one IO at a time. Texts and numbers go in through memory of
-//! this module, which stays valid until the next call.
+//! C functions for the page, for one expression and one IO at a time. The page writes texts and numbers to the memory
+//! of this module; an address stays valid until the next call.
 #![allow(unsafe_code, reason = "exports functions by their names, which Rust counts as unsafe")]
 
 use std::cell::RefCell;
@@ -39,7 +39,7 @@ fn with<T>(act: impl FnOnce(&mut Page) -> T) -> T {
     PAGE.with_borrow_mut(act)
 }
 
-/// Returns the place for a text of `len` bytes of UTF-8, which the next call reads.
+/// Returns the address of a buffer for a text of `len` bytes of UTF-8, which the next call reads.
 #[unsafe(no_mangle)]
 pub extern "C" fn query_input(len: usize) -> *mut u8 {
     with(|page| {
@@ -48,8 +48,8 @@ pub extern "C" fn query_input(len: usize) -> *mut u8 {
     })
 }
 
-/// Parses the input. Returns 1 if it is an expression; then [`query_text`] is its canonical form. Otherwise it is the
-/// reason, and [`query_place`] its place.
+/// Parses the input. Returns 1 if it is an expression, and [`query_text`] is then its canonical form. Otherwise returns
+/// 0, and [`query_text`] is the error and [`query_place`] its place.
 #[unsafe(no_mangle)]
 pub extern "C" fn query_parse() -> u32 {
     with(|page| match parse(&String::from_utf8_lossy(&page.input)) {
@@ -80,7 +80,8 @@ pub extern "C" fn query_text_len() -> usize {
     with(|page| page.text.len())
 }
 
-/// Returns the place of an error: its first character, and the one after its last.
+/// Returns the address of the place of an error: the index of its first character, and the index after its last
+/// character.
 #[unsafe(no_mangle)]
 pub extern "C" fn query_place() -> *const u32 {
     with(|page| page.place.as_ptr())
@@ -98,7 +99,7 @@ pub extern "C" fn query_name(which: u32) {
     });
 }
 
-/// Returns the place for the numbers of an IO: that of its run, its position, and its columns, 64 bits each.
+/// Returns the address for the numbers of an IO: the number of its run, its position, and its columns, 64 bits each.
 #[unsafe(no_mangle)]
 pub extern "C" fn query_numbers() -> *mut i64 {
     with(|page| page.numbers.as_mut_ptr())
@@ -113,7 +114,7 @@ pub extern "C" fn query_decided() -> u32 {
     })
 }
 
-/// Returns 1 if the expression holds for the IO.
+/// Returns 1 if the expression holds for the IO, and 0 otherwise.
 #[unsafe(no_mangle)]
 pub extern "C" fn query_matches() -> u32 {
     with(|page| {

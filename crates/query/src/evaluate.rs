@@ -9,18 +9,18 @@ use crate::field::Field;
 /// The run of an IO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run<'a> {
-    /// The number.
+    /// The number of the run.
     pub number: u32,
-    /// The micro-benchmark.
+    /// The name of the micro-benchmark.
     pub micro_benchmark: &'a str,
-    /// The experiment.
+    /// The name of the experiment.
     pub experiment: &'a str,
 }
 
 /// An IO with its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row<'a> {
-    /// The run.
+    /// The run of the IO.
     pub run: Run<'a>,
     /// The position in the run, from 0.
     pub position: u64,
@@ -45,11 +45,11 @@ enum Value<'a> {
 impl Expression {
     /// Returns true if the expression holds for an IO.
     pub fn matches(&self, row: &Row<'_>) -> bool {
-        // Every field has a value, so the expression has one.
+        // A row gives every field a value; the result is therefore never `None`.
         self.decided(&row.run, Some(row)) == Some(true)
     }
 
-    /// Returns true or false if the expression has the same value for every IO of a run.
+    /// Returns the value of the expression if it is the same for every IO of a run, and `None` if it depends on the IO.
     pub fn decided_by(&self, run: &Run<'_>) -> Option<bool> {
         self.decided(run, None)
     }
@@ -82,7 +82,7 @@ impl Operand {
             Operand::Field(Field::MicroBenchmark) => Value::Text(run.micro_benchmark),
             Operand::Field(Field::Experiment) => Value::Text(run.experiment),
             Operand::Field(field) => Value::Number(number(*field, run, row)?),
-            // A divisor is positive, and so are the fields.
+            // The divisor is positive, and no field is negative.
             Operand::Remainder(field, by) => {
                 Value::Number(number(*field, run, row)?.checked_rem(*by)?)
             }

@@ -11,8 +11,8 @@ pub enum Expression {
     And(Box<Expression>, Box<Expression>),
     /// True if at least one operand is true.
     Or(Box<Expression>, Box<Expression>),
-    /// True if the operands have this relation. They have the same type, and at least one contains a field. Operations and
-    /// names are equal or not.
+    /// True if the operands have this relation. They have the same type, and at least one contains a field. Operations
+    /// and names are only compared for equality.
     Compare(Operand, Relation, Operand),
 }
 
@@ -31,7 +31,7 @@ pub enum Operand {
     Text(String),
 }
 
-/// A relation.
+/// A relation of two operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     /// `=`
@@ -59,7 +59,7 @@ impl Relation {
         Relation::AtLeast,
     ];
 
-    /// Returns the sign.
+    /// Returns the operator, such as `<=`.
     pub const fn sign(self) -> &'static str {
         match self {
             Relation::Equal => "=",
@@ -71,7 +71,7 @@ impl Relation {
         }
     }
 
-    /// Returns true if the relation holds.
+    /// Returns true if the relation holds between `a` and `b`.
     pub(crate) fn holds<T: Ord>(self, a: &T, b: &T) -> bool {
         match self {
             Relation::Equal => a == b,

@@ -65,7 +65,7 @@ impl Field {
         FIELDS.into_iter().find(|field| field.name() == name)
     }
 
-    /// Returns the name in expressions: that of the column without its unit.
+    /// Returns the name in expressions. The name of a column lacks its unit.
     pub fn name(self) -> &'static str {
         match self {
             Field::Column(index) => {
@@ -80,7 +80,7 @@ impl Field {
         }
     }
 
-    /// Returns a description.
+    /// Returns a one-sentence description.
     pub const fn summary(self) -> &'static str {
         match self {
             Field::Column(index) => COLUMNS[index].summary,

@@ -46,7 +46,7 @@ pub(crate) fn begins_word(character: char) -> bool {
     character.is_alphabetic() || character == '_'
 }
 
-/// Returns true for the other characters of a word.
+/// Returns true for a character of a word after the first one.
 pub(crate) fn continues_word(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-' | '.')
 }
@@ -68,7 +68,7 @@ impl Lexer<'_> {
         is_next
     }
 
-    /// Skips characters, and returns them.
+    /// Skips the next characters for which `which` is true, and returns them.
     fn skip(&mut self, which: impl Fn(char) -> bool) -> String {
         let rest = &self.characters[self.at..];
         let skipped: String = rest.iter().copied().take_while(|&c| which(c)).collect();
@@ -126,7 +126,7 @@ impl Lexer<'_> {
         Token::Number(whole.replace('_', ""), part)
     }
 
-    /// Reads a name in quotes, after the opening one. A backslash makes the next character ordinary.
+    /// Reads a name in quotes, after the opening quote. A backslash makes the next character ordinary.
     fn quoted(&mut self, start: usize) -> Result<Token, ParseError> {
         let mut name = String::new();
         loop {

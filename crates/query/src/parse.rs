@@ -19,10 +19,10 @@ use crate::field::{FIELDS, Field, Kind};
 use crate::lex::{Token, TokenAt, tokens};
 use crate::unit;
 
-/// The longest text of an expression, in characters.
+/// Maximum length of the text of an expression, in characters.
 pub const MAX_CHARACTERS: usize = 2000;
 
-/// The deepest nesting of an expression.
+/// Maximum nesting depth of an expression.
 const DEEPEST: usize = 64;
 
 /// The reason why a text is not an expression, with its place.
@@ -30,7 +30,7 @@ const DEEPEST: usize = 64;
 pub struct ParseError {
     /// The problem, and the text to write instead.
     pub message: String,
-    /// The characters that are wrong; empty at the end of the text.
+    /// The range of the wrong characters; empty at the end of the text.
     pub place: Range<usize>,
 }
 
@@ -58,7 +58,7 @@ impl std::error::Error for ParseError {}
 /// Parses an expression.
 ///
 /// # Errors
-/// If the text is not an expression.
+/// The text is not an expression.
 pub fn parse(text: &str) -> Result<Expression, ParseError> {
     let length = text.chars().count();
     if length > MAX_CHARACTERS {
@@ -84,7 +84,7 @@ struct Parser {
 /// An operand before its type is known from the other side.
 enum Side {
     Known(Operand),
-    /// A word that is no field.
+    /// A word that is not a field.
     Word(String),
 }
 
@@ -101,7 +101,7 @@ impl Parser {
         ParseError::at(self.place(), message)
     }
 
-    /// Returns the next token, with its place. The end stays the next token.
+    /// Returns the next token with its place. At the end, returns [`Token::End`] each time.
     fn next(&mut self) -> TokenAt {
         let token = self.tokens[self.at].clone();
         self.at = (self.at + 1).min(self.tokens.len() - 1);
@@ -221,7 +221,7 @@ impl Parser {
         };
         let (number, given) = self.number((&whole, &part), place.clone())?;
         if number == 0 {
-            return Err(ParseError::at(place, "nothing has a remainder by 0"));
+            return Err(ParseError::at(place, "the divisor of a remainder must not be 0"));
         }
         if given != kind {
             return Err(ParseError::at(place, format!("after % comes {}", kind.example())));
@@ -263,7 +263,8 @@ impl Parser {
     }
 }
 
-/// Returns the product of a decimal number and `size`: `None` if it is too large, and `Some(None)` if it is not whole.
+/// Returns the product of a decimal number and `size`: `None` if it is too large, and `Some(None)` if it is not an
+/// integer.
 fn scaled(whole: &str, part: &str, size: i64) -> Option<Option<i64>> {
     let part = part.trim_end_matches('0');
     let digits: i128 = format!("{whole}{part}").parse().ok()?;
@@ -301,7 +302,9 @@ fn resolved(left: PlacedSide, right: PlacedSide) -> Result<(Operand, Operand), P
             place,
             match side {
                 Side::Word(word) => unknown(&word),
-                Side::Known(_) => "one side of a comparison is a field, such as latency".into(),
+                Side::Known(_) => {
+                    "one side of a comparison must be a field, such as latency".into()
+                }
             },
         ));
     }
@@ -359,7 +362,7 @@ fn typed((side, place): PlacedSide, kind: Kind, other: &str) -> Result<Operand, 
     }
 }
 
-/// Refuses an order of operations and names, which have none.
+/// Returns an error if the relation orders operations or names, which have no order.
 fn ordered(left: &Operand, relation: Relation, place: Range<usize>) -> Result<(), ParseError> {
     let is_ordered = !matches!(left.kind(), Kind::Operation | Kind::Text);
     if is_ordered || matches!(relation, Relation::Equal | Relation::NotEqual) {
@@ -368,7 +371,7 @@ fn ordered(left: &Operand, relation: Relation, place: Range<usize>) -> Result<()
     Err(ParseError::at(place, "operations and names have no order: write = or !="))
 }
 
-/// Says that a word is no field, and names the most similar one.
+/// Returns the message for a word that is not a field, with the most similar field.
 fn unknown(word: &str) -> String {
     let names = FIELDS.map(Field::name);
     let lower = word.to_ascii_lowercase();

@@ -8,7 +8,7 @@ use crate::expression::{Expression, Operand};
 use crate::parse::is_bare;
 use crate::unit::written;
 
-/// The binding strength of an expression; operands with a smaller one need parentheses.
+/// The binding strength of an expression. An operand with a smaller strength needs parentheses.
 const fn strength(expression: &Expression) -> u8 {
     match expression {
         Expression::Or(..) => 0,
@@ -17,7 +17,7 @@ const fn strength(expression: &Expression) -> u8 {
     }
 }
 
-/// Writes `expression`, in parentheses if it binds less than `least`.
+/// Writes `expression`, in parentheses if its strength is below `least`.
 fn within(f: &mut fmt::Formatter<'_>, expression: &Expression, least: u8) -> fmt::Result {
     match strength(expression) < least {
         true => write!(f, "({expression})"),
@@ -27,7 +27,7 @@ fn within(f: &mut fmt::Formatter<'_>, expression: &Expression, least: u8) -> fmt
 
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Operators are left-associative, so the right operand needs parentheses more often.
+        // Operators are left-associative: a right operand of the same strength needs parentheses.
         let (left, word, right) = match self {
             Expression::Or(left, right) => (left, "or", right),
             Expression::And(left, right) => (left, "and", right),

@@ -1,4 +1,5 @@
-//! The language: what it accepts, what it refuses and where, and that it means what a plain evaluation says.
+//! Tests the expressions that the language accepts, the place of each error, and the values of expressions against a
+//! second evaluation.
 
 use flashscope_block::column::{COLUMN_COUNT, ERRNO, LATENCY, SUBMITTED};
 use flashscope_query::{Expression, FIELDS, Field, Kind, Operand, Relation, Row, Run, parse};
@@ -59,7 +60,7 @@ fn expressions_select_ios() {
     }
 }
 
-// Every text is refused with its place and a remedy.
+// Each error has a place and a remedy.
 #[test]
 fn errors_point_at_their_place() {
     for (text, place, words) in [
@@ -78,10 +79,10 @@ fn errors_point_at_their_place() {
         ("op = delete", "delete", "compare op with read, write, trim or flush"),
         ("op < write", "<", "have no order"),
         ("op % 2 = 0", "%", "has no remainder"),
-        ("offset % 0 = 0", "0", "remainder by 0"),
+        ("offset % 0 = 0", "0", "the divisor of a remainder must not be 0"),
         ("offset % 3 = 0", "3", "after % comes a size"),
         ("latency > offset", "offset", "compare latency with a time"),
-        ("1 ms < 2 ms", "1 ms", "one side of a comparison is a field"),
+        ("1 ms < 2 ms", "1 ms", "one side of a comparison must be a field"),
         ("(op = read", "(", "not closed"),
         ("op = read)", ")", "closes nothing"),
         ("op = read op = write", "op", "write and or or between comparisons"),
@@ -208,7 +209,7 @@ fn some_row() -> impl Strategy<Value = Row<'static>> {
     )
 }
 
-/// The meaning of an expression, written down a second time: values are strings of digits or names.
+/// A second evaluation of expressions, for comparison: values are strings of digits or names.
 fn plainly(expression: &Expression, row: &Row<'_>) -> bool {
     let value = |operand: &Operand| -> Result<i128, String> {
         let field = |field: &Field| match field {

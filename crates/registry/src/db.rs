@@ -247,7 +247,7 @@ impl Db {
         Ok(self.staged(place, token).await?.is_some())
     }
 
-    /// Restarts the time until a submission expires. Otherwise the submission could expire during its
+    /// Restarts the time until a submission expires, because a submission must not expire during its
     /// check.
     pub(crate) async fn renew(&self, place: &str, token: &str) -> Result<(), Error> {
         let now = self.now;
@@ -355,7 +355,7 @@ impl Db {
     /// Publishes the submission of `token` at `place` and unstages it. Both happen in one
     /// transaction: [`Db::abandoned`] must never return files of a published result. A submission
     /// that is not staged is not published, because its files may be deleted. Simulations have no
-    /// files and need no staging.
+    /// record files and need no staging.
     ///
     /// Returns the prefix of the published files. The prefix differs from `place` if another token
     /// published the result before; the submission then stays staged. Returns `None` if the result is
@@ -447,7 +447,7 @@ impl Db {
             let item = |row: &AnyRow| Ok(serde_json::from_str(row.try_get(0)?)?);
             let items = rows.iter().map(item).collect::<Result<Vec<_>, Error>>()?;
             let shown = items.len() as i64;
-            // The last page shows the total number of matches. A count would repeat the search.
+            // The last page determines the total without a count, which would repeat the search.
             let is_last = shown < limit && (shown > 0 || offset == 0);
             let total = match is_last {
                 true => offset + shown,

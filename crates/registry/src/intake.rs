@@ -236,7 +236,7 @@ impl Intake {
         let gone = || Problem::conflict("this submission has expired: begin again");
         match published.ok_or_else(gone)? == place {
             true => Ok(()),
-            // A simulation is not staged, and has one file.
+            // A simulation is not staged, and has only its document.
             false if item.kind == ResultKind::Simulation => {
                 Ok(self.store.remove(place, std::iter::empty()).await?)
             }
@@ -267,7 +267,7 @@ impl Intake {
         Ok(Some(Publication { id: id.into(), unchecked }))
     }
 
-    /// Locks the submission at `place` until the guard is dropped. A check takes minutes, and must
+    /// Locks the submission at `place` until the guard is dropped. A check lasts minutes, and must
     /// not run twice at the same time.
     fn lock(self: &Arc<Self>, place: &str) -> Result<FinishGuard, Problem> {
         let mut finishing = self.finishing.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,7 +2,7 @@ use flashscope_block::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The place where a drive is attached: the output of `flashscope attach --json` once clients can connect.
+/// An attached drive and its address: the output of `flashscope attach --json` once clients can connect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AttachedDrive {
     /// The drive, as the user named it.
@@ -11,7 +11,7 @@ pub struct AttachedDrive {
     pub size_bytes: Bytes,
     /// The unit that the drive reads and writes.
     pub logical_block_bytes: Bytes,
-    /// The way in which the drive is attached: `nbd`, `fuse`, `ublk` or `nvme_tcp`.
+    /// The interface by which the drive is attached: `nbd`, `fuse`, `ublk` or `nvme_tcp`.
     pub way: String,
     /// The address for clients: an NBD URI, `nvme+tcp://HOST:PORT/NQN`, or the path of a file or device.
     pub place: String,

@@ -13,7 +13,7 @@ use crate::simulation::grouped;
 use crate::table::Table;
 use crate::trace::{duration, size};
 
-/// The most volumes to list.
+/// The maximum number of volumes to list.
 const MAX_LINES: usize = 20;
 
 /// Formats a collection as text: the total, and the volumes with the most bytes accessed.

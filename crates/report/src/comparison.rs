@@ -12,7 +12,7 @@ use crate::table::Align::{self, Left, Right};
 use crate::table::Table;
 use crate::what_if::{heading, value};
 
-/// The longest name of a result in the head of a column.
+/// The maximum length of a result's name in the head of a column, in characters.
 const LONGEST_NAME: usize = 12;
 
 /// The columns of a table: quantities, values of the baseline, then the values of each other result
@@ -91,7 +91,7 @@ fn regressions(out: &mut String, comparison: &Comparison, check: &RegressionChec
         }
     }
     if !undecided.is_empty() {
-        line!(out, "too uncertain to exclude a regression of {percent} %; longer runs would tell:");
+        line!(out, "inconclusive: a regression beyond {percent} % is possible; use longer runs:");
         for one in undecided {
             match one.loss.high {
                 Some(high) => line!(out, "{} worse by up to {} %", of(one), percent_text(high)),

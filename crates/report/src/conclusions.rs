@@ -22,7 +22,7 @@ pub fn conclusions(conclusions: &[Conclusion]) -> String {
     out
 }
 
-/// The most columns of a table.
+/// The maximum number of columns of a table.
 const MAX_DEPTHS: usize = 7;
 
 /// Writes the tables with several queue depths: a row for each IO size, a column for each queue depth. Of the sizes that ran at

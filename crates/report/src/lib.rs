@@ -126,7 +126,7 @@ pub fn trace_html(trace: &Trace) -> Result<String, serde_json::Error> {
 }
 
 /// Renders reproductions of papers as one HTML file. `reproductions` is the output of `flashscope reproduce --json`
-/// (`flashscope_papers::Reproductions`), a type that this crate does not know.
+/// (`flashscope_papers::Reproductions`), a type that is not in this crate's dependencies.
 ///
 /// # Errors
 /// If `reproductions` cannot be written as JSON.
@@ -143,14 +143,14 @@ fn whole_page() -> String {
     )
 }
 
-/// The abilities of a server, which its page offers.
+/// The optional features of a server, which its page offers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Abilities {
     /// True if the server answers what-ifs.
     pub what_ifs: bool,
     /// True if the server accepts submissions.
     pub submissions: bool,
-    /// True if the server knows the commands that write to its shelf.
+    /// True if the server shows the running commands that write to its shelf.
     pub commands: bool,
 }
 
@@ -169,8 +169,8 @@ pub fn attached_html() -> String {
     without_policy(PAGE).replacen(MARKER, r#"{"attached":true}"#, 1)
 }
 
-/// Returns the page of a command that runs, which loads its data from the server. The server sends the content security policy as
-/// a header.
+/// Returns the page of a command that runs, which loads its data from the server. The server sends the content security
+/// policy as a header.
 pub fn running_html() -> String {
     without_policy(PAGE).replacen(MARKER, r#"{"running":true}"#, 1)
 }

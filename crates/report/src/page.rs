@@ -22,22 +22,22 @@ use flate2::write::GzEncoder;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The largest size of a page, small enough for mail.
+/// The maximum size of a page in bytes, small enough for mail.
 const MAX_BYTES: usize = 15 << 20;
 
-/// The shares of the space for views that outlines and single IOs may take; colours get the rest.
+/// The maximum shares of outlines and single IOs in the space for views; colours get the remaining space.
 const OUTLINES: f64 = 0.5;
 const IOS: f64 = 0.15;
 
-/// The largest size of the comparisons together: enough for a dozen results with all benchmarks of uFLIP.
+/// The maximum size of all comparisons together, in bytes: enough for a dozen results with all benchmarks of uFLIP.
 const MAX_COMPARISONS: usize = MAX_BYTES / 3;
 
-/// The coarsest resolution of charts: the number of stretches of an outline, and of columns of colours. A stretch is a
-/// group of successive IOs of which the outline shows the extremes.
+/// The minimum resolution of charts: the number of segments of an outline, and of columns of colours. A segment is a
+/// group of successive IOs, of which the outline shows the fastest and the slowest.
 const MIN_STRETCHES: u64 = 50;
 const MIN_COLUMNS: u64 = 64;
 
-/// The largest number of colour codes to compute for a measurement. More would not fit into the page, and take memory.
+/// The maximum number of colour codes to compute for a measurement. More codes would not fit into the page.
 const MAX_CODES: u64 = 4 * MAX_BYTES as u64;
 
 /// The choices for the single IOs to show, from many IOs to few. Each is a number of slowest IOs of a run, and a number of
@@ -168,8 +168,8 @@ struct Page<'a> {
     comparisons: Vec<String>,
 }
 
-/// A measurement as the page holds it. Nearly all of its size is views. They are JSON, compressed by gzip and encoded in
-/// base64, which takes a quarter of the space of plain JSON.
+/// A measurement as the page contains it. Views make up nearly all of its size. They are JSON, compressed by gzip and
+/// encoded in base64, which takes a quarter of the space of plain JSON.
 #[derive(Serialize)]
 struct PageMeasurement<'a> {
     id: &'a str,

@@ -7,7 +7,7 @@ use flashscope_document::facts::{BaselineCheck, Facts};
 use flashscope_document::manifest::{Manifest, Run};
 use flashscope_document::methodology::{Obstacle, PreparationQuantity, Unknown};
 
-/// The most runs that are listed by number; the rest are counted.
+/// The maximum number of runs to list by number; further runs are only counted.
 const NAMED_RUNS: usize = 8;
 
 /// Writes the quantities that the preparation could not determine, the reason for withheld
@@ -35,15 +35,15 @@ fn unknown_text(unknown: &Unknown) -> String {
         PreparationQuantity::Interference => "how long writes linger".into(),
     };
     let because = match unknown.because {
-        Obstacle::Time => "ended at its limit of time",
-        Obstacle::Bytes => "ended at its limit of bytes",
+        Obstacle::Time => "ended at its time limit",
+        Obstacle::Bytes => "ended at its write limit",
         Obstacle::Space => "reached the end of its target space",
         Obstacle::Budget => "was skipped to keep within the budget",
         Obstacle::Noise => "ended before reads were as fast as before the writes",
         Obstacle::Failure => "failed",
     };
     let (run, assumed) = (unknown.run, &unknown.assumed);
-    format!("{quantity}, as run {run} {because}; assumed: {assumed}")
+    format!("{quantity}, because run {run} {because}; assumed: {assumed}")
 }
 
 fn shared(out: &mut String, manifest: &Manifest) {

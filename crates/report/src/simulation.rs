@@ -181,7 +181,7 @@ fn mean(latency: &LatencyNs) -> String {
     Nanos(latency.mean.value.round() as u64).to_string()
 }
 
-/// Writes the energy that the drive took.
+/// Writes the energy that the drive consumed.
 fn energy<O>(out: &mut String, simulation: &Simulation<O>) {
     let Some(EnergyStatistics { joules, joules_per_io, mean_watts, parts }) = &simulation.energy
     else {
@@ -189,7 +189,7 @@ fn energy<O>(out: &mut String, simulation: &Simulation<O>) {
     };
     let each =
         joules_per_io.map(|each| format!(", {:.1} µJ an IO", 1e6 * each)).unwrap_or_default();
-    let mean = mean_watts.map(|mean| format!(", {mean:.3} W in the mean")).unwrap_or_default();
+    let mean = mean_watts.map(|mean| format!(", {mean:.3} W on average")).unwrap_or_default();
     line!(out, "energy               {joules:.3} J{each}{mean}");
     let share = |(name, part): (&String, &f64)| format!("{:.1} % {name}", 100.0 * part / joules);
     let shares: Vec<_> = parts.iter().filter(|(_, part)| **part > 0.0).map(share).collect();
@@ -224,7 +224,7 @@ fn zones<O>(out: &mut String, simulation: &Simulation<O>) {
     }
 }
 
-/// Writes what became of data that the host placed.
+/// Writes the statistics of data placement.
 fn placement<O>(out: &mut String, simulation: &Simulation<O>) {
     let Some(placed) = &simulation.placement else { return };
     line!(
@@ -261,7 +261,7 @@ fn placement<O>(out: &mut String, simulation: &Simulation<O>) {
         (placed.streams_replaced, "streams took the handle of another stream"),
         (
             placed.groups_overflowed,
-            "pages written to another reclaim group, because theirs was full",
+            "pages written to another reclaim group, because their own was full",
         ),
     ] {
         if count > 0 {

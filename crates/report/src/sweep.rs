@@ -11,7 +11,7 @@ use flashscope_stats::Estimate;
 use crate::conclusions::conclusions;
 use crate::simulation::grouped;
 
-/// The most lines of a section.
+/// The maximum number of lines of a section.
 const MAX_LINES: usize = 40;
 
 /// Formats a sweep as text.
@@ -117,7 +117,7 @@ fn value(estimate: &Estimate) -> String {
     }
 }
 
-/// Formats a number with four significant digits, or as a whole number from 1,000 on.
+/// Formats a number with four significant digits, or as an integer from 1,000 on.
 pub(crate) fn number(number: f64) -> String {
     match number.abs() {
         0.0 => "0".into(),

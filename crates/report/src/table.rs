@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// The side of a column that its cells touch.
+/// The alignment of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// The left side, for text.
+    /// To the left, for text.
     Left,
-    /// The right side, for numbers.
+    /// To the right, for numbers.
     Right,
 }
 
@@ -28,7 +28,7 @@ impl Table {
         Table { columns, rows: vec![], gap: "  " }
     }
 
-    /// Puts the columns one space apart, for a table with many of them.
+    /// Puts the columns one space apart, for a table with many columns.
     #[must_use]
     pub fn dense(self) -> Table {
         Table { gap: " ", ..self }

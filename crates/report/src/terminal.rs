@@ -83,7 +83,7 @@ fn head(out: &mut String, manifest: &Manifest) {
     methodology(out, manifest);
 }
 
-/// The maximum number of failed runs to list. A drive that fails all the time would otherwise fill the summary.
+/// The maximum number of failed runs to list. Without it, a drive that fails all the time would fill the summary.
 const LISTED_FAILURES: usize = 8;
 
 fn failures(out: &mut String, manifest: &Manifest) {
@@ -275,7 +275,7 @@ fn trace(out: &mut String, run: &Run, facts: &RunFacts) {
     let Reference::Trace { playback, queue_depth, .. } = &run.reference else { return };
     let pace = match playback.pace {
         Pace::Timed => "each IO at its time",
-        Pace::Asap => "each IO as soon as an earlier one is answered",
+        Pace::Asap => "each IO as soon as an earlier one completes",
     };
     let files = playback.files.join(" and ");
     line!(out, "\nTrace {files}: {pace}, up to {queue_depth} in flight");

@@ -17,7 +17,7 @@ use crate::table::Table;
 /// The maximum width of a row of bars, in characters.
 const WIDTH: usize = 60;
 
-/// The most volumes that are listed.
+/// The maximum number of volumes to list.
 const VOLUMES: usize = 10;
 
 /// Formats the characteristics of a trace as text.

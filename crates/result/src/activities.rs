@@ -34,8 +34,8 @@ use crate::writer::write_column;
 /// The number of rows in a row group.
 const ROW_GROUP_ROWS: usize = 1 << 14;
 
-/// The size limits of a file, which bound the memory for a damaged one. A text column takes about 1
-/// MiB, and a run never keeps as many as 4 million operations.
+/// The size limits of a file, which bound the memory that a damaged file can use. A text column
+/// takes about 1 MiB, and a run keeps fewer than 4 million operations.
 const LIMITS: Limits = limits(256, ROW_GROUP_ROWS, 4 << 20);
 
 /// The maximum length of a kind in bytes: a dictionary can store a long kind once and repeat it in
@@ -96,7 +96,7 @@ fn write_rows(
 ) -> parquet::errors::Result<()> {
     let kinds: Vec<_> = rows.iter().map(|row| ByteArray::from(row.kind.as_str())).collect();
     write_column::<ByteArrayType>(group, &kinds)?;
-    // Unsigned columns are stored with the same bits.
+    // Parquet's integers are signed: unsigned values keep their bits.
     let wide = |of: fn(&Activity) -> Nanos| -> Vec<i64> {
         rows.iter().map(|row| of(row).0.cast_signed()).collect()
     };
@@ -120,7 +120,7 @@ fn write_rows(
 const NARROW: usize = 5;
 const FIRST_NARROW: usize = 3;
 
-/// Reads the operations of a run that overlap with `window`; none if the file does not exist.
+/// Reads the operations of a run that overlap with `window`. Returns none if the file does not exist.
 pub(crate) fn read(path: &Path, window: &Range<Nanos>) -> Result<Activities, Error> {
     if !path.exists() {
         return Ok(Activities::default());
@@ -148,7 +148,7 @@ fn check(reader: &SerializedFileReader<PositionedFile>) -> Result<u64, &'static 
     let mut left_out =
         pairs.filter(|pair| pair.key == LEFT_OUT).filter_map(|pair| pair.value.as_ref());
     let left_out = left_out.next().and_then(|count| count.parse().ok());
-    left_out.ok_or("it does not say how many activities were left out")
+    left_out.ok_or("its metadata lacks the number of omitted operations")
 }
 
 /// A decoded row group: columns of equal length.
@@ -265,14 +265,14 @@ mod tests {
             refused += usize::from(read(&path, &all).is_err());
         }
         assert!(refused > 20, "{refused}");
-        // A kind that takes gigabytes if every row repeats it.
+        // Every row repeats this kind, which would take gigabytes.
         let mut long = written.clone();
         long.items.truncate(9);
         long.items[3].kind = "cleaning".repeat(100);
         write(&path, &long).unwrap();
         let error = read(&path, &all).unwrap_err().to_string();
         assert!(error.contains("a kind is longer than 64 bytes"), "{error}");
-        // A file of records.
+        // A file with other columns.
         let other = parse_message_type("message io { required int64 start_ns; }").unwrap();
         let file = File::create(&path).unwrap();
         let writer = SerializedFileWriter::new(file, Arc::new(other), Arc::default()).unwrap();

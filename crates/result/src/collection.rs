@@ -71,10 +71,10 @@ impl CollectionFolder {
         self.path.join(PARTS).join(format!("{file:06}-{part:06}.json"))
     }
 
-    /// Stores a segment durably, a line after the other.
+    /// Stores `lines` durably as the segment at `path`.
     ///
     /// # Errors
-    /// The segment cannot be written. An error of `lines` counts as one.
+    /// The segment cannot be written, or `lines` returns an error.
     pub fn write_segment(
         &self,
         path: &Path,

@@ -31,7 +31,8 @@ struct EncodedColumn {
     close: ColumnCloseResult,
 }
 
-/// The number of encoded columns kept: those of a full row group, and of the last row group of a run.
+/// The maximum number of encoded columns in the cache: those of a full row group, and of the last row
+/// group of a run.
 const KEPT: usize = 2 * COLUMN_COUNT;
 
 impl Constants {
@@ -87,7 +88,7 @@ impl Constants {
                     writer.write_batch(&vec![value; rows], None, None)?;
                     writer.close()?
                 }
-                _ => return Err(ParquetError::General("a column is of whole numbers".into())),
+                _ => return Err(ParquetError::General("a constant must be an integer".into())),
             }
         };
         Ok(EncodedColumn { column, value, rows, chunk: chunk.into_inner()?.into(), close })

@@ -21,9 +21,10 @@ pub(crate) struct Document {
     pub name: &'static str,
     /// The version written, which is also the latest version readable.
     pub version: u32,
-    /// The command that writes it.
+    /// The name of the document's type in error messages.
     pub writer: &'static str,
-    /// Top-level objects of which one is required, which distinguishes it from other documents.
+    /// The top-level objects of which a document must have at least one. They distinguish it from
+    /// other documents.
     pub about: &'static [&'static str],
     /// The folder next to the document, if any.
     pub beside: Option<&'static str>,
@@ -98,11 +99,11 @@ impl DocumentFolder {
     /// Writes the document atomically and publishes the folder.
     ///
     /// # Errors
-    /// [`Error::Taken`] if the name was taken in the meantime: the folder is kept under another
-    /// name. Or the document cannot be written.
+    /// [`Error::Taken`] if the name was taken in the meantime: the folder then has another name. Or
+    /// the document cannot be written.
     pub(crate) fn write(&mut self, value: &impl Serialize) -> Result<(), Error> {
         let path = self.path().join(self.document.name);
-        // No white space: the document is mostly numbers, and each would take a line.
+        // Written without white space: indented JSON would put each number on its own line.
         write_whole(&path, |file| Ok(serde_json::to_writer(file, value)?))?;
         if self.staged.is_published() { Ok(()) } else { self.staged.publish_anyway() }
     }

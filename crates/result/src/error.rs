@@ -20,7 +20,7 @@ pub enum Error {
     #[error("{} exists already: choose another name with --output, or remove it", .0.display())]
     Exists(PathBuf),
     /// Another program took the name of a result while it was written.
-    #[error("something else took the name {} in the meantime: the result is kept as {}", path.display(), kept.display())]
+    #[error("another program created {} in the meantime: this result is in {}", path.display(), kept.display())]
     Taken {
         /// The intended path.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum Error {
     /// The folder contains no readings of a watch.
     #[error("{} is not a watch: its folder contains a watch.json, as `flashscope watch --output` writes it", .0.display())]
     NoWatch(PathBuf),
-    /// There is no document of a twin beside a profile.
+    /// A profile has no document of a twin in its folder.
     #[error("{} is not a twin: there is no {}, which `flashscope twin fit` writes beside its profile; other results are folders", path.display(), document.display())]
     NoTwin {
         /// The path of the profile.
@@ -100,10 +100,10 @@ pub enum Error {
         damage: Damage,
     },
     /// The flag of [`ResultFolder::stopped_by`](crate::ResultFolder::stopped_by) was set.
-    #[error("the reading of the records was stopped")]
+    #[error("reading the records was cancelled")]
     Stopped,
     /// The thread that writes records panicked.
-    #[error("the writer of records has stopped")]
+    #[error("the thread that writes records has failed: run the command again")]
     WriterGone,
 }
 
@@ -135,7 +135,7 @@ impl Error {
         path: &Path,
     ) -> impl FnOnce(parquet::errors::ParquetError) -> Error {
         move |error| {
-            // Keep an IO error as such, because its kind tells the user what to do.
+            // Keep IO errors: their kind tells the user what to do.
             if let parquet::errors::ParquetError::External(source) = error {
                 return match source.downcast::<io::Error>() {
                     Ok(source) => Error::Io { action, path: path.into(), source: *source },

@@ -82,7 +82,7 @@ pub fn rows(folder: &Path, run: u32) -> Result<Rows, Error> {
     Rows::open(files_of(&folder.join(RECORDS), run))
 }
 
-/// Removes the files of a folder whose names consist of this prefix, a non-digit and any rest.
+/// Removes the files of a folder whose names begin with one of `prefixes`, without a digit after it.
 fn discard(folder: &Path, prefixes: &[String]) -> Result<(), Error> {
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let entry = entry.map_err(Error::io("list", folder))?;
@@ -125,7 +125,7 @@ pub(crate) fn write_named(
     write_and_name(path, &unfinished, write)
 }
 
-/// Writes a file under the name `unfinished`, and then gives it the name `path`.
+/// Writes a file under the name `unfinished`, and then renames it to `path`.
 fn write_and_name(
     path: &Path,
     unfinished: &Path,
@@ -203,7 +203,7 @@ impl ResultFolder {
         Ok((ResultFolder { path: path.into(), stop: None }, manifest))
     }
 
-    /// Returns the same folder, whose records end with [`Error::Stopped`] once `stop` is set.
+    /// Adds a flag that cancels reading: records end with [`Error::Stopped`] once `stop` is set.
     #[must_use]
     pub fn stopped_by(self, stop: &Arc<AtomicBool>) -> ResultFolder {
         ResultFolder { stop: Some(Arc::clone(stop)), ..self }

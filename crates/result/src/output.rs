@@ -31,7 +31,7 @@ pub fn write_output(path: &Path, text: &str) -> Result<(), Error> {
                 return Err(Error::NoFile(path.into()));
             }
             let mut file = open(path, descriptor).map_err(Error::io("write", path))?;
-            // The name may lead to another file since the first check.
+            // Since the first check, another file may have taken the name.
             if !is_output(&file.metadata().map_err(Error::io("write", path))?) {
                 return Err(Error::NoFile(path.into()));
             }
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    // A system link to an open file is written through and not replaced, which only root could do.
+    // Writes follow a system link to an open file. Only root could replace the link.
     #[test]
     fn a_link_to_standard_output_stays() {
         let place = tempfile::tempdir().unwrap();

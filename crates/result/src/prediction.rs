@@ -54,7 +54,7 @@ pub fn is_of_twin(prediction: &Value) -> bool {
 }
 
 /// Reads the `prediction.json` of the folder at `path`. It follows `docs/schemas/twin-prediction.schema.json` if
-/// [`is_of_twin`], and otherwise `docs/schemas/prediction.schema.json`.
+/// [`is_of_twin`], else `docs/schemas/prediction.schema.json`.
 ///
 /// # Errors
 /// [`Error::NoPrediction`], [`Error::Json`] if it is damaged or too large, [`Error::Version`] if a

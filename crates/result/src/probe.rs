@@ -77,8 +77,8 @@ mod tests {
 
     use super::*;
 
-    // A probe survives a round trip, its name is reserved meanwhile, and nothing remains without
-    // findings.
+    // A probe survives a round trip. Its name is reserved until the findings are written, and
+    // without findings no file remains.
     #[test]
     fn a_probe_is_whole_or_not_there() {
         let place = tempfile::tempdir().unwrap();

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::rows::{self, ROW_GROUP_ROWS};
 use crate::writer::FILE_ROW_GROUPS;
 
-/// Reads the rows of a run one row group at a time; memory use is independent of the run's length.
+/// The rows of a run, read one row group at a time; memory use is independent of the run's length.
 pub struct Rows {
     files: Vec<(PathBuf, SerializedFileReader<PositionedFile>)>,
     total: u64,
@@ -37,7 +37,7 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Returns the same rows, whose reading ends once `stop` is set.
+    /// Adds a flag that cancels reading once `stop` is set.
     pub(crate) fn stopped_by(self, stop: Option<Arc<AtomicBool>>) -> Rows {
         Rows { stop, ..self }
     }
@@ -210,8 +210,8 @@ pub(crate) const fn limits(row_groups: usize, rows: usize, bytes: u64) -> Limits
 const LIMITS: Limits =
     limits(FILE_ROW_GROUPS as usize, ROW_GROUP_ROWS, 2 * 8 * ROW_GROUP_ROWS as u64);
 
-/// Refuses a file with columns other than this program writes, because the reader selects columns
-/// by index.
+/// Refuses a file whose columns differ from those that this program writes, because the reader
+/// selects columns by index.
 fn check(path: &Path, reader: &SerializedFileReader<PositionedFile>) -> Result<(), Error> {
     let damaged = |reason: String| Error::Records { path: path.into(), reason };
     let schema = reader.metadata().file_metadata().schema();

@@ -10,7 +10,7 @@ use flashscope_block::Record;
 /// The number of row groups that may wait for the writer; it bounds memory.
 const WAITING_ROW_GROUPS: usize = 3;
 
-/// Records every IO. The measuring thread collects rows; a second thread encodes and writes them.
+/// A recorder of IOs. The measuring thread collects rows; a second thread encodes and writes them.
 pub struct Recorder {
     rows: RowGroup,
     count: u64,

@@ -64,8 +64,8 @@ mod tests {
 
     use super::*;
 
-    // A simulation survives a round trip, its name is reserved meanwhile, and nothing remains
-    // without a result.
+    // A simulation survives a round trip. Its name is reserved until the result is written, and
+    // without a result no file remains.
     #[test]
     fn a_simulation_is_whole_or_not_there() {
         let place = tempfile::tempdir().unwrap();

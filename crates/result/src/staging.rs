@@ -25,8 +25,8 @@ use crate::system::{is_own, is_same, rename_new};
 /// The infix between the name of a result and the numbers of an unfinished folder.
 const MARK: &str = ".flashscope-unfinished-";
 
-/// The maximum length in bytes of the result name within an unfinished folder's name; file systems
-/// limit names to 255 bytes.
+/// The maximum length in bytes of the result name within an unfinished folder's name, because file
+/// systems limit names to 255 bytes. A hash replaces a longer name.
 const LONGEST_NAME: usize = 200;
 
 /// The number of names tried before an error.
@@ -81,8 +81,8 @@ impl StagingFolder {
     /// Publishes the folder at its final path. Its content must be on stable storage.
     ///
     /// # Errors
-    /// [`Error::Exists`] if the name was taken in the meantime, or renaming fails. The folder is
-    /// then removed.
+    /// [`Error::Exists`] if the name was taken in the meantime, or renaming fails. Dropping `self`
+    /// then removes the folder.
     pub(crate) fn publish(&mut self) -> Result<(), Error> {
         rename_new(&self.unfinished, &self.path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::Exists(self.path.clone()),
@@ -136,7 +136,7 @@ impl StagingFolder {
         Err(Error::Exists(self.path.clone()))
     }
 
-    /// Returns true if the folder has its final name.
+    /// Returns true if the folder was published, possibly under another name.
     pub(crate) fn is_published(&self) -> bool {
         self.published
     }
@@ -153,7 +153,7 @@ impl StagingFolder {
 impl Drop for StagingFolder {
     fn drop(&mut self) {
         if !self.published {
-            // The next process that creates a result here removes the rest.
+            // The next process that creates a result here removes leftovers.
             let _ = fs::remove_dir_all(&self.unfinished);
         }
     }

@@ -1,7 +1,7 @@
-//! The result folder of a watch: `watch.json`, and `readings.jsonl` with a reading a line.
+//! The result folder of a watch: `watch.json`, and `readings.jsonl` with one reading per line.
 //!
-//! A reading is appended and made durable in one step. A crash may leave a part of the last line,
-//! which readers skip, and which the next writer removes.
+//! A reading is appended and made durable in one step. A crash may leave an incomplete last line,
+//! which readers skip and the next writer removes.
 
 #![cfg_attr(
     lint_writes,
@@ -24,7 +24,7 @@ use crate::staging::StagingFolder;
 const WATCH: &str = "watch.json";
 const READINGS: &str = "readings.jsonl";
 
-/// The longest line in bytes; readings have about 1,500.
+/// The maximum length of a line in bytes; readings have about 1,500 bytes.
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// The folder of a watch, locked against other writers.
@@ -58,7 +58,7 @@ impl WatchFolder {
         let len = read_readings(path, each)?;
         let file = path.join(READINGS);
         let readings = open_readings(&file)?;
-        // The part of a line that a crash left.
+        // Remove the incomplete line that a crash left.
         readings.set_len(len).map_err(Error::io("write", &file))?;
         Ok(WatchFolder { path: path.into(), readings, len, _lock: lock })
     }
@@ -74,8 +74,8 @@ impl WatchFolder {
         line.push(b'\n');
         let written = self.readings.write_all(&line).and_then(|()| self.readings.sync_data());
         if let Err(error) = written {
-            // Another line must not begin after a part of this one. If this fails too, readers skip
-            // the part.
+            // Remove the incomplete line, so that the next reading begins a new line. If the removal
+            // fails too, readers skip the incomplete line.
             let _ = self.readings.set_len(self.len);
             return Err(Error::io("write", &file)(error));
         }
@@ -101,7 +101,7 @@ fn create(path: &Path, header: &WatchHeader) -> Result<File, Error> {
     staged.into_lock()
 }
 
-/// Opens the readings for appending. A link could lead to a file of someone else.
+/// Opens the readings for appending. Follows no link, which could lead to another user's file.
 fn open_readings(file: &Path) -> Result<File, Error> {
     let found = fs::symlink_metadata(file).map_err(Error::io("open", file))?;
     if !found.is_file() {
@@ -130,7 +130,7 @@ pub fn read_header(path: &Path) -> Result<WatchHeader, Error> {
 }
 
 /// Passes the readings of the folder at `path` to `each`, and returns the length of their lines in
-/// bytes. Skips a part of a line at the end.
+/// bytes. Skips an incomplete last line.
 ///
 /// # Errors
 /// A line is damaged, or the file cannot be read.
@@ -153,7 +153,7 @@ pub fn read_readings(path: &Path, each: &mut dyn FnMut(WatchReading)) -> Result<
             break;
         }
         len += read;
-        // Whoever edits the file may leave an empty line.
+        // Skip empty lines, which an editor may leave.
         if line.trim_ascii().is_empty() {
             continue;
         }

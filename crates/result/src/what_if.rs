@@ -91,8 +91,8 @@ mod tests {
         WhatIf { schema_version, status, conclusions, seed: 1, repeats: 1, base, variants }
     }
 
-    // A what-if survives a round trip, missing and damaged ones have different errors, and nothing
-    // remains without an outcome.
+    // A what-if survives a round trip. Missing and damaged what-ifs have different errors, and
+    // without an outcome no file remains.
     #[test]
     fn one_comes_back_as_it_was_written() {
         let place = tempfile::tempdir().unwrap();

@@ -25,7 +25,7 @@ use crate::rows::{self, RowGroup, Values};
 /// file.
 pub(crate) const FILE_ROW_GROUPS: u32 = 64;
 
-/// Writes the files of a run one after the other.
+/// A writer of the files of a run, one after the other.
 pub(crate) struct Writer {
     folder: PathBuf,
     schema: TypePtr,
@@ -52,7 +52,7 @@ impl Writer {
     }
 
     pub(crate) fn begin(&mut self, run: u32) -> Result<(), Error> {
-        // An abandoned run leaves an unfinished file, which is not part of the result.
+        // Remove the unfinished file of an abandoned run, which is not part of the result.
         if self.file.take().is_some() {
             let path = self.unfinished();
             std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
@@ -105,7 +105,7 @@ impl Drop for Writer {
     /// the progress.
     fn drop(&mut self) {
         self.file = None;
-        // Usually there is none.
+        // Usually there is no such file.
         let _ = std::fs::remove_file(self.unfinished());
     }
 }

@@ -1,7 +1,7 @@
 //! Reads result files with a flipped bit: the outcome is a one-line error or rows, in bounded
 //! memory.
 //!
-//! The test measures the memory of its process, so it is a program of its own.
+//! The tests measure the memory of their process, and therefore have their own binary.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -124,7 +124,7 @@ fn a_flipped_bit_of_activities_is_one_line() {
     let path = activities_path(folder.path(), 1);
     let mut random = fastrand::Rng::with_seed(1);
     let length = usize::try_from(fs::metadata(&path).unwrap().len()).unwrap();
-    // A read takes 50 times as long as one of records; about 2000 bytes are enough.
+    // Reading activities takes 50 times as long as reading records: flip only about 2,000 bytes.
     let step = length.div_ceil(2000);
     let bits: Vec<Vec<u32>> = (0..length)
         .map(|at| if at % step == 0 { vec![random.u32(0..8)] } else { vec![] })

@@ -331,7 +331,7 @@ fn runs_of_one_number_were_analysed_again_and_again() {
     };
     assert_eq!(refused(&|_| {}), None);
     let first = manifest.runs().next().unwrap().id;
-    assert!(refused(&|run| run.id = first).unwrap().contains("there are two runs"));
+    assert!(refused(&|run| run.id = first).unwrap().contains("two runs have the number"));
     let sequence = |count: usize| {
         let pattern = *manifest.runs().next().unwrap().reference.patterns()[0];
         Reference::Sequence { patterns: vec![pattern; count] }

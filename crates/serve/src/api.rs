@@ -45,7 +45,7 @@ pub(crate) struct App {
     pub work: Work,
     access: Access,
     what_if_service: WhatIfService,
-    /// The commands that write to the shelf, if they are known.
+    /// The running commands that write to the shelf, if the server knows them.
     pub commands: Option<CommandsOfShelf>,
     /// A cache of answers that were computed from records.
     pub answers: Cache<String, Bytes, Weight>,
@@ -71,12 +71,12 @@ pub fn app(library: impl Library, access: Access) -> Router {
     guarded(with_page(api(library, access)), access)
 }
 
-/// Does the same as [`app`], with the service `what_ifs`, which answers what-ifs.
+/// Builds the application of [`app`] with the what-if service `what_ifs`.
 pub fn app_answering(library: impl Library, access: Access, what_ifs: impl WhatIfs) -> Router {
     guarded(with_page(api_with_service(library, access, Some(Arc::new(what_ifs)), None)), access)
 }
 
-/// Does the same as [`app_answering`] over folders, and shows the commands that write to them.
+/// Builds the application of [`app_answering`] over folders, and shows the running commands that write to them.
 pub fn app_watching(
     folders: Folders,
     access: Access,
@@ -120,7 +120,7 @@ pub struct Api {
     pub router: Router,
     /// The OpenAPI document.
     pub document: Value,
-    /// The abilities that the page offers.
+    /// The optional features that the page offers.
     pub abilities: Abilities,
 }
 
@@ -153,7 +153,7 @@ pub fn with_page(api: Api) -> Router {
     with_html(api, html)
 }
 
-/// Does the same as [`with_page`], with `html` as the page.
+/// Adds the same as [`with_page`], with `html` as the page.
 pub(crate) fn with_html(Api { router, document, .. }: Api, html: String) -> Router {
     let document = Bytes::from(document.to_string());
     let openapi = move |headers: HeaderMap| async move { tagged(document, &headers) };

@@ -1,4 +1,4 @@
-//! The commands that run at the moment and write to the shelf.
+//! The running commands that write to the shelf.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -20,7 +20,7 @@ use crate::lines::Lines;
 use crate::problem::Problem;
 use crate::running::{FollowedState, follow};
 
-/// Access to the commands that run, of this user. The functions may block.
+/// Access to this user's running commands. The functions may block.
 pub struct Commands {
     /// Returns all commands with their numbers.
     pub all: Box<dyn Fn() -> Vec<(u32, RunningCommand)> + Send + Sync>,
@@ -39,7 +39,7 @@ impl CommandsOfShelf {
         CommandsOfShelf { commands, folders: folders.to_vec() }
     }
 
-    /// Returns the commands without what their own pages show.
+    /// Returns the commands without charts, latest values and notes, which only the page of a command shows.
     fn list(&self) -> ShelfCommands {
         let all = (self.commands.all)().into_iter();
         let shown = all.filter_map(|(id, command)| {
@@ -56,8 +56,8 @@ impl CommandsOfShelf {
         Some(self.of_shelf((self.commands.one)(id)?)?.1)
     }
 
-    /// Returns the name of the command's result, and its state without the path of this machine; `None` if the result lies
-    /// elsewhere.
+    /// Returns the name of the command's result, and its state with this name in place of the path. Returns `None` if
+    /// the result is not on the shelf.
     fn of_shelf(&self, command: RunningCommand) -> Option<(String, RunningCommand)> {
         let output = PathBuf::from(command.output.as_ref()?);
         self.folders.iter().find(|folder| lies_in(&output, folder))?;
@@ -67,7 +67,7 @@ impl CommandsOfShelf {
     }
 }
 
-/// Returns true if `output`, which may not exist yet, lies in `folder` or is it.
+/// Returns true if `output`, which may not exist yet, is `folder` or lies in it.
 fn lies_in(output: &Path, folder: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else { return false };
     let whole = output.canonicalize();
@@ -133,16 +133,16 @@ async fn command_events(
     Ok(lines.into_response())
 }
 
-/// Returns a number that changes with a state; the time since its start counts in seconds.
+/// Returns a hash of a state with its times in whole seconds: elapsed time changes it once a second.
 fn version(state: &impl Version) -> u64 {
     let mut hasher = DefaultHasher::new();
     serde_json::to_string(&state.in_seconds()).unwrap_or_default().hash(&mut hasher);
     hasher.finish()
 }
 
-/// A state with a time that passes.
+/// A state that contains elapsed time.
 trait Version {
-    /// Returns the state with its time in whole seconds.
+    /// Returns the state with its elapsed time in whole seconds.
     fn in_seconds(&self) -> impl Serialize;
 }
 

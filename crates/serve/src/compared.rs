@@ -1,4 +1,4 @@
-//! Results of any kinds, opened for a comparison.
+//! Opens results of any kind for a comparison.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ pub(crate) fn comparison(library: &dyn Library, ids: &[String]) -> Result<Compar
     }
 }
 
-/// Opens a result. A what-if is several.
+/// Opens a result. A what-if yields a competitor for its baseline and for each simulated variant.
 fn opened(library: &dyn Library, id: &str) -> Result<Vec<Competitor>, Problem> {
     let one = |content| Ok(vec![Competitor { name: id.into(), content }]);
     match library.kind(id)? {

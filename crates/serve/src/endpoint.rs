@@ -184,8 +184,8 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         self.route_limited(path, put(route), limit)
     }
 
-    /// Adds an endpoint for `POST` at `path` that answers with a stream of JSON lines. It takes a JSON body of at most `limit`
-    /// bytes. The server calls `may` before it reads the body, and rejects the request if `may` fails.
+    /// Adds an endpoint for `POST` at `path` that answers with a stream of JSON lines. It accepts a JSON body of at
+    /// most `limit` bytes. The server calls `may` before it reads the body, and rejects the request if `may` fails.
     pub(crate) fn post_lines<B, R, F, H>(
         mut self,
         path: &str,
@@ -353,7 +353,7 @@ fn query_of<Q: DeserializeOwned>(uri: &Uri) -> Result<Q, Problem> {
     Ok(query)
 }
 
-/// Reads the JSON body of a request. Parses it on a blocking thread, because a large body takes long.
+/// Reads the JSON body of a request. Parses it on a blocking thread, because parsing a large body is slow.
 async fn body_of<B: Body>(request: Request) -> Result<B, Problem> {
     require_type(request.headers(), "application/json")?;
     let body = arrived(Bytes::from_request(request, &()).await)?;

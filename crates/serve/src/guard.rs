@@ -53,7 +53,7 @@ pub fn guarded(router: Router, access: Access) -> Router {
         .layer(from_fn(with_headers))
 }
 
-/// Compresses all responses except streams of lines, where the compressor would hold a line back until the next one.
+/// Compresses responses, except streams of lines: the compressor would delay each line until the next line.
 fn compressed() -> CompressionLayer<impl Predicate> {
     let whole = DefaultPredicate::new().and(NotForContentType::new(LINES));
     CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(whole)

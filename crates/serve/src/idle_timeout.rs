@@ -25,7 +25,7 @@ impl IdleTimer {
         IdleTimer { limit, waited: None }
     }
 
-    /// Returns `progress` and resets the timer if `progress` is ready. Otherwise, fails when the timer expires.
+    /// Returns `progress` and resets the timer if `progress` is ready. Fails if the timer expires first.
     fn wait<T>(&mut self, cx: &mut Context<'_>, progress: Poll<T>) -> Poll<Result<T, io::Error>> {
         if let Poll::Ready(progress) = progress {
             self.waited = None;
@@ -191,7 +191,7 @@ mod tests {
         runtime.unwrap().block_on(work)
     }
 
-    // Without the timeout, a client that did not read held its connection for ever.
+    // A client that does not read must not hold its connection for ever.
     #[test]
     fn client_that_does_not_read_is_dropped() {
         wait(async {
@@ -217,7 +217,7 @@ mod tests {
         });
     }
 
-    // Without the timeout, such a request occupied its permit until the time limit of requests.
+    // A request without progress must not hold its permit until the time limit of requests.
     #[test]
     fn body_without_progress_fails() {
         wait(async {

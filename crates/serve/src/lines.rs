@@ -1,4 +1,4 @@
-//! Responses that are streamed piece by piece: lines of JSON, or server-sent events.
+//! Streamed responses: lines of JSON, or server-sent events.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -69,7 +69,7 @@ impl<T> Sender<T> {
 impl<T: Serialize> Sender<T> {
     /// Sends a piece.
     pub(crate) fn send(&self, value: &T) -> Result<(), DisconnectError> {
-        // JSON has no line breaks, which would end an event.
+        // The JSON has no line breaks: a line break would end the event.
         let json = serde_json::to_string(value).map_err(|_| DisconnectError)?;
         let piece = if self.kind == EVENTS { format!("data: {json}\n\n") } else { json + "\n" };
         self.lines.send(piece.into()).map_err(|_| DisconnectError)

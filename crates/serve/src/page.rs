@@ -30,7 +30,8 @@ impl Page {
         let hashes: String = scripts(&html)
             .map(|script| format!(" 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script))))
             .collect();
-        // The simulator is WebAssembly in a worker, whose script is a part of the page. Charts use style attributes, which a policy cannot allow by hash.
+        // The simulator is WebAssembly in a worker, whose script is a part of the page. Charts use style attributes,
+        // which a policy cannot allow by hash.
         let policy = format!(
             "default-src 'none'; script-src{hashes} 'wasm-unsafe-eval'; worker-src blob:; style-src 'unsafe-inline'; \
              img-src data: blob:; font-src data:; connect-src 'self'; base-uri 'none'; \

@@ -11,14 +11,14 @@ use crate::shelf::{MAX_INTEGER, whole};
 
 /// The default number of columns of colours.
 const COLUMNS: u64 = 1024;
-/// The most columns of colours.
+/// The maximum number of columns of colours.
 const MAX_COLUMNS: u64 = 4096;
-/// The maximum number of stretches of an outline. A stretch is a group of successive IOs, of which
+/// The maximum number of segments of an outline. A segment is a group of successive IOs, of which
 /// the outline shows the fastest and the slowest.
 const MAX_STRETCHES: u64 = 4096;
 /// The default number of single IOs in an answer.
 const IOS: u64 = 100;
-/// The most single IOs in an answer.
+/// The maximum number of single IOs in an answer.
 const MAX_IOS: u64 = 1000;
 
 /// The path of a result.
@@ -66,8 +66,8 @@ pub(crate) struct OutlineQuery {
     #[schemars(range(max = MAX_INTEGER))]
     #[serde(default, deserialize_with = "whole")]
     pub to: Option<u64>,
-    /// The number of stretches into which the window is divided, 400 by default. The outline shows
-    /// the fastest and the slowest IO of each stretch.
+    /// The number of segments into which the window is divided, 400 by default. The outline shows
+    /// the fastest and the slowest IO of each segment.
     #[schemars(range(min = 1, max = MAX_STRETCHES))]
     pub stretches: Option<u64>,
 }
@@ -128,7 +128,7 @@ pub(crate) struct MatchesQuery {
     #[serde(rename = "where")]
     #[schemars(length(max = MAX_CHARACTERS))]
     pub expression: String,
-    /// The largest number of IOs to list; 100 by default.
+    /// The maximum number of IOs to list; 100 by default.
     #[schemars(range(max = MAX_IOS))]
     pub limit: Option<u64>,
 }
@@ -151,7 +151,7 @@ fn window(from: Option<u64>, to: Option<u64>) -> Window {
     from..to.unwrap_or(u64::MAX).max(from)
 }
 
-/// Returns a number within limits, or its default.
+/// Returns the requested number, or its default. Fails if the number is not within its limits.
 fn within(
     name: &str,
     requested: Option<u64>,
@@ -174,7 +174,7 @@ impl WindowQuery {
 }
 
 impl OutlineQuery {
-    /// Returns the window, and the number of stretches into which it is divided.
+    /// Returns the window, and the number of segments into which it is divided.
     pub(crate) fn window(&self) -> Result<(Window, u64), Problem> {
         let stretches = within("stretches", self.stretches, STRETCHES, 1, MAX_STRETCHES)?;
         Ok((window(self.from, self.to), stretches))

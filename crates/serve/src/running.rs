@@ -36,10 +36,10 @@ struct App {
 const DESCRIPTION: &str = "The state of a command that runs. `/api/running/events` sends it again, as a server-sent event, \
     whenever it changes. The last event is the end of the command.";
 
-/// The interval at which the state is looked at.
+/// The interval between two reads of the state.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// The number of intervals without a change after which a connection is kept alive: 10 s.
+/// The number of intervals without a change after which a comment keeps the connection open: 10 s.
 const QUIET: u32 = 40;
 
 /// Builds the application over a command that runs: its page and its API.
@@ -76,7 +76,8 @@ pub(crate) struct FollowedState<T> {
     pub is_last: bool,
 }
 
-/// Sends the state that `next` returns whenever it changes, until its end or that of the connection. `next` may block.
+/// Sends the state that `next` returns whenever it changes, until the last state or the end of the connection. `next`
+/// may block.
 pub(crate) async fn follow<T: Serialize + Send + 'static>(
     next: impl Fn() -> FollowedState<T> + Send + Sync + 'static,
     sender: Sender<T>,
@@ -106,7 +107,7 @@ pub(crate) async fn follow<T: Serialize + Send + 'static>(
     }
 }
 
-/// Serves a router on a thread of its own until the process ends. Returns the address.
+/// Serves a router on its own thread until the process ends. Returns the address.
 ///
 /// # Errors
 /// If the address cannot be bound.

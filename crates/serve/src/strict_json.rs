@@ -1,4 +1,4 @@
-//! Checks that JSON is written as its schema says, beyond what deserialization checks.
+//! Checks JSON against its schema more strictly than deserialization does.
 
 use std::fmt::{self, Formatter};
 

@@ -52,7 +52,7 @@ impl WhatIfService {
 
     /// Wraps the service, or no service if `access` does not permit what-ifs.
     pub fn of(what_ifs: Option<Arc<dyn WhatIfs>>, access: Access) -> WhatIfService {
-        // A what-if takes minutes of all processors, so it is only available on this machine.
+        // A what-if occupies all processors for minutes, and is therefore only available on this machine.
         let what_ifs = what_ifs.filter(|_| access == Access::Loopback);
         WhatIfService { what_ifs, places: Arc::new(Semaphore::new(limits::WHAT_IFS)) }
     }

@@ -61,8 +61,8 @@ pub enum Error {
     NoDepth,
     /// A request to observe an array, which has no single drive to observe.
     #[error(
-        "--observe and --trace-events work on a single drive, and this is an array of {drives}: leave \
-         them out, or set raid.drives=1"
+        "--observe and --trace-events work on a single drive, and this is an array of {drives}: remove \
+         these options, or set raid.drives=1"
     )]
     Array {
         /// The number of drives in the array.
@@ -122,7 +122,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// True if the request was at fault, rather than its execution.
+    /// Returns true if the request is invalid, and false if its execution failed.
     #[must_use]
     pub fn is_input(&self) -> bool {
         match self {

@@ -3,11 +3,11 @@ use flashscope_measure::{Phase, Progress};
 
 /// Receives the progress and the measured IOs of a simulation. `()` ignores all of them.
 pub trait Hooks: Progress {
-    /// Called when a phase begins, with the drive's clock: the fill, the warm-up, the measurement, each
-    /// also if it is empty.
+    /// Called when a phase (fill, warm-up, measurement) begins, even if the phase is empty. `now` is the clock of the
+    /// drive.
     fn begin(&mut self, _phase: Phase, _now: Nanos) {}
 
-    /// True if [`Hooks::each`] is to be called, which takes time.
+    /// Returns true to receive calls of [`Hooks::each`], which cost time.
     fn wants_each(&self) -> bool {
         false
     }

@@ -1,6 +1,6 @@
 //! Simulates a workload on a drive: fill, warm-up, measurement. This is `flashscope simulate` as a function.
 //!
-//! It reads no real clock; the caller measures how long the simulation takes.
+//! A simulation reads no real clock; the caller measures how long the simulation takes.
 
 mod document;
 mod error;

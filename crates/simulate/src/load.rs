@@ -1,4 +1,4 @@
-//! Chooses the load for a workload, with defaults for all that the request leaves open.
+//! Chooses the load for a workload, with defaults for everything that the request does not set.
 
 use flashscope_block::Nanos;
 use flashscope_measure::{Length, Load, MAX_IOS, WarmUp};

@@ -22,12 +22,12 @@ impl Reading {
         Reading { counters: drive.counters(), placement: drive.placement() }
     }
 
-    /// Returns the write amplification from this reading to a later one.
+    /// Returns the write amplification from this reading to a later reading.
     pub(crate) fn write_amplification(&self, later: &Reading) -> Option<f64> {
         later.counters.since(&self.counters).write_amplification()
     }
 
-    /// Returns true if the drive erased a block between this reading and a later one.
+    /// Returns true if the drive erased a block between this reading and a later reading.
     pub(crate) fn erases(&self, later: &Reading) -> bool {
         later.counters.flash.erases.total() > self.counters.flash.erases.total()
     }

@@ -53,14 +53,14 @@ pub struct Work {
     pub seed: u64,
     /// The names of observers that record details of the drive during the measurement.
     pub observe: Vec<String>,
-    /// The tenants of the drive, which run at once in namespaces of their own. The workload above is not used if there are
-    /// any.
+    /// The tenants of the drive, which run at the same time in separate namespaces. With tenants, [`Work::workload`] is
+    /// not used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<Tenant>,
-    /// The choice of the tenant whose command is next.
+    /// The rule that chooses the tenant whose command is next.
     #[serde(skip_serializing_if = "is_default")]
     pub arbitration: Arbitration,
-    /// True to run each tenant alone as well, to learn how much the others slow it down.
+    /// True to run each tenant alone as well, to measure how much the other tenants slow it down.
     #[serde(skip_serializing_if = "is_true")]
     pub alone: bool,
     /// True to enable all observers and the latency heat map, which the web pages of a simulation show.

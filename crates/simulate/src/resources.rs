@@ -20,7 +20,7 @@ impl<'a> Resources<'a> {
         Resources { jobs, memory: Budget::default(), stop }
     }
 
-    /// True once the user has stopped the simulations.
+    /// Returns true once the user has stopped the simulations.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)

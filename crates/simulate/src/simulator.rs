@@ -20,7 +20,7 @@ use super::reading::{GAUGE, Reading};
 use super::tenants::{self, Tenants};
 use super::{Error, Hooks, Simulation, SimulationRequest, Work, request};
 
-/// The most time steps of the latency heat map.
+/// Maximum number of time steps of the latency heat map.
 const HEAT_MAP_STRETCHES: usize = 256;
 
 /// A simulation that is ready to run: the request is valid.
@@ -36,9 +36,9 @@ pub struct Simulator {
 
 /// The IOs of a simulation.
 enum Workload {
-    /// Of one workload.
+    /// The IOs of one workload.
     One(Ios),
-    /// Of the workloads of several tenants.
+    /// The IOs of the workloads of several tenants.
     Tenants(Tenants),
 }
 
@@ -100,7 +100,7 @@ impl Simulator {
         Ok(Simulator { name, drive, workload, load, fill, watch, pictures })
     }
 
-    /// Does the same as [`Simulator::on`] for the tenants of `work`, of which only tenant `only` runs, if there is one.
+    /// Does the same as [`Simulator::on`] for the tenants of `work`. If `only` is given, only this tenant runs.
     pub(crate) fn with_tenants(
         mut drive: Drive,
         work: &Work,
@@ -254,7 +254,7 @@ fn play(
     })
 }
 
-/// Reads a trace once, to learn its length and the space that it needs.
+/// Reads a trace once, to determine its length and the space that it needs.
 pub(crate) fn survey(
     playback: &Playback,
     stop: &AtomicBool,
@@ -318,7 +318,7 @@ fn rules_of_zones(device: &mut Drive) -> Option<String> {
     Some(format!(
         ", probably because the drive has zones ({zones} of {capacity}, {active} of them active at a time): writes to a zone follow \
          each other from its start, and trims cover whole zones; \
-         `--workload log-structured?segment={}{spacing}` writes so",
+         `--workload log-structured?segment={}{spacing}` follows these rules",
         capacity.0
     ))
 }

@@ -1,4 +1,4 @@
-//! Several workloads on one drive at once: each tenant has a namespace and a submission queue of its own.
+//! Several workloads on one drive at once: each tenant has its own namespace and submission queue.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ use super::reading::Reading;
 use super::simulator::survey;
 use super::{Error, Hooks, Simulation, SimulationRequest, Simulator, Work, request};
 
-/// The most tenants of a drive.
+/// Maximum number of tenants of a drive.
 const MAX_TENANTS: usize = 256;
 
 /// The gauge of a simulation with tenants.
@@ -44,7 +44,7 @@ pub struct Tenant {
     pub workload: String,
 }
 
-/// The text is not a tenant.
+/// The error for a text that is not a tenant.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "`{0}` is not a tenant: write NAME=WORKLOAD or NAME:CLASS=WORKLOAD, where CLASS is urgent, high, medium or low"
@@ -129,7 +129,7 @@ pub(crate) struct Tenants {
 }
 
 impl Tenants {
-    /// Opens the workloads of all tenants, of which only tenant `only` runs, if there is one.
+    /// Opens the workloads of all tenants. If `only` is given, only this tenant runs.
     pub(crate) fn open(
         work: &Work,
         drive: &Drive,
@@ -221,7 +221,7 @@ impl Tenants {
         error.map_or(Ok(outcome), |error| Err(error.into()))
     }
 
-    /// Returns the results of all tenants of a measurement that took this time.
+    /// Returns the results of all tenants for a measurement of duration `took`.
     pub(crate) fn results(&self, took: Nanos) -> Vec<TenantResult> {
         let ready = self.ready.iter().zip(&self.measured).enumerate();
         ready.map(|(nth, (ready, measured))| self.result(nth, ready, measured, took)).collect()
@@ -292,8 +292,8 @@ fn depth(work: &Work, workload: &Workload, device_depth: u32) -> Result<u32, Err
 
 type StreamOfTenant = (Box<dyn Stream + Send>, (bool, bool, Option<ReplayError>));
 
-/// Opens the stream of a tenant, which stays empty unless the tenant runs. Returns true if it is endless, true if it is an
-/// open loop, and the error of a trace.
+/// Opens the stream of a tenant, which stays empty unless the tenant runs. Also returns whether the stream is endless,
+/// whether it is an open loop, and the error of a trace.
 fn open(
     tenant: &Tenant,
     workload: Workload,

@@ -89,7 +89,7 @@ mod tests {
         u32::try_from((0..1000).filter(|&seed| holds(seed)).count()).unwrap()
     }
 
-    // Do 95 % intervals cover the mean in about 95 % of cases, for dependent data too?
+    // Covers independent and dependent data.
     #[test]
     fn intervals_cover_the_mean() {
         let independent = coverage(0.0, 1024);
@@ -98,7 +98,6 @@ mod tests {
         assert!((930..=970).contains(&dependent), "{dependent}");
     }
 
-    // Is there no interval with too few batches?
     #[test]
     fn too_little_data_has_no_interval() {
         let mut batches = BatchMeans::default();

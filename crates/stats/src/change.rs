@@ -6,16 +6,16 @@ const MIN_START_UP: usize = 8;
 /// The minimum length of a series to search.
 const SHORTEST_SERIES: usize = 2 * SEGMENTS * MIN_START_UP;
 
-/// The minimum number of segments to divide the rest of the series into. They show how much
+/// The minimum number of segments to divide the remainder of the series into. They show how much
 /// segments vary without a change.
 const SEGMENTS: usize = 12;
 
 /// The factor by which the deviance of a change must exceed that of the most deviant segment in the
-/// rest of the series. Calibrated together with `SIGNIFICANT`: at most 0.4 % false alarms in 1,000
+/// remainder of the series. Calibrated together with `SIGNIFICANT`: at most 0.4 % false alarms in 1,000
 /// series of each kind in `scripted`.
 const CLEARLY: f64 = 1.5;
 
-/// A segment at the start of a series that differs from the rest.
+/// A segment at the start of a series that differs from the remainder.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Change {
     /// Length of the segment.
@@ -24,7 +24,7 @@ pub(crate) struct Change {
     pub p_value: f64,
 }
 
-/// Finds the start segment that differs most from the rest of `series`, if the difference is
+/// Finds the start segment that differs most from the remainder of `series`, if the difference is
 /// significant. The segment is at most a third of the series. Takes O(n log n) time.
 ///
 /// The statistic is the non-parametric likelihood ratio of Zou, Yin, Feng and Wang (*Annals of
@@ -33,12 +33,12 @@ pub(crate) struct Change {
 /// Heavy tails and bimodal distributions therefore do not distort it.
 ///
 /// As in quasi-likelihood, the ratio is divided by the dispersion between segments of the same
-/// length in the rest, and compared with Student's distribution. If values depend on each other,
-/// oscillate or drift, the segments of the rest differ too. The start must then differ from them by
+/// length in the remainder, and compared with Student's distribution. If values depend on each other,
+/// oscillate or drift, the segments of the remainder differ too. The start must then differ from them by
 /// much more. Bonferroni's correction covers the choice among the levels and among the doublings of
 /// the length.
 ///
-/// A known `period` of the rest lowers the assumed minimum dispersion: segments of several periods
+/// A known `period` of the remainder lowers the assumed minimum dispersion: segments of several periods
 /// may vary less than segments of independent values.
 pub(crate) fn first_change(series: &[f64], period: Option<usize>) -> Option<Change> {
     if series.len() < SHORTEST_SERIES {
@@ -79,7 +79,7 @@ fn inwards<'a, 'b>(levels: &'a [Counts<'b>], i: usize) -> &'a [Counts<'b>] {
 /// The minimum deviance of a change. Independent values reach it once in a thousand series.
 const MIN_DEVIANCE: f64 = 10.8;
 
-/// The minimum number of values that each segment of the rest needs on either side of a level to
+/// The minimum number of values that each segment of the remainder needs on either side of a level to
 /// show how values cluster.
 const MIN_VALUES: usize = 16;
 
@@ -217,7 +217,7 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// The rest of a series after a start segment, divided into segments as long as the start segment.
+/// The remainder of a series after a start segment, divided into segments as long as the start segment.
 /// The segments are shorter if fewer than `SEGMENTS` would fit.
 struct Rest<'a> {
     likelihood: &'a Likelihood,

@@ -135,8 +135,7 @@ fn quantile(p: f64) -> f64 {
 mod tests {
     use super::*;
 
-    // Is the interval as wide as Bonferroni's correction requires, and unchanged for one
-    // comparison?
+    // Bonferroni's correction determines the width. One comparison leaves the interval unchanged.
     #[test]
     fn an_interval_widens_with_the_number_of_comparisons() {
         let alone = Estimate { value: 10.0, low: Some(9.0), high: Some(12.0) };
@@ -149,8 +148,8 @@ mod tests {
         assert_eq!(Estimate::symmetric(1.0, None).among(10), Estimate::symmetric(1.0, None));
     }
 
-    // Does an interval of few repeats widen by Student's quantiles, and agree with the normal ones
-    // for many?
+    // The interval of few repeats widens by Student's quantiles, which for many repeats agree with
+    // the normal quantiles.
     #[test]
     fn an_interval_of_few_repeats_widens_more() {
         let alone = Estimate::symmetric(10.0, Some(1.0));
@@ -162,7 +161,6 @@ mod tests {
         assert_eq!(alone.among_few(10, 0.0), alone.among(10));
     }
 
-    // Does an interval at another level become one at 95 %?
     #[test]
     fn an_interval_at_another_level_is_converted() {
         // The quantile of 0.95 is 1.6449.
@@ -172,8 +170,7 @@ mod tests {
         assert_eq!(Estimate::at_level(10.0, 8.0, 11.0, 1.0).low, None);
     }
 
-    // Do the errors of a sum add in squares, and does a part without an interval leave the sum
-    // without one?
+    // A sum with a part that has no interval has no interval.
     #[test]
     fn errors_of_a_sum_add_in_squares() {
         let [a, b] = [(1.0, 3.0), (10.0, 2.0)].map(|(x, half)| Estimate::symmetric(x, Some(half)));
@@ -183,7 +180,7 @@ mod tests {
         assert_eq!(Estimate::weighted_sum(&[(0.5, a), (0.5, unknown)]).low, None);
     }
 
-    // Does the interval of a ratio follow from those of its parts, as Fieller's theorem states?
+    // Fieller's theorem gives the interval of the ratio.
     #[test]
     fn a_ratio_combines_both_intervals() {
         let a = Estimate::symmetric(30.0, Some(0.9));
@@ -197,7 +194,7 @@ mod tests {
         assert!(ratio.covers(2.86) && !ratio.covers(2.85) && ratio.covers(3.15));
     }
 
-    // Does a ratio whose denominator may be 0 have a lower end but no upper one?
+    // The denominator may be 0. The interval still has a lower end.
     #[test]
     fn a_ratio_to_an_uncertain_value_has_no_upper_end() {
         let [large, uncertain] =
@@ -211,8 +208,7 @@ mod tests {
         assert_eq!(unknown.ratio(&large).unwrap().low, Some(0.0));
     }
 
-    // Does a division by 0 have no result? Does the ratio of two estimates without intervals have
-    // no interval?
+    // The ratio of two estimates without intervals has no interval.
     #[test]
     fn a_ratio_to_zero_does_not_exist() {
         let zero = Estimate::symmetric(0.0, None);

@@ -123,8 +123,7 @@ mod tests {
     use super::*;
     use rand::{RngExt, SeedableRng};
 
-    // Is every value, small or large, counted exactly once, in the bin and interval that contain
-    // it, after any number of merges?
+    // The values are small and large, and the intervals are merged several times.
     #[test]
     fn each_value_is_counted_in_its_bin_and_interval() {
         let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(1);
@@ -160,7 +159,7 @@ mod tests {
         }
     }
 
-    // Are the limits powers of ten at the ends of decades, with 16 bins in between?
+    // The ends of decades are exact powers of ten, with 16 bins in between.
     #[test]
     fn limits_divide_decades() {
         for (nth, decade) in (0..20).zip(std::iter::successors(Some(1u64), |d| d.checked_mul(10))) {

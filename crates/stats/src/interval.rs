@@ -19,9 +19,9 @@ const CLEAR_SLOPE: f64 = 3.3;
 pub struct Interval {
     /// The point estimate.
     pub value: f64,
-    /// Lower end.
+    /// The lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// The upper end of the interval.
     pub high: f64,
     /// The standard error of the estimate.
     pub standard_error: f64,
@@ -115,7 +115,7 @@ pub fn quantile_interval(
 /// if `q` is outside the range of the data.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The rank is at least 1.
 fn at_share(sorted: &[f64], q: f64) -> Option<f64> {
-    // Rounding may leave the product slightly above a whole number.
+    // Rounding may leave the product slightly above an integer.
     let rank = (q * sorted.len() as f64 - 1e-9).ceil();
     (rank >= 1.0).then(|| sorted.get(rank as usize - 1).copied()).flatten()
 }
@@ -255,7 +255,7 @@ mod tests {
         (0..SERIES).filter(|&seed| drift(seed).is_some()).count()
     }
 
-    // Is a drift detected, with at most 2 % false alarms?
+    // Also checks that at most 2 % of the series without a drift cause a false alarm.
     #[test]
     fn drifts_are_detected() {
         assert!(drifts(Kind::Drift) >= 980);
@@ -268,7 +268,6 @@ mod tests {
         assert!((drift - 0.1).abs() < 1e-3, "{drift}");
     }
 
-    // Do 95 % intervals of quantiles cover the truth in about 95 % of cases?
     #[test]
     fn intervals_of_quantiles_cover_the_quantile() {
         for (kind, q, truth) in [
@@ -286,7 +285,7 @@ mod tests {
         }
     }
 
-    // Is there no interval for too little data, and one of width 0 for a constant series?
+    // A constant series of sufficient length has an interval of width 0.
     #[test]
     fn short_series_have_no_interval() {
         for count in 0..MIN_BATCHES {

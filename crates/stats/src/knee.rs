@@ -18,7 +18,7 @@ const PARAMETERS: f64 = 3.0;
 /// The minimum number of costs that can show a knee.
 const MIN_COSTS: usize = 3;
 
-/// The minimum number of costs up to a knee that can show an earlier one: more than a curve has
+/// The minimum number of costs up to a knee that can show an earlier knee: more than a curve has
 /// parameters, because a rise may have a few steps.
 const MIN_COSTS_BEFORE_KNEE: usize = 5;
 
@@ -43,15 +43,15 @@ pub struct Knee {
 ///
 /// The model is a low level up to the knee, a rise in a straight line, and a high level. Least
 /// squares determine both levels. The weight of a cost follows from its uncertainty and from a
-/// scatter of 5 % of the highest cost; differences that are small compared with the rise therefore
+/// scatter of 5 % of the highest cost. Differences that are small compared with the rise therefore
 /// do not count. The function tries every pair of positions as the ends of the rise, and compares
 /// the best curve with a constant cost by the likelihood ratio. It takes O(n³) time for n costs,
 /// which are a few dozen at most.
 ///
-/// A curve may rise twice. Beside a high second rise, the first one counts as scatter of the low
-/// level. Costs of at most `cheap` are low in any case. If a cost up to the knee is higher beyond its
-/// interval, the function looks for an earlier knee among the costs up to there. It counts if at least
-/// two costs follow it: a single one belongs to the later rise.
+/// A curve may rise twice. If the second rise is high, the fit treats the first rise as scatter of
+/// the low level. The function therefore looks for an earlier knee among the costs up to the knee if
+/// the interval of one of them lies above `cheap`. The earlier knee counts if it is at least two
+/// positions before the later knee: a single cost between two rises belongs to the later rise.
 pub fn knee(costs: &[Estimate], cheap: f64) -> Option<Knee> {
     let mut knee = one_rise(costs)?;
     loop {
@@ -239,7 +239,7 @@ mod tests {
             [0.65, 0.72, 0.75, 5.71, 3.96, 12.82, 22.68, 34.38, 20.77].map(|ms| ms / 0.65);
         assert_eq!(at(&samsung), Some(2));
         assert_eq!(knee(&certain(&samsung), CHEAP).unwrap().last, 2);
-        // Its small areas are written in the buffer, but those up to 16 MiB are cheap as well.
+        // Small areas of this drive are written in the buffer, but areas up to 16 MiB are cheap as well.
         let areas =
             [0.39, 0.39, 0.39, 0.39, 0.55, 0.83, 0.99, 1.05, 1.1, 1.1, 5.5, 11.6, 14.2, 15.5];
         assert_eq!(at(&areas.map(|ms| ms / 0.65)), Some(9));

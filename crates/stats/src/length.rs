@@ -50,8 +50,8 @@ const GROWTH: (f64, f64) = (1.25, 4.0);
 /// Determines, during a run, the length that the run needs. uFLIP calls this length `IOCount` and
 /// leaves its choice to future work (Bouganim, Jónsson and Bonnet, CIDR 2009, section 4.2).
 ///
-/// A rule that checks the interval after every IO stops when the variance happens to look small,
-/// and its intervals cover the truth too seldom (Law, *Simulation Modeling and Analysis*, section
+/// A rule that checks the interval after every IO stops when the variance happens to look small.
+/// Its intervals cover the truth too seldom (Law, *Simulation Modeling and Analysis*, section
 /// 9.5.3). This rule checks seldom, as Stein's two-stage procedure does (*Annals of Mathematical
 /// Statistics* 16, 1945). Each check schedules the next one for the length at which the interval
 /// should be narrow enough. Keeps all values; takes O(n log n) time.
@@ -139,7 +139,6 @@ mod tests {
         (covered, counts / 1000)
     }
 
-    // Do 95 % intervals cover the mean in about 95 % of runs that stop by the rule?
     #[test]
     fn intervals_at_the_stop_cover_the_mean() {
         for (kind, precision) in [
@@ -159,8 +158,8 @@ mod tests {
         }
     }
 
-    // Does the automatic length avoid the error in the paper's example (section 4.2)? There, the
-    // mean of 512 IOs is about 25 % low because they include a start-up phase of 128 fast IOs.
+    // In the paper's example (section 4.2), the mean of 512 IOs is about 25 % low because they
+    // include a start-up phase of 128 fast IOs.
     #[test]
     fn start_up_does_not_lower_the_mean() {
         let mut script = Script::new(Kind::Plain, 1);
@@ -179,12 +178,11 @@ mod tests {
         assert!((mean / truth - 1.0).abs() < 0.01, "{mean}");
     }
 
-    /// The paper's example: fast writes, then fast and slow ones in turn.
+    /// The paper's example: fast writes, then alternately eight slow and eight fast writes.
     fn paper(i: usize) -> f64 {
         if i >= 128 && i % 16 < 8 { SLOW } else { FAST }
     }
 
-    // Does a run continue until it covers enough periods, and until a quantile is precise?
     #[test]
     fn periods_and_quantiles_lengthen_a_run() {
         let count = |rule| {

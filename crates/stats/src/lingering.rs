@@ -84,7 +84,7 @@ mod tests {
         lingering(&before, &after)
     }
 
-    // Is the number of affected reads accurate to 10 %, for every kind of effect?
+    // The count is accurate to 10 % for every kind of effect.
     #[test]
     fn affected_reads_are_counted() {
         for (kind, effect, least) in [
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    // Is an effect detected that lasts for most of the reads after the writes?
+    // The effect lasts for most of the reads after the writes.
     #[test]
     fn long_effects_are_detected() {
         for kind in [Kind::Plain, Kind::Noise, Kind::HeavyTails] {
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    // Is the rate of false alarms on unaffected reads at most 2 %?
+    // At most 2 % of the series of unaffected reads cause a false alarm.
     #[test]
     fn false_alarms_are_rare() {
         for kind in READS {
@@ -131,7 +131,6 @@ mod tests {
         }
     }
 
-    // Is `settled` false if the effect outlasts the measured reads?
     #[test]
     fn an_effect_that_outlasts_the_reads_is_unsettled() {
         let mut script = Script::new(Kind::Noise, 1);

@@ -51,10 +51,10 @@ mod tests {
         (0..SEEDS).map(|seed| u64::from(holds(seed))).sum()
     }
 
-    // Is the length of a start-up phase accurate to 5 %, for every kind of running phase?
+    // The length of the phase is accurate to 5 % for every kind of running phase.
     #[test]
     fn start_up_phases_are_detected() {
-        // Under a steep drift, the test may miss a start-up phase; it never invents one.
+        // Under a steep drift, the test may miss a start-up phase, but causes no false alarm.
         let detectable = APERIODIC.into_iter().filter(|&kind| kind != Kind::SteepDrift);
         for kind in detectable.chain(PERIODIC) {
             let detected = count(|seed| {
@@ -65,8 +65,8 @@ mod tests {
         }
     }
 
-    // Is a start-up phase detected that differs only by a lack of rare bursts of slow IOs, such as
-    // GC causes? Is none detected if the bursts occur from the start?
+    // The start-up phase differs only by a lack of rare bursts of slow IOs, which GC causes. If the
+    // bursts occur from the start, there is no start-up phase.
     #[test]
     fn a_start_up_phase_without_bursts_is_detected() {
         let bursty = |start_up: usize, seed: u64| -> Vec<f64> {
@@ -90,7 +90,7 @@ mod tests {
         assert!(near >= SEEDS * 95 / 100 && alarms <= SEEDS / 50, "{near} {alarms}");
     }
 
-    // Is a period accurate to one IO?
+    // The period is accurate to one IO.
     #[test]
     fn periods_are_detected() {
         let short = [Kind::Spikes(2), Kind::Spikes(3), Kind::Square(10)];
@@ -103,7 +103,7 @@ mod tests {
         }
     }
 
-    // Is the rate of false detections at most 2 %, for start-up phases and for periods?
+    // At most 2 % for start-up phases and for periods.
     #[test]
     fn false_detections_are_rare() {
         for kind in APERIODIC.into_iter().chain(PERIODIC) {
@@ -116,7 +116,6 @@ mod tests {
         }
     }
 
-    // Do series that are too short, or constant, have no phases?
     #[test]
     fn short_or_constant_series_have_no_phases() {
         for count in [0, 1, 2, 11, 12, 63, 64, 1000] {

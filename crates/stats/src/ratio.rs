@@ -109,7 +109,7 @@ mod tests {
         ratio
     }
 
-    // Do 95 % intervals cover the ratio in about 95 % of cases, before and after slices are merged?
+    // The series are shorter and longer than the length at which slices are merged.
     #[test]
     fn intervals_cover_the_ratio() {
         let truth = 10.0 / 5.5 + 3.0;
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    // Does the ratio of proportional quantities have an interval of width 0?
+    // The interval of the ratio of proportional quantities has a width of 0.
     #[test]
     fn a_proportional_series_has_an_exact_ratio() {
         let mut ratio = Ratio::default();

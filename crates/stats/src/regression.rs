@@ -147,7 +147,6 @@ mod tests {
         columns[0].iter().zip(&columns[1]).map(|(one, other)| function(*one, *other)).collect()
     }
 
-    // Are the coefficients of an exactly linear function recovered?
     #[test]
     fn a_linear_function_is_recovered() {
         let columns = columns(20, 1);
@@ -159,8 +158,8 @@ mod tests {
         assert!(fit.explained > 1.0 - 1e-9);
     }
 
-    // Do 95 % intervals cover the least-squares line in about 95 % of cases, for a curve with
-    // uneven variance? The least-squares line of x² over -0.5 to 0.5 is the constant 1/12.
+    // The function is a curve with uneven variance. The least-squares line of x² over -0.5 to 0.5
+    // is the constant 1/12.
     #[test]
     fn intervals_cover_the_least_squares_line() {
         let mut covered = [0; 3];
@@ -178,7 +177,6 @@ mod tests {
         assert!(covered.iter().all(|times| (368..=396).contains(times)), "{covered:?}");
     }
 
-    // Is there no result for too few values or dependent columns?
     #[test]
     fn underdetermined_fits_have_no_result() {
         let three = columns(3, 1);

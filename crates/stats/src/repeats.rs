@@ -100,8 +100,7 @@ mod tests {
         all.iter().map(of).sum::<f64>() / all.len() as f64
     }
 
-    // Does the estimate separate the variance between runs from the variance within runs? Does the
-    // test have its nominal rate of false alarms?
+    // Also checks that the test has its nominal rate of false alarms.
     #[test]
     fn between_and_within_variance_are_separated() {
         let (alike, unlike) = (experiments(1e-9), experiments(0.1));
@@ -114,7 +113,6 @@ mod tests {
         assert!((5..=27).contains(&alarms), "{alarms}");
     }
 
-    // Do the 95 % intervals of repeated runs cover the mean in about 95 % of cases?
     #[test]
     fn intervals_of_repeats_cover_the_mean() {
         for between in [1e-9, 0.1] {
@@ -124,7 +122,7 @@ mod tests {
         }
     }
 
-    // Is there no result for a single run, or for runs without a standard error?
+    // Runs without a standard error have no result either.
     #[test]
     fn a_single_run_has_no_result() {
         let run = RunMean { mean: 1.0, standard_error: 0.1 };

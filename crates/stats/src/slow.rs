@@ -37,7 +37,7 @@ pub fn min_length(series: &[f64], precision: f64) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// A wave around 100 with this height and period.
+    /// Returns a sine wave around 100 with this amplitude and period.
     #[allow(clippy::cast_precision_loss)]
     fn wave(height: f64, period: f64) -> Vec<f64> {
         let at = |i: usize| 100.0 + height * (std::f64::consts::TAU * i as f64 / period).sin();

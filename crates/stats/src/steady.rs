@@ -37,7 +37,6 @@ impl Steadiness {
 mod tests {
     use super::*;
 
-    // Are mean, range and rise right for known lines, and is the rise of a falling line negative?
     #[test]
     #[allow(clippy::float_cmp)]
     fn known_lines_are_described() {
@@ -52,7 +51,6 @@ mod tests {
         assert_eq!((outlier.range, outlier.rise), (5.0, 0.0));
     }
 
-    // Is a value on a bound accepted, and a value beyond the bound rejected?
     #[test]
     fn bounds_are_included() {
         let of = |values: [f64; 5]| Steadiness::of(&values).unwrap();

@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    // Does an empty series have no minimum, maximum or quantile, rather than 0?
+    // Minimum, maximum and quantiles are `None` instead of 0.
     #[test]
     fn an_empty_series_has_no_statistics() {
         let none = Summary::default();
@@ -99,7 +99,7 @@ mod tests {
     }
 
     proptest! {
-        // Do moments and quantiles agree with their definitions, at every magnitude?
+        // The values have all magnitudes.
         #[test]
         #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         fn statistics_agree_with_their_definitions(

@@ -1,5 +1,5 @@
 //! The endurance forecast of a drive: the time until its percentage used reaches 100 at the present
-//! load, from readings of a counter that has whole percents only.
+//! load. The readings are of a counter that has integer percents only.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -11,16 +11,16 @@ mod tests;
 /// The percentage used at the rated end of life.
 const RATED: u32 = 100;
 
-/// The fewest steps of the percentage: three give two lengths, whose scatter is then known.
+/// Minimum number of steps of the percentage: three steps give two lengths, which show a scatter.
 pub const MIN_STEPS: u32 = 3;
 
-/// The most steps that a forecast uses. Older ones say less about the drive as it is.
+/// Maximum number of steps that a forecast uses. Older steps describe the current drive less well.
 const MAX_STEPS: usize = 12;
 
-/// The longest time over which the present load is averaged: four weeks, in seconds.
+/// Maximum time over which the present load is averaged: four weeks, in seconds.
 pub const LOAD_WINDOW_S: f64 = 28.0 * 86_400.0;
 
-/// The most blocks into which the load is divided, to learn how much it varies.
+/// Maximum number of blocks into which the load is divided, to estimate its variance.
 const MAX_BLOCKS: usize = 8;
 
 /// The number of load windows from which the variance of the load is estimated.
@@ -33,19 +33,20 @@ const QUANTILE: f64 = 0.95;
 /// not support more.
 const MAX_CORRELATION: f64 = 0.8;
 
-/// The least share of a percent that is left before its step.
+/// Minimum share of the current percent that remains before its step.
 const MIN_PERCENT_LEFT: f64 = 0.1;
 
-/// The largest ratio of an end of the interval to the estimate. A wider interval says nothing.
+/// Maximum ratio of an end of the interval to the estimate. A wider interval is useless.
 const WIDEST: f64 = 1000.0;
 
-/// The standard errors from which on a trend of the bytes per percent widens the interval.
+/// Minimum size, in standard errors, of a trend of the bytes per percent that widens the interval.
 const SIGNIFICANT: f64 = 2.0;
 
-/// The most readings that are outliers. More of them that exceed the later ones show a reset.
+/// Maximum number of outliers in a row. If more readings exceed the later readings, a counter may
+/// have been reset.
 const MAX_OUTLIERS: usize = 8;
 
-/// The denominator of the share of the written bytes from which on a decrease is large: 1 %.
+/// Divisor of the written bytes that gives the minimum size of a large decrease: 1 %.
 const LARGE_DECREASE: u64 = 100;
 
 /// A reading of the wear of a drive.
@@ -63,13 +64,13 @@ pub struct WearReading {
 /// The time until the percentage used of a drive reaches 100.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WearForecast {
-    /// The time left in seconds.
+    /// The remaining time in seconds.
     pub left_s: f64,
     /// The lower end of the 90 % interval in seconds.
     pub low_s: f64,
     /// The upper end of the 90 % interval in seconds.
     pub high_s: f64,
-    /// The steps of the percentage that the forecast rests on.
+    /// The number of steps of the percentage that the forecast uses.
     pub steps: u32,
     /// The present load in written bytes per second.
     pub load_bytes_per_s: f64,
@@ -82,24 +83,24 @@ pub struct WearForecast {
 pub enum UnknownWear {
     /// There is no reading.
     NoReading,
-    /// The percentage has not moved.
+    /// The percentage has not changed.
     NoStep {
         /// The time of the first reading with this percentage, in seconds.
         since_s: u64,
     },
-    /// The percentage has moved less than [`MIN_STEPS`] times.
+    /// The percentage has changed fewer than [`MIN_STEPS`] times.
     FewSteps {
-        /// The number of times.
+        /// The number of changes.
         steps: u32,
         /// The time of the first reading, in seconds.
         since_s: u64,
     },
-    /// Nothing was written.
+    /// Nothing was written in the load window.
     Idle {
-        /// The time since when, in seconds.
+        /// The start of the load window, in seconds.
         since_s: u64,
     },
-    /// The interval of the forecast would say nothing.
+    /// The interval of the forecast is too wide to be useful.
     Scattered {
         /// The time of the first reading, in seconds.
         since_s: u64,
@@ -112,10 +113,10 @@ pub enum UnknownWear {
 ///
 /// Each step of the percentage happened between two readings. The bytes from one step to the next
 /// give the bytes per percent and its scatter, and blocks of the last four weeks give the load. The
-/// forecast assumes that both continue as they were: that their means stay, and that their
-/// fluctuations have the size and the correlation of those seen. A significant trend of the bytes per
-/// percent is not continued, but widens the interval. Readings before a reset of a counter do not
-/// count, and neither do single readings that contradict the others.
+/// forecast assumes that both keep their means, and that their fluctuations keep the observed size
+/// and correlation. A significant trend of the bytes per percent is not extrapolated, but widens the
+/// interval. Readings before a reset of a counter do not count, and neither do single readings that
+/// contradict the others.
 ///
 /// # Errors
 /// The reason why the readings do not support a forecast.
@@ -148,7 +149,7 @@ pub fn wear_forecast(readings: &[WearReading]) -> Result<WearForecast, UnknownWe
     }
     let factor = half_width(parts).exp();
     let [low_s, high_s] = [left_s / factor, left_s * factor];
-    // Also false for the missing number of a percent without bytes.
+    // Also false for NaN, which results if the percentage rises without written bytes.
     let is_narrow = factor <= WIDEST && high_s.is_finite();
     if !is_narrow {
         return Err(UnknownWear::Scattered { since_s: first.at_s });
@@ -165,9 +166,10 @@ pub fn wear_forecast(readings: &[WearReading]) -> Result<WearForecast, UnknownWe
 
 /// Returns the readings since the last reset of a counter, without those that contradict the others.
 ///
-/// A reading contradicts an earlier one if its time or a counter is lower. The later one is dropped
-/// if the next readings are no longer lower, or as long as a large decrease has no second reading.
-/// Else the earlier ones that exceed it are dropped, or it is a reset.
+/// A reading contradicts an earlier reading if its time or a counter is lower. The function drops
+/// the lower reading if one of the next readings is as high as before. It also drops a last reading
+/// that looks like a reset. After a reset, the function drops all earlier readings. In every other
+/// case it drops the earlier readings that exceed the lower reading.
 fn consistent(readings: &[WearReading]) -> Vec<WearReading> {
     let mut kept: Vec<WearReading> = Vec::new();
     for (nth, reading) in readings.iter().enumerate() {
@@ -196,8 +198,8 @@ impl WearReading {
             && self.written_bytes <= later.written_bytes
     }
 
-    /// Returns true if `later` is so much lower that a counter may have been reset. A loss of power
-    /// takes back only the latest bytes.
+    /// Returns true if `later` is so much lower that a counter may have been reset. A power loss
+    /// removes only the latest bytes from the counter.
     fn is_far_above(&self, later: &WearReading) -> bool {
         let rollback = self.written_bytes / LARGE_DECREASE;
         self.percentage_used > later.percentage_used
@@ -209,9 +211,9 @@ impl WearReading {
 #[derive(Debug, Clone, Copy)]
 struct Step {
     level: u32,
-    /// The middle of the range in which it lies.
+    /// The middle of the range between the readings before and after the step.
     at: f64,
-    /// The width of that range.
+    /// The width of this range.
     width: f64,
 }
 
@@ -244,9 +246,9 @@ struct Wear {
     variance: f64,
     /// The change of the bytes of a percent from one percent to the next, if it is significant.
     trend: f64,
-    /// The variance of the mean because steps are known to within two readings.
+    /// The variance of the mean due to the unknown position of a step between two readings.
     censoring: f64,
-    /// The percents that the mean covers.
+    /// The number of percents that the mean covers.
     percents: f64,
     freedom: f64,
     /// The bytes written since the last step.
@@ -266,7 +268,7 @@ impl Wear {
             let [percents, bytes] = sums(gaps);
             bytes / percents
         };
-        // A percent that already took longer than the mean is evidence, though it is not over.
+        // The current percent counts as soon as it has taken more bytes than the mean.
         if since > mean(&gaps) {
             gaps.push((1.0, since));
         }
@@ -289,15 +291,15 @@ impl Wear {
         }
     }
 
-    /// Returns the bytes left until the rated life is used up. At the end of a percent these are at
-    /// least its standard deviation: the length of the percent is not known better.
+    /// Returns the remaining bytes until the rated life is used up. The minimum is the standard
+    /// deviation of the bytes of a percent, because the end of a percent is not known better.
     fn left(&self, used: u32) -> f64 {
         let whole = f64::from(RATED - used) * self.per_percent;
         let least = self.variance.sqrt().max(MIN_PERCENT_LEFT * self.per_percent);
         (whole - self.since.min(self.per_percent)).max(least.min(whole))
     }
 
-    /// Returns the relative variance of the bytes left.
+    /// Returns the relative variance of the remaining bytes.
     fn relative(&self, used: u32) -> Variance {
         let percents = f64::from(RATED - used);
         let fluctuation = self.variance * (percents + percents.powi(2) / self.percents);
@@ -312,7 +314,7 @@ fn sums(gaps: &[(f64, f64)]) -> [f64; 2] {
     gaps.iter().fold([0.0, 0.0], |[percents, bytes], gap| [percents + gap.0, bytes + gap.1])
 }
 
-/// Returns the slope of the bytes of a percent over the percents if it is significant, else 0.
+/// Returns the change of the bytes per percent from one percent to the next if it is significant, else 0.
 fn trend(gaps: &[(f64, f64)]) -> f64 {
     let mut level = 0.0;
     let point = |(percents, bytes): &(f64, f64)| {
@@ -362,8 +364,8 @@ impl Load {
         if mean <= 0.0 || !mean.is_finite() {
             return Err(UnknownWear::Idle { since_s });
         }
-        // The variance is that of a longer time: a load with a memory of weeks hardly varies within
-        // the window.
+        // Estimate the variance from a longer time than the load window: a load that is correlated
+        // over weeks hardly varies within the window.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
         let seen = ((whole_s / block_s + 1e-9) as usize).min(VARIANCE_WINDOWS * MAX_BLOCKS);
         let seen = seen.min(inside(number(seen as u64) * block_s)).max(blocks);
@@ -400,7 +402,7 @@ fn written_at(readings: &[WearReading], at: f64) -> f64 {
 }
 
 /// Returns the variance of residuals, enlarged for their correlation: the mean of correlated values
-/// is known less well than that of as many independent ones.
+/// is known less well than the mean of as many independent values.
 fn variance(residuals: &[f64], freedom: f64) -> f64 {
     let squares: f64 = residuals.iter().map(|residual| residual.powi(2)).sum();
     let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();

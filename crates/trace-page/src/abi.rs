@@ -1,4 +1,5 @@
-//! The functions that the page calls. The file goes in through memory of this module; the answer stays valid until the next call.
+//! The functions that the page calls. The page writes the file into memory of this module; the answer stays valid until
+//! the next call.
 #![allow(unsafe_code, reason = "exports functions by their names, which Rust counts as unsafe")]
 
 use std::cell::RefCell;
@@ -20,7 +21,8 @@ fn with<T>(act: impl FnOnce(&mut Page) -> T) -> T {
     PAGE.with_borrow_mut(act)
 }
 
-/// Returns the place for `len` bytes, which the next call of [`trace_read`] reads: the name of a file and its content.
+/// Returns the address of a buffer of `len` bytes, for the name of a file and its content. The next call of
+/// [`trace_read`] reads the buffer.
 #[unsafe(no_mangle)]
 pub extern "C" fn trace_input(len: usize) -> *mut u8 {
     with(|page| {
@@ -29,8 +31,8 @@ pub extern "C" fn trace_input(len: usize) -> *mut u8 {
     })
 }
 
-/// Reads the input as a trace; the first `name` bytes are the name of its file. Returns 1; then [`trace_text`] is the document of
-/// its statistics. Returns 0 if it is no trace; then the text is the reason.
+/// Reads the input as a trace; the first `name` bytes are the name of its file. Returns 1; then [`trace_text`] is the
+/// document of its statistics. Returns 0 if the file is no trace; then the text is the reason.
 #[unsafe(no_mangle)]
 pub extern "C" fn trace_read(name: usize) -> u32 {
     with(|page| {

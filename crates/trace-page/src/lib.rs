@@ -11,10 +11,11 @@ use flashscope_document::trace::{Trace, TraceStatus};
 use flashscope_trace::statistics::Characteristics;
 use flashscope_trace::{OnBad, Options, Reader, Source, open};
 
-/// Returns the statistics of the trace `content`, which the file `name` has. Lines that cannot be read are counted and left out.
+/// Returns the statistics of the trace in `content`, the content of the file `name`. Skips and counts lines that cannot
+/// be read.
 ///
 /// # Errors
-/// The reason why it is no trace, for the user.
+/// The reason why the file is no trace, for the user.
 pub fn statistics(name: &str, content: Vec<u8>) -> Result<Trace, String> {
     let length = content.len() as u64;
     let options = Options { on_bad: OnBad::Skip, ..Options::default() };

@@ -39,7 +39,7 @@ pub(super) trait BinaryFormat: Send + Sized + 'static {
     /// The record is invalid.
     fn record(&mut self, record: &[u8], out: &mut Output) -> Result<(), Reason>;
 
-    /// Ends the trace and emits the requests held back.
+    /// Ends the trace and emits all pending requests.
     fn end(&mut self, _out: &mut Output) {}
 
     /// Returns the names of the other files of the same trace.
@@ -110,7 +110,7 @@ impl Stream {
         let rest = &self.buffer[self.start..self.end];
         let length = format.length(rest).map_err(|reason| self.damaged(&reason))?;
         if length.is_some_and(|length| !(1..=LONGEST_RECORD).contains(&length)) {
-            let reason = format!("it would have more than {LONGEST_RECORD} bytes");
+            let reason = format!("its length is not between 1 and {LONGEST_RECORD} bytes");
             return Err(self.damaged(&Reason::new(reason)));
         }
         Ok(length.filter(|length| *length <= rest.len()))

@@ -25,7 +25,8 @@ pub(super) struct BlockEvents {
 /// The events that stand for the requests of a device.
 #[derive(Debug)]
 enum Requests {
-    /// Undecided so far. Holds the numbers that [`Pairing`] gave to the requests queued until now.
+    /// Not decided yet. Holds the numbers that [`Pairing`] assigned to the requests queued until
+    /// now.
     Undecided(Vec<u64>),
     Queued,
     Issued,
@@ -80,7 +81,7 @@ impl BlockEvents {
         }
     }
 
-    /// Ends the trace and emits the requests held back.
+    /// Ends the trace and emits all pending requests.
     pub(super) fn end(&mut self, out: &mut Vec<Request>) {
         self.pairing.end(out);
     }

@@ -20,17 +20,17 @@ pub enum Error {
     /// A file operation failed.
     #[error("cannot {action} {name}: {source}")]
     Io {
-        /// The operation.
+        /// The operation, as a verb such as `read`.
         action: &'static str,
         /// The name of the trace.
         name: String,
-        /// The cause.
+        /// The underlying error.
         source: io::Error,
     },
     /// The content matches no known format.
     #[error(
-        "{name} is of no format that is known: {reason}; the formats are {}; name one by --format \
-         to see what is wrong with the first line",
+        "the format of {name} is unknown: {reason}; the formats are {}; name one by --format \
+         to see the error in the first line",
         known.join(", ")
     )]
     UnknownFormat {
@@ -46,9 +46,9 @@ pub enum Error {
     Bad {
         /// The name of the trace.
         name: String,
-        /// Its position.
+        /// The position of the line or record.
         place: Place,
-        /// The reason.
+        /// The reason that the line or record is unreadable.
         reason: Reason,
     },
     /// The trace is invalid as a whole; skipping lines or records cannot help.
@@ -56,7 +56,7 @@ pub enum Error {
     Damaged {
         /// The name of the trace.
         name: String,
-        /// The reason.
+        /// The reason that the trace is invalid.
         reason: String,
     },
     /// A transform is impossible for this trace.
@@ -101,7 +101,7 @@ impl std::fmt::Display for Place {
 pub struct Reason(Box<Cow<'static, str>>);
 
 impl Reason {
-    /// A reason in words. Boxed, because errors are rare and results should stay small.
+    /// Creates a reason from a text. Boxed, because errors are rare and results should stay small.
     #[cold]
     pub fn new(text: impl Into<Cow<'static, str>>) -> Reason {
         Reason(Box::new(text.into()))

@@ -31,7 +31,7 @@ struct Input {
     reader: Box<dyn Reader>,
     batch: Vec<Request>,
     next: usize,
-    /// The time of the first request, if it is the origin.
+    /// The time that becomes 0: the time of the first request with [`Zero::Each`], else 0.
     zero: Nanos,
     /// The number of each volume of this input in the merged trace.
     volumes: Vec<VolumeId>,

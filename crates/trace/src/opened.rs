@@ -74,8 +74,8 @@ impl Reader for Trace {
         }
         if self.backwards > 0 {
             notes.push(format!(
-                "the time of {} requests is before that of an earlier one: the trace is not in the \
-                 order of its times",
+                "{} requests have an earlier time than a request before them: the trace is not \
+                 sorted by time",
                 self.backwards
             ));
         }

@@ -7,7 +7,7 @@ use super::{Request, Volumes};
 /// The approximate number of requests per batch: few enough to stay in the CPU caches.
 pub const BATCH: usize = 1 << 11;
 
-/// The number of bad lines kept for display.
+/// The number of bad lines stored as examples.
 const EXAMPLES: usize = 3;
 
 /// Options that the user sets because the content does not state them.
@@ -31,15 +31,15 @@ impl Options {
 
 /// A reader of a trace.
 pub trait Reader: Send {
-    /// Replaces `batch` by the next requests in trace order: about [`BATCH`] of them, none at the
-    /// end.
+    /// Replaces `batch` by the next requests in trace order: about [`BATCH`] requests, or none at
+    /// the end of the trace.
     ///
     /// # Errors
     /// The trace is damaged. `batch` contains the requests before the damage; reading cannot
     /// continue.
     fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), Error>;
 
-    /// Returns the volumes seen until now.
+    /// Returns the volumes of the requests read until now.
     fn volumes(&self) -> &Volumes;
 
     /// Returns the lines and records skipped until now.

@@ -114,10 +114,10 @@ pub fn survey(
 fn check(playback: &Playback, survey: &Survey, spec: &Spec, volumes: usize) -> Result<(), Error> {
     let capacity = playback.capacity.round_down(playback.logical_block);
     let reason = if survey.requests == 0 {
-        "it has no requests, or none that were selected".into()
+        "it has no requests, or the options select none".into()
     } else if volumes > 1 && !spec.is_remapped() {
         format!(
-            "it has {volumes} volumes, and the drive is one: choose among them by `volumes`, or \
+            "it has {volumes} volumes for one drive: select one with `volumes`, or \
              lay them out on it by `remap=compact` (side by side) or `remap=fold` (over each \
              other)"
         )
@@ -205,7 +205,7 @@ fn whole_blocks(request: &Request, block: u64) -> (Bytes, Bytes) {
 pub struct ReplayError(Arc<Mutex<Option<Error>>>);
 
 impl ReplayError {
-    /// Takes the error.
+    /// Removes and returns the error.
     pub fn take(&self) -> Option<Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -217,7 +217,7 @@ pub struct Replay {
     batch: std::vec::IntoIter<Request>,
     error: ReplayError,
     playback: Playback,
-    /// The rest of a request that is split.
+    /// The remaining part of a request that is split.
     part: Option<Io>,
     /// The time of the first request, on the clocks of the trace and of the drive.
     zero: Option<(Nanos, Nanos)>,
@@ -246,7 +246,8 @@ impl Replay {
 }
 
 impl Replay {
-    /// Returns the first part of an IO that may be too long; the rest follows next.
+    /// Returns the first part of an IO that may be too long; stores the remainder for the next
+    /// call.
     #[inline]
     fn first_part(&mut self, io: Io) -> Io {
         let longest = longest(&self.playback, io.op);

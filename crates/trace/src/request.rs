@@ -14,7 +14,7 @@ pub struct Request {
     pub offset: Bytes,
     /// The length in bytes; 0 for a flush.
     pub len: Bytes,
-    /// The volume.
+    /// The number of the volume.
     pub volume: VolumeId,
     /// The operation.
     pub op: Op,

@@ -16,7 +16,7 @@ const CHUNK: usize = 1 << 18;
 /// higher ratio indicates a *decompression bomb*.
 const MAX_EXPANSION: u64 = 2_000;
 
-/// The decompressed bytes allowed before the ratio is checked.
+/// The number of decompressed bytes up to which the ratio is not checked.
 const FREE: u64 = 64 << 20;
 
 #[cfg(feature = "files")]
@@ -24,7 +24,7 @@ const FREE: u64 = 64 << 20;
 const ZSTD_WINDOW: u32 = 27;
 
 #[cfg(feature = "files")]
-/// The memory limit for xz: above the need of its highest level.
+/// The memory limit for xz in bytes: above the need of its highest level.
 const XZ_MEMORY: u64 = 128 << 20;
 
 /// The content of a trace: a file or standard input, with gzip, zstd, bzip2 or xz decompressed.
@@ -37,7 +37,7 @@ pub struct Source {
     )]
     is_file: bool,
     content: Box<dyn Read + Send>,
-    /// The first bytes of the content, and the count of those already returned to the reader.
+    /// The first bytes of the content, and the number of those bytes already returned to the reader.
     head: Vec<u8>,
     given: usize,
     compression: Option<&'static str>,
@@ -113,7 +113,7 @@ impl Source {
         };
         let mut head = Vec::new();
         source.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(|e| source.failed(e))?;
-        // Spreadsheets mark their text as UTF-8.
+        // Spreadsheet programs begin a text in UTF-8 with a byte order mark.
         source.head = head.strip_prefix(BYTE_ORDER_MARK).map(Vec::from).unwrap_or(head);
         Ok(source)
     }
@@ -184,7 +184,7 @@ impl Read for Source {
     }
 }
 
-/// Returns the content as it is: without `files`, the caller decompresses it.
+/// Returns the content unchanged: without the feature `files`, the caller decompresses it.
 #[cfg(not(feature = "files"))]
 #[allow(clippy::unnecessary_wraps, reason = "the signature of decompression")]
 fn undo(

@@ -75,7 +75,7 @@ impl Spec {
                 };
             }
             "sector" => match value.parse::<Bytes>().map_err(|error| error.to_string())? {
-                Bytes(0) => return Err("it must be at least a byte".into()),
+                Bytes(0) => return Err("it must be at least 1 byte".into()),
                 sector => self.options.sector = Some(sector),
             },
             _ if Columns::has(name) => self.options.columns.set(name, value)?,

@@ -10,7 +10,7 @@ pub type VolumeId = u32;
 pub struct Volumes {
     names: Vec<Box<str>>,
     ids: BTreeMap<Box<str>, VolumeId>,
-    /// The last name looked up: adjacent requests mostly have the same volume.
+    /// The last number returned: adjacent requests mostly have the same volume.
     last: VolumeId,
 }
 

@@ -4,7 +4,7 @@ use flashscope_workload::synthetic::{self, Ios, Target, Workload, WorkloadError}
 
 use super::{Error, replay};
 
-/// Opens a workload, which may be a trace, after it checks the fields. Reads no file.
+/// Opens a workload or a trace, and checks the fields. Reads no file.
 ///
 /// # Errors
 /// The errors of [`synthetic::open`], or an invalid field of a trace.

@@ -34,7 +34,7 @@ const IOS: usize = 100_000;
     "lsm?lookups=0.5&trims=true",
 ])]
 fn generate(bencher: Bencher, spec: &str) {
-    // With 28 GiB, the number of pages is no power of two.
+    // With 28 GiB, the number of pages is not a power of two.
     let target =
         Target { capacity: Bytes::gib(28), logical_block: Bytes(512), filled: true, seed: 1 };
     let workload = open(spec, &target).expect("the specs above are right");

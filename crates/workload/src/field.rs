@@ -3,7 +3,7 @@
 pub struct Field {
     /// The name, before the `=`.
     pub name: &'static str,
-    /// The default value; without one, the summary states the effect of omitting the field.
+    /// The default value. Without a default, the summary states the effect of omitting the field.
     pub default: Option<&'static str>,
     /// The value if the field is a flag and is given without a value.
     pub alone: Option<&'static str>,

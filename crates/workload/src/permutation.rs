@@ -9,8 +9,8 @@ const ROUNDS: usize = 4;
 /// An odd number whose bits look random: 2^64 divided by the golden ratio.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A pseudo-random permutation of `0..count`, for any `count`: a Feistel network over the next
-/// power of two, applied until the result is below `count`, which takes fewer than two steps on
+/// A pseudo-random permutation of `0..count`, for any `count`. It applies a Feistel network over
+/// the next power of two until the result is below `count`. This takes fewer than two steps on
 /// average (Black and Rogaway, *Ciphers with Arbitrary Finite Domains*).
 ///
 /// The network divides a number into two parts, which differ by one bit if the number of bits is

@@ -24,11 +24,11 @@ pub enum Pace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Playback {
-    /// The files.
+    /// The files of the trace.
     pub files: Vec<String>,
     /// The reader's options and transforms: trace fields by name.
     pub fields: BTreeMap<String, String>,
-    /// The pacing.
+    /// The pacing of the requests.
     pub pace: Pace,
     /// The capacity of the drive in bytes.
     #[serde(rename = "capacity_bytes")]

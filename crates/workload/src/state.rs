@@ -19,13 +19,13 @@ const PIECES: usize = 4;
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "SimulationFill")]
 pub enum Fill {
-    /// Empty.
+    /// An empty drive.
     None,
     /// Everything written once, from start to end.
     Sequential,
     /// Everything written once, in random order, in IOs of random size.
     Random,
-    /// About once the flash written, so that it is in the steady state of uniform random writes.
+    /// The flash written about once, in the steady state of uniform random writes.
     Steady,
 }
 
@@ -56,7 +56,7 @@ impl Fill {
     }
 }
 
-/// A [`Fill`] with what it needs to know about the drive.
+/// A [`Fill`] with the properties of the drive that it depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum InitialContents {
     /// See [`Fill::None`].
@@ -72,11 +72,10 @@ pub enum InitialContents {
 /// Writes every byte of a space exactly once, in random order, in IOs of random size from one
 /// logical block to 128 KiB.
 ///
-/// The paper requires "random IOs of random size (ranging from 0.5KB to the flash block size, 128
-/// KB) on the whole device", to write the device completely. Independent random addresses would
-/// never guarantee that. Therefore, this fill divides the space into chunks of 128 KiB, cuts each
-/// chunk at random into four pieces, and visits all pieces in the order of a pseudo-random
-/// permutation that needs no memory.
+/// The paper requires "random IOs of random size (ranging from 0.5KB to the flash block size, 128 KB) on the whole
+/// device", to write the device completely. Independent random addresses would never guarantee that. Therefore, this
+/// fill divides the space into chunks of 128 KiB, and cuts each chunk at random into four pieces. It visits all pieces
+/// in the order of a pseudo-random permutation that needs no memory.
 pub struct RandomFill {
     offset: Bytes,
     size: Bytes,
@@ -137,7 +136,7 @@ impl Stream for RandomFill {
 pub struct SequentialFill {
     next: Bytes,
     end: Bytes,
-    /// The start of the present zone, the size of a zone, and the part of it that is written.
+    /// The start of the current zone, the distance between zones, and the capacity of a zone.
     zone: Bytes,
     size: Bytes,
     capacity: Bytes,
@@ -149,8 +148,8 @@ impl SequentialFill {
         SequentialFill { next: offset, end: offset + size, zone: offset, size, capacity: size }
     }
 
-    /// Creates a fill of the zones from the start of a drive to `end`. A zone of `size` bytes takes `capacity` bytes; no IO
-    /// is in two zones.
+    /// Creates a fill of the zones from the start of a drive to `end`. A zone of `size` bytes holds `capacity` bytes;
+    /// no IO is in two zones.
     pub fn of_zones(end: Bytes, size: Bytes, capacity: Bytes) -> SequentialFill {
         let start = Bytes(0);
         SequentialFill { next: start, end, zone: start, size, capacity }

@@ -10,28 +10,28 @@ use serde::{Deserialize, Serialize};
 use crate::permutation::Permutation;
 use crate::{Stream, seed_for};
 
-/// The factor by which the pass assumes more spare space than it was given. Free blocks that are left over cost more accuracy
-/// than garbage collection that begins early.
+/// The factor by which the pass overestimates the given spare space. Free blocks at the end of the pass cost more
+/// accuracy than garbage collection that begins early.
 const MARGIN: f64 = 1.1;
 
 /// The random writes after the pass, as a share of the pages. They correct errors of the pass, such as those from
 /// a wrong estimate of the spare space.
 const CORRECTION: f64 = 0.125;
 
-/// The least share of spare space, below which the pass has no order.
+/// Minimum share of spare space; below it, the pass has no order.
 pub const MIN_SPARE: f64 = 0.001;
 
-/// The most share of spare space.
+/// Maximum share of spare space.
 pub const MAX_SPARE: f64 = 10.0;
 
-/// The space that a steady fill needs to know.
+/// The spare space of a drive, on which a steady fill depends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpareSpace {
     /// Bytes of a write: a page of the drive's mapping.
     #[serde(rename = "page_bytes")]
     pub page: Bytes,
-    /// The pages that the drive programs before it has to collect a block, beyond those that the host can address, divided by
-    /// the latter ([`MIN_SPARE`] to [`MAX_SPARE`]).
+    /// The pages that the drive programs before it has to collect a block, beyond the addressable pages, divided by the
+    /// addressable pages ([`MIN_SPARE`] to [`MAX_SPARE`]).
     pub share: f64,
 }
 
@@ -56,25 +56,25 @@ impl SpareSpace {
     }
 }
 
-/// Writes each page once for good, and rewritten pages before it, such that the blocks hold as many valid pages at the end as in
-/// the steady state of uniform random writes.
+/// Writes the pages such that the blocks hold as many valid pages at the end as in the steady state of uniform random
+/// writes. Each page has one final write; earlier writes of the page fill the blocks with invalid pages.
 ///
-/// In that state, blocks are collected at about the same age T, and a page stays valid for a time t with probability exp(-t),
-/// with time in units of as many host writes as there are pages (Desnoyers, SYSTOR 2012, equation 4; other policies differ
-/// little from it). The blocks are of all ages alike, so a share (1 - exp(-T)) / T of the flash is valid. This equals
-/// L / P, the addressable pages divided by all pages, and gives T.
+/// In the steady state, all blocks are collected at about the same age T. A page stays valid for a time t with
+/// probability exp(-t), where the unit of time is as many host writes as there are pages. This is equation 4 of
+/// Desnoyers, SYSTOR 2012; other policies differ little from it. The ages of blocks are uniform, and a share (1 -
+/// exp(-T)) / T of the flash is therefore valid. This equals L / P, the addressable pages divided by all pages, and
+/// gives T.
 ///
-/// The pass programs all P pages once. A drive that was empty therefore collects no block meanwhile, and the pass writes no more
-/// than is needed to fill the flash, which is the least that any method can write. At the share u of the pass, a page is
-/// written for good with probability exp(-T (1 - u)). Otherwise it is one of those that are written for good later. The
-/// writes for good are in the order of a permutation without memory. Uniform random writes have no memory either: their future
-/// depends on the valid pages of the blocks alone.
+/// The pass programs all P pages once. A drive that was empty therefore collects no block meanwhile, and no method can
+/// write less to fill the flash. At the share u of the pass, a write is final with probability exp(-T (1 - u)). Any
+/// other write goes to a page whose final write comes later. The final writes are in the order of a permutation without
+/// memory. Uniform random writes have no memory either: their future depends on the valid pages of the blocks alone.
 pub struct SteadyFill {
     offset: Bytes,
     size: Bytes,
     page: Bytes,
     pages: u64,
-    /// The writes of the pass, and all writes.
+    /// The number of writes of the pass, and of all writes.
     pass: u64,
     all: u64,
     /// The age at which blocks are collected.
@@ -82,7 +82,7 @@ pub struct SteadyFill {
     order: Permutation,
     rng: Xoshiro256PlusPlus,
     next: u64,
-    /// The pages written for good.
+    /// The number of final writes so far.
     kept: u64,
 }
 
@@ -114,7 +114,7 @@ impl SteadyFill {
         }
     }
 
-    /// Returns the place of the next page in the order of the permutation, below `pages`.
+    /// Returns the position of the next page in the order of the permutation, below `pages`.
     fn place(&mut self) -> u64 {
         let left = self.pages - self.kept;
         if self.next >= self.pass || left == 0 {
@@ -122,7 +122,7 @@ impl SteadyFill {
         }
         let valid = (-self.age * (1.0 - (self.next as f64 + 0.5) / self.pass as f64)).exp();
         let oldest = (-self.age).exp();
-        // The pages that should still be written for good. What chance left over or took too many of evens out.
+        // The expected number of final writes still to come. It corrects the random deviations of the earlier writes.
         let expected = self.pages as f64 * (1.0 - valid) / (1.0 - oldest);
         let probability = valid * left as f64 / expected.max(0.5);
         let must = self.pass - self.next <= left;
@@ -173,7 +173,7 @@ mod tests {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few pages")]
     fn valid(size: Bytes, spare: SpareSpace) -> Vec<f64> {
         let mut ios = ios(size, spare, 1);
-        // Without the random writes at the end.
+        // Leave out the random writes at the end.
         let correction = (CORRECTION * (size.0 / spare.page.0) as f64).ceil();
         ios.truncate(ios.len() - correction as usize);
         let mut seen = std::collections::HashSet::new();
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    // Independent of the order: the shares of uniform random writes, at the middle of each tenth.
+    // The expected shares are those of uniform random writes, at the middle of each tenth of the pass.
     #[test]
     fn valid_pages_of_the_pass_fall_with_age_as_in_the_steady_state() {
         for share in [0.05, 0.28, 1.0] {

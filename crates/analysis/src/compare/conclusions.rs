@@ -142,10 +142,11 @@ fn range(ratios: impl Iterator<Item = Estimate>) -> String {
     }
 }
 
-/// The most workloads of a class to name one by one.
+/// Maximum number of workloads of a class to name one by one.
 const MAX_NAMED: usize = 3;
 
-/// Returns the names of workloads. A class stands for its workloads if all or many of them are among them.
+/// Returns the names of the workloads `some`. The name of a class replaces its workloads if `some` has all or many of
+/// them.
 fn names(some: &[&JudgedWorkload], all: &[JudgedWorkload]) -> String {
     let count_some = |of: &str| some.iter().filter(|one| class(one) == Some(of)).count();
     let count_all = |of: &str| all.iter().filter(|one| class(one) == Some(of)).count();

@@ -44,7 +44,7 @@ fn start(subject: &Subject<'_>) -> Option<String> {
     use flashscope_workload::state::Fill;
     let state = match subject {
         Subject::Measurement { manifest, .. } => match manifest.options.state {
-            State::Keep => "as it was found",
+            State::Keep => "in its existing state",
             State::Purged => "trimmed",
             State::Formatted => "formatted",
             State::Sanitized => "sanitized",

@@ -1,8 +1,8 @@
 //! Compares results of any kinds with the first, the baseline.
 //!
-//! Results are compared by workload: each contributes the quantities of the workloads that it ran. The intervals of all ratios
-//! hold at once with 95 % probability (Bonferroni), so that one comparison in twenty has a false verdict, however many numbers
-//! it has.
+//! Results are compared by workload: each contributes the quantities of the workloads that it ran. The intervals of all
+//! ratios hold at once with 95 % probability (Bonferroni). At most one comparison in twenty therefore has a false
+//! verdict, however many numbers it has.
 
 mod conclusions;
 mod conditions;
@@ -69,7 +69,7 @@ pub enum Subject<'a> {
     WhatIf {
         /// The variant.
         variant: &'a Variant,
-        /// The number of simulations behind each number.
+        /// The number of simulations of the variant.
         repeats: u32,
     },
     /// A prediction of a closed-form model.

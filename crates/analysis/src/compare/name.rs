@@ -37,7 +37,7 @@ pub(super) enum What {
 }
 
 impl WorkloadName {
-    /// Returns the name of a run; `None` for runs that only a micro-benchmark has.
+    /// Returns the name of a run; `None` for runs that exist only in micro-benchmarks.
     pub(super) fn of_run(reference: &Reference) -> Option<WorkloadName> {
         let (what, in_flight) = match reference {
             Reference::Basic { pattern } => (What::of_pattern(pattern)?, InFlight::Depth(1)),

@@ -17,11 +17,12 @@ use super::name::{InFlight, What, WorkloadName};
 /// The degrees of freedom of an interval by batch means, which has at least 32 batches once there are enough data.
 const BATCH_FREEDOM: f64 = 31.0;
 
-/// The fewest response times beyond a percentile for its interval. With fewer, the interval of one run misses the differences
-/// between runs: of 40 drives compared with themselves at 1024 IOs a run, all had a false verdict about a percentile.
+/// Minimum number of response times beyond a percentile for its interval. With fewer, the interval of one run misses
+/// the differences between runs. All of 40 drives compared with themselves at 1024 IOs a run had a false verdict about
+/// a percentile.
 const MIN_TAIL_VALUES: f64 = 32.0;
 
-/// The most response times to read for the intervals of percentiles.
+/// Maximum number of response times to read for the intervals of percentiles.
 const MAX_VALUES: usize = 1 << 22;
 
 const CONFIDENCE: f64 = 0.95;
@@ -117,7 +118,7 @@ fn measured(
     Ok(all)
 }
 
-/// Removes the percentiles of a result whose IOs have the means of windows: they are no percentiles of IOs.
+/// Removes the percentiles of a result whose records hold means of windows: these are not percentiles of IOs.
 fn without_percentiles_of_means(manifest: &Manifest, numbers: &mut Vec<(Quantity, Number)>) {
     if manifest.imported.as_ref().is_some_and(|imported| imported.window_ns.is_some()) {
         numbers.retain(|(of, _)| PERCENTILES.iter().all(|(percentile, _)| percentile != of));
@@ -231,7 +232,7 @@ fn numbers_of_runs(
             [(Quantity::IosPerSecond, rates(&iops)), (Quantity::Throughput, rates(&throughput))];
         numbers.extend(rates.into_iter().filter_map(|(of, number)| Some((of, number?))));
     }
-    // The latency of all IOs of a mix depends on the mix, and its parts are compared.
+    // The latency over all IOs of a mix depends on the shares of its operations. Only its parts are compared.
     if has_parts {
         numbers.retain(|(quantity, _)| {
             matches!(quantity, Quantity::IosPerSecond | Quantity::Throughput)
@@ -240,8 +241,8 @@ fn numbers_of_runs(
     Ok(numbers)
 }
 
-/// Returns a rate. In a closed loop the rate is the IOs in flight over the mean latency (Little's law), so its relative interval is
-/// that of the mean latency.
+/// Returns a rate. In a closed loop, the rate is the IOs in flight over the mean latency (Little's law). Its relative
+/// interval is therefore that of the mean latency.
 fn rate_number(rates: &[f64], mean: Number) -> Option<Number> {
     let [rate] = rates else { return Number::repeated(rates) };
     let end =

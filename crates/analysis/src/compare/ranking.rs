@@ -4,8 +4,8 @@ use flashscope_stats::Estimate;
 
 use super::verdict::MIN_DIFFERENCE;
 
-/// Ranks results by the geometric mean of their speeds over the workloads that all results share, the fastest first. Empty if
-/// they share none.
+/// Ranks results by the geometric mean of their speeds over the workloads that all results share, the fastest first.
+/// Returns an empty ranking if they share no workload.
 pub(super) fn ranking(results: usize, workloads: &[ComparedWorkload]) -> Vec<Rank> {
     let latency = |workload: &&ComparedWorkload| {
         let mean = |one: &&_| {

@@ -11,7 +11,7 @@ use crate::words::{duration, ratio_text, rounded, with_interval};
 /// The ratio of rates that counts as a gain.
 const GAIN: f64 = 1.1;
 
-/// The fewest depths of a curve.
+/// Minimum number of depths of a curve.
 const MIN_DEPTHS: usize = 3;
 
 /// Returns a conclusion for the pattern that gains the most by concurrency, if any pattern ran at several depths.
@@ -70,8 +70,8 @@ fn conclusion(manifest: &Manifest, table: &DepthTable, cells: &[DepthCell]) -> O
     Some(Conclusion::new(text, all))
 }
 
-/// Returns the shallowest depth beyond which no depth completes more IOs a second, beyond the uncertainty; the deepest one if it
-/// gains for certain over all before. `None` if the intervals leave it open.
+/// Returns the shallowest depth over which no deeper depth gains significantly. All shallower depths must gain
+/// significantly from a deeper depth. Returns `None` if the intervals are inconclusive.
 fn knee(cells: &[DepthCell]) -> Option<&DepthCell> {
     let gains = |nth: usize| {
         let later = cells[nth + 1..].iter();

@@ -44,7 +44,7 @@ fn disturbed(facts: &Facts) -> Conclusion {
         "Other processes disturbed {} of {all} runs, so these numbers allow no conclusions: measure again on an idle machine.",
         runs.len()
     );
-    let what = "share of runs that others disturbed";
+    let what = "share of runs that other processes disturbed";
     let evidence = Evidence::shown_in(PageSection::Numbers, what, share, EvidenceUnit::Share);
     Conclusion::new(text, vec![Evidence { runs, ..evidence }])
 }
@@ -107,8 +107,8 @@ fn free_space(manifest: &Manifest, facts: &Facts) -> Option<Conclusion> {
             "Uniform writes of {pages} cost about the same with {few} of free space as with {many}."
         ),
         Answer::Unsure => format!(
-            "Uniform writes of {pages} cost {} times as much with {few} of free space as with {many}, too uncertain to say \
-             whether it matters: measure longer.",
+            "Uniform writes of {pages} cost {} times as much with {few} of free space as with {many}, which is inconclusive: \
+             measure longer.",
             ratio_text(&ratio)
         ),
     };
@@ -166,7 +166,7 @@ fn slowest(manifest: &Manifest, facts: &Facts) -> Option<Conclusion> {
                 " The drive fell behind: 1 % of the IOs were submitted more than {} late.",
                 duration(late)
             ),
-            false => " The drive kept up with the times of the workload.".into(),
+            false => " The drive kept up with the request times of the workload.".into(),
         };
     }
     let evidence = |what: &str, value| {

@@ -1,6 +1,6 @@
-//! Conclusions: each document begins with one to three sentences that say what was found and what to do. The sentences follow from
-//! the rest of the document, so the terminal, the page and Python say the same. No sentence claims more than its numbers show
-//! beyond their uncertainty.
+//! Conclusions: each document begins with one to three sentences that state findings and advice. The sentences follow
+//! from the data of the document. The terminal, the page and Python therefore show the same sentences. Each claim is
+//! significant according to the intervals of its numbers.
 
 mod depths;
 mod measurement;
@@ -30,10 +30,10 @@ pub(crate) use measurement::conclusions;
 
 /// A document that begins with conclusions.
 pub trait Conclude: Sized {
-    /// Returns the conclusions from the rest of the document, the most important first.
+    /// Returns the conclusions from the data of the document, the most important first.
     fn conclude(&self) -> Vec<Conclusion>;
 
-    /// Returns the place of the conclusions in the document.
+    /// Returns the list of conclusions in the document, to replace it.
     fn conclusions_mut(&mut self) -> &mut Vec<Conclusion>;
 
     /// Returns the document with its conclusions.
@@ -87,8 +87,9 @@ pub fn prediction_with_conclusions(json: Value) -> Value {
     }
 }
 
-/// Replaces the conclusions of a document in JSON by those that follow from it. Documents of earlier versions have none, and
-/// those of third parties may say anything. A damaged document has no conclusions.
+/// Replaces the conclusions of a document in JSON by the conclusions that follow from its data. Documents of earlier
+/// versions have no conclusions, and documents of third parties may contain false conclusions. A damaged document has
+/// no conclusions.
 #[must_use]
 pub fn with_conclusions<D: Conclude + DeserializeOwned + Serialize>(mut json: Value) -> Value {
     let conclusions = serde_json::from_value::<D>(json.clone()).map(|document| document.conclude());

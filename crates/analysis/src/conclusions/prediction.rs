@@ -55,7 +55,7 @@ fn lifetime(report: &PredictionReport) -> Option<Conclusion> {
     Some(Conclusion::new(text, vec![evidence("days until worn out", days, EvidenceUnit::Days)]))
 }
 
-/// Returns how far to trust the prediction, and how to check it.
+/// Returns the reliability of the prediction, and a way to check it.
 #[allow(clippy::cast_precision_loss, reason = "counts of validation cases")]
 fn trust(report: &PredictionReport) -> Option<Conclusion> {
     let cases = Estimate::symmetric(report.validation.cases as f64, None);
@@ -64,7 +64,7 @@ fn trust(report: &PredictionReport) -> Option<Conclusion> {
         let error = simulated.write_amplification_error?;
         let side = if error > 0.0 { "above" } else { "below" };
         let text = format!(
-            "The simulator got a write amplification of {}: the prediction is {} {side} it.",
+            "The simulated write amplification is {}: the prediction is {} {side} it.",
             number(simulated.write_amplification),
             percent(error.abs())
         );
@@ -81,6 +81,6 @@ fn trust(report: &PredictionReport) -> Option<Conclusion> {
         ([], false) => "the prediction has not converged".into(),
         ([], true) => "too few cases validate it".into(),
     };
-    let text = format!("There is no interval, because {why}: check it with --compare.");
+    let text = format!("There is no interval, because {why}: check the prediction with --compare.");
     Some(Conclusion::new(text, vec![cases]))
 }

@@ -20,7 +20,7 @@ const TELLING: [Parameter; 7] = [
     Parameter::MapCache,
 ];
 
-/// The most findings in the first sentence.
+/// Maximum number of findings in the first sentence.
 const MAX_FINDINGS: usize = 4;
 
 pub(super) fn conclusions(report: &ProbeReport) -> Vec<Conclusion> {
@@ -92,7 +92,7 @@ fn lower(title: &str) -> String {
     }
 }
 
-/// Returns how to use the drive, as far as the findings say it.
+/// Returns advice on the use of the drive, if the findings support any.
 fn advice(report: &ProbeReport) -> Option<Conclusion> {
     let value = |stated: &Finding| stated.text();
     let mut words = Vec::new();
@@ -138,7 +138,7 @@ fn unknown(report: &ProbeReport) -> Option<Conclusion> {
         1 => text += ", and one more is less likely than 90 %",
         _ => text += &format!(", and {doubtful} more are less likely than 90 %"),
     }
-    text += ": the reasons say what would show them.";
+    text += ": their reasons name what would determine them.";
     let value = Estimate::symmetric(unknown.len() as f64, None);
     let what = "parameters that are not known";
     let evidence = Evidence::shown_in(PageSection::Unknown, what, value, EvidenceUnit::Number);

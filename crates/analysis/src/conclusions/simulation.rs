@@ -141,7 +141,7 @@ fn amplification<O>(simulation: &Simulation<O>) -> Option<Conclusion> {
     Some(Conclusion::new(text, all))
 }
 
-/// States the write amplification of a workload that moves data itself, and of the drive.
+/// Returns a sentence on the write amplification of a workload that moves data itself, and of the drive.
 fn together(total: f64, of_workload: f64, of_drive: f64) -> String {
     let remedy = match of_workload >= of_drive {
         true => "a smaller share of live data lowers the larger factor, that of the workload",

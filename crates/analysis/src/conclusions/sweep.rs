@@ -9,7 +9,7 @@ use crate::words::{change, duration, list, number, relative, rounded, with_inter
 /// The share of the variance below which a regression misses much of a response.
 const WELL_EXPLAINED: f64 = 0.8;
 
-/// The most settings of a point to name.
+/// Maximum number of settings of a point to name.
 const MAX_SETTINGS: usize = 4;
 
 pub(super) fn conclusions(sweep: &Sweep) -> Vec<Conclusion> {
@@ -29,7 +29,7 @@ fn unfinished(sweep: &Sweep) -> Option<Conclusion> {
     let done = counts.done + counts.impossible + counts.failed;
     (sweep.status == SweepStatus::Unfinished).then(|| {
         let text = format!(
-            "{done} of {} simulations are done, and the others may change what follows: continue with `flashscope sweep --resume`.",
+            "Only {done} of {} simulations are done, so the conclusions may change: continue with `flashscope sweep --resume`.",
             counts.asked
         );
         Conclusion::new(text, vec![count(PageSection::Numbers, "simulations done", done)])
@@ -132,7 +132,7 @@ fn trade_off(sweep: &Sweep) -> Option<Conclusion> {
     let points = sweep.front.len();
     let text = match points {
         0 => return None,
-        1 => format!("One point is best in {}: there is nothing to trade.", list(&fields)),
+        1 => format!("One point is best in {}: there is no trade-off.", list(&fields)),
         _ => format!(
             "No point is best in {}: choose among the {points} points of the Pareto front.",
             list(&fields)

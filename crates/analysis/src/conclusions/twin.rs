@@ -6,7 +6,7 @@ use flashscope_stats::Estimate;
 
 use crate::words::{duration, list, number, percent, rate, with_interval};
 
-/// The most fields to name.
+/// Maximum number of fields to name.
 const MAX_NAMED: usize = 3;
 
 pub(super) fn conclusions(twin: &Twin) -> Vec<Conclusion> {
@@ -54,7 +54,7 @@ fn fill(twin: &Twin) -> Option<Conclusion> {
         .collect();
     let which = match as_well.len() {
         0 | 1 => format!("the model with {} cleaning", best.model.policy),
-        _ => format!("models with {} cleaning alike", list(&as_well)),
+        _ => format!("the models with {} cleaning equally well", list(&as_well)),
     };
     let error = percent(best.error);
     let text = format!("The fill sweep fits {which}, to within {error}.");
@@ -64,7 +64,7 @@ fn fill(twin: &Twin) -> Option<Conclusion> {
     Some(Conclusion::new(text, vec![evidence]))
 }
 
-/// Returns what the measurements leave open, and what to measure next.
+/// Returns the fields that the measurements do not determine, and the next measurement to make.
 #[allow(clippy::cast_precision_loss, reason = "a few fields")]
 fn open(twin: &Twin) -> Option<Conclusion> {
     let times = twin.times.iter().filter(|time| !time.told).map(|time| &time.field);
@@ -130,7 +130,7 @@ fn writes(prediction: &TwinPrediction) -> Option<Conclusion> {
             with_interval(&estimate(amplification), number)
         ),
         false => format!(
-            "Times alone leave write amplification open, from {} to {}: measure the drive's own counters to know it.",
+            "Response times alone do not determine write amplification, between {} and {}: read the drive's counters as well.",
             number(amplification.low),
             number(amplification.high)
         ),
@@ -146,7 +146,7 @@ fn extrapolation(prediction: &TwinPrediction) -> Option<Conclusion> {
         Quantity::QueueDepth => ("the IOs in flight", "with as many IOs in flight"),
     };
     let text = format!(
-        "This is outside of what was measured, in {what}: measure the drive {measure} before you rely on it."
+        "The prediction is outside the measured range of {what}: measure the drive {measure} before you rely on it."
     );
     let evidence = vec![
         Evidence::shown_in(PageSection::Numbers, what, exact(*value), EvidenceUnit::Number),

@@ -10,7 +10,7 @@ use crate::words::{change, list, percent, quantity_words, relative};
 /// The quantities of the conclusions, the most important first.
 const QUANTITIES: [Quantity; 2] = [Quantity::MeanLatency, Quantity::WriteAmplification];
 
-/// The most variants to name in a sentence.
+/// Maximum number of variants to name in a sentence.
 const MAX_NAMED: usize = 3;
 
 pub(super) fn conclusions(what_if: &WhatIf) -> Vec<Conclusion> {
@@ -85,7 +85,7 @@ fn of_repeats(all: &[VariantChange], words: &str) -> String {
     match (&unclear[..], sentences.is_empty()) {
         ([], _) => {}
         (_, true) => sentences.push(format!(
-            "No variant changes {words} beyond the uncertainty: keep the drive as it is, or add --repeats to see smaller effects."
+            "No variant changes {words} beyond the uncertainty: keep the drive unchanged, or add --repeats to see smaller effects."
         )),
         ([one], false) => sentences.push(format!("{one} does not change it beyond the uncertainty.")),
         (several, false) => {

@@ -114,7 +114,7 @@ fn rules_answer_as_stated() {
 fn experiments_without_a_comparison_are_not_performed_and_say_why() {
     let mix = verdict_of(&[("mix", "SR/RW", &[(1, 1.0), (2, 1.0)])], "mix", "SR/RW");
     assert_eq!((mix.interest, mix.effect), (Interest::NotPerformed, None));
-    assert!(mix.reason.starts_with("SR, with which"), "{}", mix.reason);
+    assert!(mix.reason.starts_with("It is compared with SR"), "{}", mix.reason);
     let one = verdict_of(&[("order", "SW", &[(1, 1.0)])], "order", "SW");
     assert_eq!(
         (one.interest, &*one.reason),
@@ -174,8 +174,8 @@ fn borrowed(given: &[OwnedMeans]) -> Vec<GivenMeans<'_>> {
     given.iter().map(|(b, e, means)| (b.as_str(), e.as_str(), means.as_slice())).collect()
 }
 
-// Noise alone never makes an experiment interesting if the means are as precise as in a benchmark. With less precise means, it
-// does so hardly more often than an interval misses its true value.
+// Noise alone never makes an experiment interesting if the means are as precise as in a benchmark. With less precise
+// means, noise makes an experiment interesting hardly more often than an interval misses its true value.
 #[test]
 fn noise_alone_is_rarely_interesting() {
     let (manifest, _) = result(&[]);

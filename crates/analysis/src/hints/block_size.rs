@@ -29,7 +29,7 @@ struct Half<'a> {
     size: &'a Mean,
     /// The best size.
     best: &'a Mean,
-    /// The smallest size that may have half the throughput, and the smallest that certainly has.
+    /// The smallest size that may have half the throughput, and the smallest size that certainly has it.
     between: [i64; 2],
 }
 
@@ -72,7 +72,7 @@ fn block_size(means: &Means) -> HintResult {
         .map(|half| format!("{} from {}", baseline_words(half.baseline), text(half.size.value)))
         .collect();
     let finding = format!(
-        "{} is the good trade-off here, halfway between what reads and what writes need: half of the throughput that there is to be had is reached by {}.",
+        "{} is the good trade-off here, halfway between the sizes that reads and writes need: half of the maximum throughput is reached by {}.",
         Unit::Bytes.text(nearest_power(trade_off)),
         list(&told)
     );

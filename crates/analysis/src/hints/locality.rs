@@ -38,8 +38,8 @@ fn locality(means: &Means) -> HintResult {
         CheapLimit::Unlimited { measured, ratio } => (
             Judgement::DoesNotHold,
             format!(
-                "Random writes cost {} sequential ones in areas up to {}, all that was measured: they \
-                 need no focus.",
+                "Random writes cost {} sequential ones in areas up to {}, the largest measured: there is no \
+                 need to focus them.",
                 times(&ratio),
                 Bytes(measured)
             ),

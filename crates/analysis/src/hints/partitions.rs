@@ -4,7 +4,7 @@ use crate::means::Means;
 use crate::words::times;
 use flashscope_document::facts::{CheapLimit, Judgement};
 
-/// Hint: write sequentially to few places at once.
+/// Hint: write sequentially to few regions at once.
 pub(super) const RULE: Rule = Rule {
     title: "Sequential writes should be limited to a few partitions",
     statement: "sequential writes are slow beyond a number of partitions (see the \
@@ -30,7 +30,7 @@ fn partitions(means: &Means) -> HintResult {
         CheapLimit::Unlimited { measured, ratio } => (
             Judgement::DoesNotHold,
             format!(
-                "Up to {measured} partitions, all that was measured, writes cost at most {} sequential \
+                "Up to {measured} partitions, the most measured, writes cost at most {} sequential \
                  ones: there is no need to limit them.",
                 times(&ratio)
             ),

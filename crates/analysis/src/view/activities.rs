@@ -5,7 +5,7 @@ use flashscope_block::Nanos;
 use flashscope_result::activity::Activity;
 use flashscope_result::{Error, ResultFolder};
 
-/// The most activities to return at once.
+/// Maximum number of activities to return at once.
 const MAX_ACTIVITIES: usize = 1000;
 
 /// Returns the internal activities of the drive at any time in `window` of run `run`, in the order of their start; if there are

@@ -48,8 +48,8 @@ pub struct ColourRow {
 }
 
 impl Colours {
-    /// Returns the colours at half the resolution: each pair of columns becomes one that shows the slower of the two. A last
-    /// column without a partner remains.
+    /// Returns the colours at half the resolution: each pair of columns becomes one column, which shows the slower of
+    /// the two. A last column without a partner remains.
     pub fn halved(&self) -> Colours {
         let rows = self.rows.iter().map(|row| {
             // Invalid base64 cannot come from this crate.

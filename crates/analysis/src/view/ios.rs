@@ -52,9 +52,8 @@ pub(super) fn ios(
 }
 
 impl Ios {
-    /// Reduces the neighbours of a run's slowest IOs, as [`super::Viewer::slowest`] returned them, to those of the `count`
-    /// slowest, up to `around` positions on each side. The result is the same as that of [`super::Viewer::slowest`] with these
-    /// arguments, provided that they are not larger than before.
+    /// Returns the result of [`super::Viewer::slowest`] for `count` and `around`, from an earlier result `all`. Both
+    /// arguments must be at most as large as in the earlier call.
     pub fn fewer(all: &[Ios], count: usize, around: u64) -> Vec<Ios> {
         let mut slowest = Slowest::new(count);
         for ios in all {
@@ -112,7 +111,7 @@ pub(super) fn around_slowest(
     Ok(slowest.windows(around))
 }
 
-/// The slowest IOs; of equally slow ones, the first.
+/// The slowest IOs; of equally slow IOs, the first.
 struct Slowest {
     count: usize,
     /// Response times with positions; the fastest is removed first.

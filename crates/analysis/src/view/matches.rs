@@ -79,8 +79,8 @@ pub fn runs_to_search<'a>(
     recorded(manifest).filter(|one| expression.decided_by(&row_run(*one)) != Some(false))
 }
 
-/// Finds the IOs of a result that match an expression. Calls `progress` with the number of IOs that were read and of those to
-/// read.
+/// Finds the IOs of a result that match an expression. Calls `progress` with the number of IOs read so far and the
+/// number of IOs to read.
 ///
 /// # Errors
 /// The records cannot be read.
@@ -158,7 +158,7 @@ impl RunMatches {
 /// An IO by its response time and its order, with its run, its position and its columns.
 type RankedIo = (i64, Reverse<u64>, u32, u64, Vec<i64>);
 
-/// The slowest IOs; of equally slow ones, those that came first.
+/// The slowest IOs; of equally slow IOs, the first.
 struct Slowest {
     count: usize,
     pushed: u64,

@@ -1,4 +1,4 @@
-//! Views of records for a screen: never more than it can show, whatever the size of the run.
+//! Views of records for a screen. The size of a view is limited, whatever the size of the run.
 
 mod activities;
 mod colours;
@@ -53,7 +53,7 @@ pub trait RunView: Serialize + JsonSchema + Send + 'static {
 pub struct RunWindow<'a> {
     /// The number of the run.
     pub run: u32,
-    /// Its records.
+    /// The records of the run.
     pub rows: &'a Rows,
     /// The positions in the window, none beyond the end of the run.
     pub window: Range<u64>,
@@ -90,7 +90,7 @@ macro_rules! run_views {
 
 run_views![histogram: LatencyHistogram];
 
-/// Makes the views of one result.
+/// Computes the views of one result.
 ///
 /// Windows are positions of IOs in a run, from 0, in the order of completion. The part of a window beyond the end of the run is
 /// omitted, so `0..u64::MAX` is the whole run. A view of a run or an experiment without records is `None`.
@@ -102,7 +102,7 @@ pub struct Viewer<'a> {
     pub manifest: &'a Manifest,
     /// The facts about the result.
     pub facts: &'a Facts,
-    /// The overviews of long runs, kept from one view to the next.
+    /// The cached overviews of long runs.
     pub overviews: &'a Overviews,
 }
 
@@ -132,15 +132,15 @@ impl Viewer<'_> {
         T::of(RunWindow { run, rows: &rows, window, threads: self.overviews.threads() }).map(Some)
     }
 
-    /// Returns every IO in a window of a run, with the internal activities of the drive at that time; if there are more than
-    /// 1,000, only the longest.
+    /// Returns every IO in a window of a run, with the internal activities of the drive at that time. If there are more
+    /// than 1,000 activities, returns only the longest.
     pub fn ios(&self, run: u32, window: Range<u64>) -> Result<Option<Ios>, Error> {
         let Some(rows) = self.rows(run)? else { return Ok(None) };
         ios::ios(self.folder, run, &rows, window).map(Some)
     }
 
-    /// Returns the internal activities of the drive in `window`, which counts from the start of the run, in the order of their
-    /// start; if there are more than 1,000, only the longest. For simulated drives only.
+    /// Returns the internal activities of the drive in `window`, in the order of their start. `window` counts from the
+    /// start of the run. If there are more than 1,000 activities, returns only the longest. For simulated drives only.
     pub fn activities(
         &self,
         run: u32,
@@ -183,7 +183,7 @@ impl Viewer<'_> {
         let scale = colours::Scale::of(self.facts, &found.runs);
         let mut colours = colours::Painter::new(&runs, window, columns, scale);
         for (run, rows) in &runs {
-            // Making an overview takes three times as long as reading the response times.
+            // Computing an overview takes three times as long as reading the response times.
             let overview = self.overviews.kept(*run, rows);
             colours.row(*run, rows, overview.as_deref())?;
         }

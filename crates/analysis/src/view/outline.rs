@@ -9,11 +9,12 @@ use super::clamp;
 use super::overview::{CHUNK, Extremes, OutlinePoint, Overview, whole_chunks};
 use super::running::{RunningMeanBuilder, RunningMeans};
 
-/// The number of stretches (parts with equally many IOs) in the chart of a whole run in a report.
+/// The number of stretches (segments with equally many IOs) in the chart of a whole run in a report.
 pub const STRETCHES: u64 = 400;
 
-/// A run, or a window of it, reduced for a chart: all its IOs in order of completion or, if there are too many, the fastest, the
-/// slowest and the first failed IO of each stretch of successive IOs. The IOs shown are measured ones, not averages.
+/// A run, or a window of it, reduced for a chart. It has all IOs in order of completion. If there are too many, it has
+/// the fastest, the slowest and the first failed IO of each segment of successive IOs. The IOs shown are measured IOs,
+/// not averages.
 ///
 /// The lists are columns of one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +42,7 @@ pub struct Outline {
 
 /// Returns the length of stretches such that there are at most `stretches` of them in `count` IOs; 1 if all IOs can be shown.
 fn stretch_length(count: u64, stretches: u64) -> u64 {
-    // Each stretch shows two IOs, so up to twice as many IOs are all shown.
+    // A stretch without failures shows two IOs. All IOs fit if there are at most two per stretch.
     if count <= stretches.saturating_mul(2) {
         return 1;
     }
@@ -53,7 +54,7 @@ fn stretch_length(count: u64, stretches: u64) -> u64 {
 
 impl Outline {
     /// Reduces this outline of a whole run from `stretches` stretches to at most `fewer` stretches. Each new stretch consists of
-    /// whole old ones, so that the result is the same as from the records.
+    /// complete old stretches. The result is therefore the same as from the records.
     pub fn coarser(&self, stretches: u64, fewer: u64) -> Outline {
         let made = stretch_length(self.ios, stretches);
         let stretch = match stretch_length(self.ios, fewer) {
@@ -172,7 +173,7 @@ impl Outliner {
         }
     }
 
-    /// Adds an IO of an earlier outline, which omitted those in between.
+    /// Adds an IO of an earlier outline, which omits the IOs in between.
     fn push_shown(&mut self, shown: OutlinePoint) {
         while shown.index >= self.end {
             self.end_stretch();

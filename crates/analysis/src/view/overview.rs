@@ -12,7 +12,7 @@ pub(super) const CHUNK: u64 = 256;
 /// The shortest stretch that is built from whole chunks; rounding to chunks lengthens it by at most a quarter.
 const MIN_STRETCH: u64 = 4 * CHUNK;
 
-/// The shortest run with an overview; reading a shorter one takes less than 10 ms.
+/// Minimum length of a run with an overview; reading a shorter run takes less than 10 ms.
 const MIN_IOS: u64 = 1 << 18;
 
 /// The rows in a row group. A thread's part ends with a row group, so that no row group is read twice.
@@ -134,8 +134,8 @@ impl Extremes {
     }
 }
 
-/// A summary of a long run, which saves reading it again for each view: the extremes of every 256 IOs, in about half a byte per
-/// IO.
+/// A summary of a long run, which avoids reading the run again for each view. It holds the extremes of every 256 IOs,
+/// in about half a byte per IO.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overview {
     ios: u64,
@@ -213,14 +213,15 @@ pub(super) fn whole_chunks(length: u64) -> Option<u64> {
     (length >= MIN_STRETCH).then(|| length.next_multiple_of(CHUNK))
 }
 
-/// The overviews of a result's long runs. Each is made when it is first needed, and then kept, in about half a byte per IO.
+/// A cache of the overviews of a result's long runs. An overview is computed on first use and takes about half a byte
+/// per IO.
 #[derive(Debug)]
 pub struct Overviews {
     threads: usize,
     kept: Mutex<BTreeMap<u32, OverviewSlot>>,
 }
 
-/// The slot of an overview. Its lock makes other threads wait while one makes the overview.
+/// The slot of an overview. Its lock makes other threads wait while a thread computes the overview.
 type OverviewSlot = Arc<Mutex<Option<Arc<Overview>>>>;
 
 impl Overviews {
@@ -241,7 +242,7 @@ impl Overviews {
         kept.filter(|overview| overview.ios == rows.total())
     }
 
-    /// Returns the overview of a run, after making it if necessary; `None` for a run short enough to read directly.
+    /// Returns the overview of a run, and computes it if necessary; `None` for a run short enough to read directly.
     pub(super) fn of(&self, run: u32, rows: &Rows) -> Result<Option<Arc<Overview>>, Error> {
         if rows.total() < MIN_IOS {
             return Ok(None);
@@ -251,7 +252,7 @@ impl Overviews {
             self.kept.lock().unwrap_or_else(PoisonError::into_inner).entry(run).or_default(),
         );
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        // A run that was resumed since has more IOs.
+        // A run that was resumed in the meantime has more IOs.
         if kept.as_ref().is_none_or(|overview| overview.ios != rows.total()) {
             *kept = Some(Arc::new(Overview::of(rows, self.threads)?));
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::overview::LatencySum;
 
-/// The most points of a running mean, which is smooth.
+/// Maximum number of points of a running mean. A smooth curve needs no more.
 const POINTS: u64 = 128;
 
 /// The running mean of a run's response time: at some of its IOs, the mean of all IOs so far.

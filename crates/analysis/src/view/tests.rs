@@ -448,7 +448,7 @@ fn matches_equal_a_filter_of_all_records() {
     assert_eq!(listed, slowest[..7]);
     assert_eq!((found.ios, found.matched), (1600, slowest.len() as u64));
 
-    // A run that the expression excludes is not read, and a limit leaves the rest unread.
+    // A run that the expression excludes is not read, and a limit leaves the remaining IOs unread.
     let excluding = find("run = 2 and latency > 0", all);
     assert_eq!((excluding.excluded, excluding.matched, excluding.unread), (900, 700, 0));
     let limited = find("latency >= 0", MatchLimits { read: 1000, listed: 0 });

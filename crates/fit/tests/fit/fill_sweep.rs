@@ -94,7 +94,7 @@ fn max() -> Option<Vec<Level>> {
 }
 
 // Half of the fill levels predict the write amplification of the other half within 2 %, and the throughput within 3 %. All levels
-// together leave open whether the drive cleans greedily or in FIFO order, but exclude that it cleans random blocks.
+// together do not determine whether the drive cleans greedily or in FIFO order, but they exclude random cleaning.
 #[test]
 fn half_of_the_levels_predict_the_others() {
     let Some(levels) = max() else { return };

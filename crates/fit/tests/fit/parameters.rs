@@ -162,8 +162,9 @@ impl Progress for Steps {
     fn note(&mut self, _text: &str) {}
 }
 
-// The twin is fitted to two micro-benchmarks and predicts others within some percent, for any number of threads. It
-// names what it cannot determine. It survives writing and reading, and its draws work.
+// The twin is fitted to two micro-benchmarks and predicts other micro-benchmarks to within a few percent, for any
+// number of threads. It lists the fields that the measurements do not determine. It survives writing and reading, and
+// its draws work.
 #[test]
 fn twin_predicts_other_micro_benchmarks() {
     let place = place();

@@ -1,5 +1,5 @@
-//! A stream alone on a drive, one IO at a time. Its IOs are drawn ahead, so that a simulated drive
-//! can fetch what they need.
+//! Executes a single stream with one IO in flight. Generates its IOs ahead, so that a simulated
+//! drive can prefetch the data that they need.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,11 +9,11 @@ use flashscope_workload::Stream;
 
 use super::{RunEnd, check_answer, given_up, note_error};
 
-/// The number of IOs drawn at once: enough to overlap the cache misses of a simulated drive.
+/// The number of IOs generated at once: enough to overlap the cache misses of a simulated drive.
 const STEP: usize = 16;
 
 /// Does the same as [`super::execute`] for one stream with one IO in flight, which
-/// [`Stream::follows_answers`]. IOs that were drawn but not submitted at the end are lost.
+/// [`Stream::follows_answers`]. IOs that were generated but not submitted at the end are lost.
 pub(super) fn execute_alone<D: Device + ?Sized, S: Stream, E>(
     device: &mut D,
     stream: &mut S,

@@ -8,8 +8,8 @@ use super::{MAX_ROUNDS, Test};
 pub(super) const IOPS: Test = Test {
     name: "pts-iops",
     title: "SNIA PTS IOPS",
-    question: "How many random IOs a second does the drive do in its steady state, of which size \
-               and with how many writes?",
+    question: "How many random IOs a second does the drive do in its steady state, for each size \
+               and share of writes?",
     source: "SNIA SSS PTS 2.0, IOPS test",
     preconditioning: 2,
     address: Address::Random,

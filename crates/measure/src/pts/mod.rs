@@ -81,7 +81,7 @@ pub struct Test {
     tracked: &'static [(u8, Bytes)],
     /// The metric to track.
     metric: Metric,
-    /// The most rounds.
+    /// Maximum number of rounds.
     pub max_rounds: u32,
     /// True if the test ends as soon as the drive is steady.
     until_steady: bool,
@@ -94,17 +94,17 @@ pub struct Test {
 pub struct Choice {
     /// The length of each run of a round.
     pub round: Nanos,
-    /// IOs in flight; `None` for the recommended number, limited to what the drive takes.
+    /// IOs in flight; `None` for the recommended number, limited to the queue depth of the drive.
     pub queue_depth: Option<u32>,
-    /// The most rounds; `None` for the number in the specification.
+    /// Maximum number of rounds; `None` for the number in the specification.
     pub max_rounds: Option<u32>,
 }
 
-/// The requested queue depth is larger than the test or the drive allows.
+/// The error for a requested queue depth above the maximum of the test or the drive.
 #[derive(Debug, thiserror::Error)]
 #[error("QueueDepth = {wanted}: {}", match most {
-    1 => "there is one IO in flight at most".to_string(),
-    most => format!("there are {most} IOs in flight at most"),
+    1 => "at most one IO can be in flight".to_string(),
+    most => format!("at most {most} IOs can be in flight"),
 })]
 pub struct TooDeep {
     wanted: u32,
@@ -122,10 +122,10 @@ impl Test {
         wanted.filter(|_| self.queue_depth.is_none()).unwrap_or(QUEUE_DEPTH)
     }
 
-    /// Returns the IOs in flight on a drive that takes `most`.
+    /// Returns the IOs in flight on a drive with a queue depth of `most`.
     ///
     /// # Errors
-    /// If `wanted` exceeds what the test or the drive allows.
+    /// If `wanted` exceeds the maximum of the test or the drive.
     pub fn depth(&self, wanted: Option<u32>, most: u32) -> Result<u32, TooDeep> {
         let most = self.queue_depth.map_or(most, |fixed| fixed.min(most));
         match wanted {

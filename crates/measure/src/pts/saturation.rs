@@ -8,8 +8,8 @@ use super::Test;
 pub(super) const SATURATION: Test = Test {
     name: "pts-write-saturation",
     title: "SNIA PTS write saturation",
-    question: "How do random writes change from a fresh drive on, until all of it was written many \
-               times?",
+    question: "How does the performance of random writes change on a fresh drive, until all of it \
+               was written many times?",
     source: "SNIA SSS PTS 2.0, write saturation test",
     preconditioning: 0,
     address: Address::Random,

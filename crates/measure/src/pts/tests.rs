@@ -106,9 +106,9 @@ fn impossible_runs_are_skipped_and_too_deep_queues_are_refused() {
     };
     assert_eq!(choose(iops, 8).unwrap(), Some(8));
     let refused = |test, depth| choose(test, depth).unwrap_err().to_string();
-    assert_eq!(refused(iops, 33), "QueueDepth = 33: there are 32 IOs in flight at most");
+    assert_eq!(refused(iops, 33), "QueueDepth = 33: at most 32 IOs can be in flight");
     let latency = find("pts-latency").unwrap();
-    assert_eq!(refused(latency, 2), "QueueDepth = 2: there is one IO in flight at most");
+    assert_eq!(refused(latency, 2), "QueueDepth = 2: at most one IO can be in flight");
 }
 
 // A steady-state test takes between five and all rounds of a minute each; a saturation test at most until its bytes are written.

@@ -27,7 +27,7 @@ struct Server {
     max_in_flight: usize,
     slow: Option<u64>,
     broken: Option<u64>,
-    /// The IOs before it erases.
+    /// The number of IOs before the drive begins to erase.
     spare: u64,
 }
 
@@ -86,7 +86,7 @@ impl Device for Server {
     }
 }
 
-/// One block after the other, alternately written and read; due at fixed intervals or after answers.
+/// A stream of consecutive blocks, alternately written and read; its IOs are due at fixed intervals or after answers.
 struct Blocks {
     issued: u64,
     count: u64,
@@ -165,7 +165,7 @@ fn a_single_operation_has_its_own_latencies() {
     assert!(measured.latencies.of(Op::Read).is_none());
 }
 
-// The open loop continues while an IO is slow, and counts the wait of the others.
+// The open loop continues while an IO is slow, and counts the wait of the other IOs.
 #[test]
 fn open_loop_counts_from_when_an_io_was_due() {
     for (depth, every) in [(1, 20), (4, 20), (64, 20)] {
@@ -175,8 +175,8 @@ fn open_loop_counts_from_when_an_io_was_due() {
         let load = Load { queue_depth: depth, open_loop: true, ..LOAD };
         let outcome = run(server, load, vec![vec![stream]]);
         let latencies = outcome.measured.unwrap().latencies;
-        // The eleventh IO is due at 200 µs and done at 1200 µs. The next are due 20 µs apart and served 10 µs apart, so the wait
-        // falls by 10 µs with each: 990, 980, …, whatever the depth.
+        // The eleventh IO is due at 200 µs and done at 1200 µs. The next IOs are due 20 µs apart and served 10 µs
+        // apart. The wait of each IO is therefore 10 µs shorter than the wait before: 990, 980, …, at every depth.
         assert_eq!(latencies.all().max(), Some(1_000_000));
         let waited = (1..=99).map(|i| f64::from(i) * 10_000.0).sum::<f64>() + 1_000_000.0;
         let mean = (waited + 900.0 * 10_000.0) / 1000.0;

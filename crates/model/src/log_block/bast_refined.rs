@@ -1,4 +1,4 @@
-//! BAST, derived anew by renewal theory: how log blocks fill up before they are reclaimed.
+//! A derivation of BAST by renewal theory: log blocks fill up before they are reclaimed.
 //!
 //! Write lengths are geometric. The FTL reclaims the oldest log block first. A log block that does
 //! not fill up therefore lives for a fixed time a. The unit of time is the mean time between two
@@ -27,10 +27,10 @@
 //! log blocks are merged at once (eager), that share is u. If they are merged when their data block
 //! is written again or on reclaim (lazy), full log blocks add (1-u) p_m (1 - exp(-a)).
 //!
-//! Both variants agree with a simulation to within 0.6 % for f from .03 to .3 and w from 1 to 2500,
-//! and to within 1.5 % up to f = .8 with 64 pages in a block. Closer to f = 1, log blocks fill up
-//! many times before reclaim, and the error reaches 3.2 %. From f = 1 on, no log block is reclaimed
-//! and the result is exact.
+//! Both variants agree with a simulation to within 0.6 % for f from .03 to .3 and w from 1 to 2500.
+//! Up to f = .8 with 64 pages in a block, they agree to within 1.5 %. Closer to f = 1, log blocks
+//! fill up many times before reclaim, and the error reaches 3.2 %. From f = 1 on, no log block is
+//! reclaimed and the result is exact.
 
 use crate::fragments::Fragments;
 use crate::normal;
@@ -271,7 +271,6 @@ mod tests {
     use super::*;
     use crate::fragments::each_part;
 
-    // Does the closed formula agree with an enumeration of all starts and lengths?
     #[test]
     fn squares_agree_with_an_enumeration() {
         let block = 8_u32;

@@ -1,4 +1,4 @@
-//! FAST, derived anew by renewal theory: the survival of heads in a ring of log blocks.
+//! A derivation of FAST by renewal theory: heads survive in a ring of log blocks.
 //!
 //! Write lengths are geometric. The FTL reclaims a log block when the ring has come round once.
 //! With n log blocks, this is after n - 1.5 of them were filled, on average: one is for sequential

@@ -1,4 +1,4 @@
-//! FTLs that map whole blocks and take writes in page-mapped log blocks.
+//! FTLs that map whole blocks and append new data to page-mapped log blocks.
 
 pub mod bast;
 pub mod bast_refined;

@@ -7,9 +7,9 @@ use crate::root::root;
 /// A class of pages with the same write rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Class {
-    /// Its share of all writes, r.
+    /// The share of the class in all writes, r.
     pub writes: f64,
-    /// Its share of all live pages, f.
+    /// The share of the class in all live pages, f.
     pub space: f64,
 }
 
@@ -39,7 +39,7 @@ impl Mix {
     }
 
     /// Splits the pages into a hot class, with the shares `writes` of all writes and `space` of all
-    /// pages, and a cold class with the rest.
+    /// pages, and a cold class with the remaining shares.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Mix {
     /// (Desnoyers, equation 16). It is that of FIFO at k alpha, divided by k, with k = 1 + 1/(2b).
     ///
     /// The write amplification of simulated drives is 0.3 to 4.1 % above this result if ties go to
-    /// the youngest block, and within 0.7 % of it if ties go to the oldest block.
+    /// the youngest block. If ties go to the oldest block, it is within 0.7 % of this result.
     #[must_use]
     pub fn greedy(&self, alpha: f64, pages_per_block: f64) -> f64 {
         from_fifo(pages_per_block, |k| self.fifo(k * alpha))

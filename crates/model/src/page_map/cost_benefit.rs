@@ -164,7 +164,7 @@ pub fn predict(uniform: &Uniform) -> Prediction {
 mod tests {
     use super::*;
 
-    // Does the model agree with event-driven simulations of drives with 1024 or 3000 blocks?
+    // The simulations are event-driven, of drives with 1024 or 3000 blocks.
     #[test]
     fn agrees_with_simulations() {
         for (block, spare, simulated) in [
@@ -181,8 +181,7 @@ mod tests {
         }
     }
 
-    // Does the amplification tend to FIFO's for large blocks and to 1 for blocks of one page, and
-    // lie between greedy and FIFO otherwise?
+    // For large blocks, the amplification tends to that of FIFO, and for blocks of one page to 1.
     #[test]
     fn lies_between_greedy_and_fifo() {
         for alpha in [1.01, 1.1, 1.5, 3.0] {

@@ -24,11 +24,11 @@ pub fn write_amplification(
     Ok(of(alpha, pages_per_block, choices))
 }
 
-/// Returns the same if GC draws again while each of the drawn blocks has only valid pages, as a drive does that gains nothing
-/// from them. A block has `units` pages, 1 or more, that become invalid independently.
+/// Returns the write amplification if GC repeats the random choice while all chosen blocks are fully valid. Collecting
+/// a fully valid block frees no space. A block has `units` pages, 1 or more, that become invalid independently.
 ///
-/// A draw fails with probability h_b^d, so the left side of the equation becomes (1 - h_i^d) / (1 - h_b^d). For i = b this
-/// gives h_b = rho A / b.
+/// A choice fails with probability h_b^d. The left side of the equation therefore becomes (1 - h_i^d) / (1 - h_b^d).
+/// For i = b this gives h_b = rho A / b.
 ///
 /// # Errors
 ///
@@ -67,8 +67,8 @@ fn between_bounds(alpha: f64, block: f64, mean_valid: impl Fn(f64) -> f64) -> f6
     (root(least * (1.0 - 1e-9), most * (1.0 + 1e-9), off) / rho).max(1.0)
 }
 
-/// Returns the share of valid pages, if `tail` computes each h_i from h_{i+1}. The first h_i that it computes is that of `from`,
-/// the number of valid pages, and the one before is `above`.
+/// Returns the share of valid pages, if `tail` computes each h_i from h_{i+1}. The computation runs from i = `from`
+/// down to 1, and `above` is h_i for i = `from` + 1.
 fn mean_valid_below((above, from): (f64, f64), block: f64, tail: impl Fn(f64, f64) -> f64) -> f64 {
     let (mut sum, mut above, mut i) = (above, above, from);
     while i >= 1.0 {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::page_map::{Mix, random};
 
-    // With one choice, redrawing is that of random GC. With many, no draw has full blocks only.
+    // With one choice, redrawing is that of random GC. With many choices, not all chosen blocks are fully valid.
     #[test]
     fn redrawing_agrees_with_random_gc_and_vanishes_for_many_choices() {
         let even = Mix::hot_cold(0.4, 0.4).unwrap();

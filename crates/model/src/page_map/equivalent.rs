@@ -1,9 +1,9 @@
 //! Skewed writes under any GC policy, by the FIFO drive that is equivalent for uniform writes.
 //!
-//! Desnoyers (equations 12 and 16) approximates greedy GC by FIFO GC with k times as many physical
-//! pages: A = `FIFO(k alpha)` / k, with k = 1 + 1/(2b) from uniform writes, for any mix of classes.
-//! Here, k follows from the exact write amplification of uniform writes, and the policy may be any
-//! that has one. For greedy GC, k is nearly that of Desnoyers.
+//! Desnoyers (equations 12 and 16) approximates greedy GC by FIFO GC with k times as many physical pages: A = `FIFO(k
+//! alpha)` / k. The factor k = 1 + 1/(2b) comes from uniform writes and holds for any mix of classes. Here, k follows
+//! from the exact write amplification of uniform writes. The policy may be any policy for which this is known. For
+//! greedy GC, k is nearly that of Desnoyers.
 
 use super::{Mix, fifo};
 use crate::OutOfRange;
@@ -44,7 +44,7 @@ mod tests {
     use super::super::{greedy, zipf};
     use super::*;
 
-    // Is the result that of the policy for uniform writes, and that of FIFO for FIFO?
+    // Uniform writes give the result of the policy, and FIFO gives the result of FIFO.
     #[test]
     fn uniform_writes_and_fifo_are_exact() {
         let even = Mix::hot_cold(0.3, 0.3).unwrap();
@@ -60,8 +60,8 @@ mod tests {
         }
     }
 
-    // Does the model agree with independent simulations of greedy GC, 64 pages in a block? Their
-    // ties go to the oldest block for hot and cold pages.
+    // The simulations are independent, with 64 pages in a block. For hot and cold pages, ties go to
+    // the oldest block.
     #[test]
     fn agrees_with_simulations_of_greedy_gc() {
         let hot = |writes, space| Mix::hot_cold(writes, space).unwrap();

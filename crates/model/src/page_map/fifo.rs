@@ -22,14 +22,14 @@ pub fn write_amplification(alpha: f64) -> f64 {
     alpha / (alpha + lambert_w0(-alpha * (-alpha).exp()))
 }
 
-/// Returns the write amplification if GC passes over blocks without an invalid page, as a drive does
-/// that gains nothing from them. A block has `units` pages, 1 or more, that become invalid
-/// independently. Tends to [`write_amplification`] for many pages.
+/// Returns the write amplification if GC skips blocks without an invalid page, which free no space.
+/// A block has `units` pages, 1 or more, that become invalid independently. Tends to
+/// [`write_amplification`] for many pages.
 ///
-/// A block is collected at age T, or when it loses its first page after that. With time in units of
-/// as many host writes as there are live pages, its mean life is L = T + exp(-bT) / b, and its mean
-/// share of valid pages over its life is V = 1 - exp(-T) + exp(-bT) / b. The blocks fill the drive
-/// (A L = alpha) and hold all live pages (A V = 1).
+/// A block is collected at age T, or when it loses its first page after that. The unit of time is
+/// as many host writes as there are live pages. The mean life of a block is L = T + exp(-bT) / b.
+/// Its mean share of valid pages over its life is V = 1 - exp(-T) + exp(-bT) / b. The blocks fill
+/// the drive (A L = alpha) and hold all live pages (A V = 1).
 #[must_use]
 pub fn passing_full_blocks(alpha: f64, units: f64) -> f64 {
     let life = |age: f64| {
@@ -54,8 +54,7 @@ pub fn predict(uniform: &Uniform) -> Prediction {
 mod tests {
     use super::*;
 
-    // Does passing over full blocks matter for small blocks only, and is a block of one page never
-    // copied?
+    // Large blocks are not affected, and a block of one page is never copied.
     #[test]
     fn passing_full_blocks_lowers_the_cost_of_small_blocks() {
         for alpha in [1.05, 1.1, 1.5, 4.0] {
@@ -71,8 +70,7 @@ mod tests {
         }
     }
 
-    // Does the amplification agree with an independent simulation of 4096 blocks that passes over full
-    // blocks, S_f = .07?
+    // The simulation is independent, with 4096 blocks and S_f = .07.
     #[test]
     fn passing_full_blocks_agrees_with_a_simulation() {
         for (units, simulated) in [(64.0, 7.3196), (32.0, 7.2960), (16.0, 6.7956)] {
@@ -81,7 +79,7 @@ mod tests {
         }
     }
 
-    // Does the amplification solve its equation, down to almost no spare space?
+    // Covers drives with almost no spare space.
     #[test]
     fn solves_equation_4() {
         for alpha in [1.0 + 1e-9, 1.0 + 9e-5, 1.0 + 2e-4, 1.01, 1.07, 1.5, 4.0, 1e3] {

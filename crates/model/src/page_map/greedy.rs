@@ -67,7 +67,7 @@ pub fn predict(uniform: &Uniform) -> Prediction {
 mod tests {
     use super::*;
 
-    // Are harmonic numbers right on both sides of the switch from the sum to the series?
+    // Covers both sides of the switch from the sum to the series.
     #[test]
     fn harmonic_numbers_agree_with_their_sum() {
         let mut sum = 0.0;
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(harmonic(0.0), 0.0);
     }
 
-    // Does the amplification tend to FIFO's for large blocks, and to 1 for blocks of one page?
+    // To FIFO for large blocks, and to 1 for blocks of one page.
     #[test]
     fn tends_to_fifo_and_to_one() {
         let fifo = super::super::fifo::write_amplification(1.1);

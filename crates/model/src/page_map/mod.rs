@@ -2,7 +2,7 @@
 //!
 //! All models assume uniform writes of single pages. FIFO is exact for longer writes too, because
 //! the fate of a page does not depend on its neighbours. For the other policies, a write of w pages
-//! invalidates neighbours together, and a block of b pages behaves like a block of b / w pages that
+//! invalidates neighbours together. A block of b pages then behaves like a block of b / w pages that
 //! become invalid independently ([`units`]).
 
 mod classes;

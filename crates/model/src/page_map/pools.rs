@@ -45,7 +45,7 @@ pub fn best(mix: &Mix, alpha: f64, pool: impl Fn(f64) -> f64) -> Pools {
         heats.iter().map(|(heat, space)| space * own_spare(*heat, worth)).sum()
     };
     let worth = root(-60.0, 60.0, |worth| (total(worth) / spare).ln());
-    // `pool` may be piecewise linear, as that of the mean-field model is. Along a linear piece, the
+    // `pool` may be piecewise linear, like that of the mean-field model. Along a linear piece, the
     // marginal saving is constant and does not determine the division. The shares are interpolated
     // between the two ends of the piece, to add up to the whole spare space.
     let (more, less) = (worth - 1e-7, worth + 1e-7);

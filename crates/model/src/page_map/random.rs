@@ -10,14 +10,14 @@ pub fn write_amplification(alpha: f64) -> f64 {
     alpha / (alpha - 1.0)
 }
 
-/// Returns the write amplification for any classes of pages if GC draws again while it draws a block
-/// without an invalid page. A block has `units` pages, 1 or more, that become invalid independently.
+/// Returns the write amplification for any classes of pages if GC repeats the random choice until a
+/// block has an invalid page. A block has `units` pages, 1 or more, that become invalid independently.
 ///
 /// A block has an exponential life from its first invalid page on. The mean time to that page is
 /// tau, the integral of S(t)^b, where S is the share of pages that stay valid for a time t. This gives
 /// A = alpha / (alpha - 1 + tau), with time in units of as many host writes as there are live pages.
-/// For uniform writes tau is 1/b, and the result is exact. For other classes, S is that of GC without
-/// redraws.
+/// For uniform writes tau is 1/b, and the result is exact. For other classes, S is that of GC that
+/// accepts every random block.
 #[must_use]
 pub fn redrawing(mix: &Mix, alpha: f64, units: f64) -> f64 {
     let rate = 1.0 / (alpha - 1.0);
@@ -55,7 +55,7 @@ const STEP: f64 = 1.05;
 /// The last time, at which a block has been full for longer than any block lives.
 const LATEST: f64 = 1e4;
 
-/// The probability below which the rest of an integral is neglected.
+/// The probability below which the remainder of an integral is neglected.
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// Predicts the cost of uniform writes.
@@ -68,8 +68,8 @@ pub fn predict(uniform: &Uniform) -> Prediction {
 mod tests {
     use super::*;
 
-    // Is the result 1 / (1 - rho + rho / b) for uniform writes, and below 1 / (1 - rho) for hot and
-    // cold pages?
+    // The exact result is 1 / (1 - rho + rho / b). For hot and cold pages, the result is below
+    // 1 / (1 - rho).
     #[test]
     fn redrawing_is_exact_for_uniform_writes() {
         let even = Mix::hot_cold(0.4, 0.4).unwrap();

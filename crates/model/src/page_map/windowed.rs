@@ -4,9 +4,9 @@
 //!
 //! The window holds a share s of the blocks. A block passes the first (1 - s) of its life outside
 //! the window and enters it with i valid pages. i is binomial, with b trials of probability q =
-//! exp(-(1 - s) / (rho A)) and rho = 1 / alpha. In the window, GC treats the block as greedy GC
-//! would: it collects the block at j valid pages, or with probability z only after the block loses
-//! one more page. Two equations determine A and j - z, with harmonic numbers H. The lifetime in the
+//! exp(-(1 - s) / (rho A)) and rho = 1 / alpha. In the window, the policy is that of greedy GC. GC
+//! collects the block at j valid pages, or with probability z only after the block loses one more
+//! page. Two equations determine A and j - z, with harmonic numbers H. The lifetime in the
 //! window is a share s of the whole lifetime, and the valid pages of victims are the pages that GC
 //! copies:
 //!
@@ -118,8 +118,7 @@ pub fn predict(uniform: &Uniform) -> Prediction {
 mod tests {
     use super::*;
 
-    // Does the model agree with simulations of Hu's policy, with 2048 blocks of 64 pages and 10 %
-    // spare?
+    // The simulations are of Hu's policy, with 2048 blocks of 64 pages and 10 % spare space.
     #[test]
     fn agrees_with_simulations() {
         let simulated =

@@ -1,15 +1,15 @@
 //! The block of each page, without its position in the block.
 //!
 //! When GC collects a block, all its valid pages move to one other block, and stay together from
-//! then on. It is therefore enough to store, for each page, the block that the host wrote it to,
-//! and for each collected block, the block that took its pages. These links form a forest. A
-//! collection adds one link, for any number of moved pages.
+//! then on. It is therefore enough to store two links: for each page, the block that the host wrote
+//! it to, and for each collected block, the block that received its pages. These links form a
+//! forest. A collection adds one link, for any number of moved pages.
 
 use std::ops::Range;
 
 use super::victims::{GcPolicy, Victims, small};
 
-/// Stands for no block.
+/// The block number that means "no block".
 const NONE: u32 = u32::MAX;
 
 /// The blocks of one write frontier, numbered in the order in which they were opened.
@@ -183,8 +183,8 @@ impl Blocks {
     /// Collects a block and returns the number of pages moved, or `None` if no block has a
     /// superseded page.
     ///
-    /// The valid pages move to the open block, or to a newly opened one. If they do not fit, the
-    /// open block holds more pages than its size, and the next one, opened here, correspondingly
+    /// The valid pages move to the open block, or to a newly opened block. If they do not fit, the
+    /// open block holds more pages than its size, and the next block, opened here, correspondingly
     /// fewer.
     pub(super) fn collect(&mut self) -> Option<u32> {
         self.settle();

@@ -20,8 +20,8 @@ const ALLOWED: f64 = 0.5;
 const LIMIT: f64 = 5.0;
 
 /// A difference in the log of the mean length, or in the share of new blocks, that is too small to
-/// matter. It adds to the standard deviation. Otherwise a slight difference between two pieces with
-/// many writes would count as a change.
+/// matter. It is added to the standard deviation. A slight difference between two pieces with many
+/// writes therefore does not count as a change.
 const SLIGHT: f64 = 0.05;
 
 /// A detector of changes, which divides a workload into stretches.
@@ -90,7 +90,7 @@ impl ChangeDetector {
     }
 }
 
-/// A statistic of a piece, with its standard deviation by chance.
+/// A statistic of a piece, with the standard deviation that chance causes.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     value: f64,
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::trace::Part;
 
-    /// Returns the indices of the pieces that start a stretch. Each of `pieces` stands for 200
+    /// Returns the indices of the pieces that start a stretch. Each of `pieces` describes 200
     /// writes: their mean length in pages, and the range of blocks that they go to, out of 1000.
     fn stretches(pieces: &[(u64, std::ops::Range<u32>)]) -> Vec<usize> {
         let mut rng = fastrand::Rng::with_seed(2);
@@ -146,7 +146,7 @@ mod tests {
         (0..pieces.len()).filter(|at| begins(&pieces[*at])).collect()
     }
 
-    // Does a stretch end when writes become longer or move to other blocks, and only then?
+    // A stretch ends when writes become longer or move to other blocks, and only then.
     #[test]
     fn a_change_ends_the_stretch() {
         let longer = [vec![(4, 0..1000); 10], vec![(8, 0..1000); 10]].concat();
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(stretches(&vec![(4, 0..1000); 32]), [0]);
     }
 
-    // Does a stretch end after eight log lists without a change?
+    // A stretch without a change ends after eight log lists.
     #[test]
     fn a_stretch_has_a_maximum_length() {
         assert_eq!(stretches(&vec![(4, 0..1000); 70]), [0, 32, 64]);

@@ -24,7 +24,7 @@ pub enum Stretches {
     /// A stretch ends when the workload changes. Its length is a quarter of the log list to eight
     /// log lists.
     Stationary,
-    /// Each range has stretches of its own. A stretch begins with a write to the range, and ends
+    /// Each range has its own stretches. A stretch begins with a write to the range, and ends
     /// when the host has written as many pages to the drive as the log list holds (section IV).
     OwnTime,
 }
@@ -187,7 +187,7 @@ impl<P: Performance> Parts<P> {
         }
     }
 
-    /// Adds a range with a stretch of its own, in which the host wrote `pages` pages to all ranges
+    /// Adds a range with its own stretch, in which the host wrote `pages` pages to all ranges
     /// together.
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn add_range(&mut self, cell: &Cell, pages: u64) {

@@ -1,14 +1,14 @@
 //! DFTL: a page map in flash with a cache of its entries in memory (Gupta et al., ASPLOS 2009).
 //!
-//! A missing entry replaces the least recently used one. If the replaced entry was changed, its
+//! A missing entry replaces the least recently used entry. If the replaced entry was changed, its
 //! translation page is rewritten with all changed entries of that page (batched write-back). GC
 //! changes the entries of the pages that it moves. It changes cached entries in memory, and all
 //! others in flash, once for each translation page that the collected block affects. Translation
-//! pages have blocks of their own, with greedy GC.
+//! pages have separate blocks, with greedy GC.
 //!
 //! The identity of every moved page matters, because each moved page may change a different
-//! translation page. The predictor therefore keeps the pages written to each block and the block of
-//! each page. It does the same as a simulator, but models neither the flash nor time.
+//! translation page. The predictor therefore stores the pages written to each block and the block
+//! of each page. It works like a simulator, but models neither the flash nor time.
 
 use std::collections::VecDeque;
 
@@ -280,8 +280,8 @@ mod tests {
     const BLOCK: u32 = 4;
 
     prop_compose! {
-        /// A drive, and requests within it: 0 for a trim, 1 or 2 for a read, else a write; the
-        /// first page and the number of pages.
+        /// Generates a drive, and requests within it. A request has a kind (0 for a trim, 1 or 2 for
+        /// a read, else a write), the first page and the number of pages.
         fn drives_and_requests()(logical_blocks in 2_u32..9, free_blocks in 5_u32..9)(
             requests in prop::collection::vec(
                 (0_u8..5, 0..u64::from(logical_blocks * BLOCK), 1_u64..6), 1..300),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     proptest! {
-        // With the whole map cached, are the copies and erases those of a page-mapped FTL?
+        // With the whole map cached, the copies and erases are those of a page-mapped FTL.
         #[test]
         fn a_map_in_memory_is_free((space, requests) in drives_and_requests(), fifo in any::<bool>()) {
             let policy = if fifo { GcPolicy::Fifo } else { GcPolicy::Greedy };
@@ -314,7 +314,7 @@ mod tests {
             prop_assert_eq!(dftl.traffic().reads(), 0);
         }
 
-        // Do erases keep up with programs, which are host writes plus copies, for any requests?
+        // Programs are host writes plus copies.
         #[test]
         fn erases_keep_up_with_programs((space, requests) in drives_and_requests(), cached in 1_u32..20) {
             let map = Map { cached, per_page: 16, max_blocks: 2 };
@@ -332,19 +332,19 @@ mod tests {
         }
     }
 
-    // Does the initial fill succeed with one cached entry, which writes many translation pages?
+    // With one cached entry, the initial fill writes many translation pages.
     #[test]
     fn a_drive_fills_with_a_minimal_cache() {
         let space = Space { pages_per_block: BLOCK, logical_blocks: 200, free_blocks: 20 };
         let map = Map { cached: 1, per_page: 64, max_blocks: 8 };
         let mut dftl = Dftl::new(space, map, GcPolicy::Greedy).unwrap();
         dftl.write(0, space.pages());
-        // Each entry is written back on its own.
+        // Each entry is written back separately.
         let traffic = dftl.traffic();
         assert_eq!((traffic.look_ups, traffic.misses, traffic.write_backs), (800, 800, 800));
     }
 
-    // Are bits cleared within a word, across words, and only up to the given ends?
+    // Only the bits between the given ends are cleared.
     #[test]
     fn bits_are_cleared_within_and_across_words() {
         let mut bits = [u64::MAX; 3];
@@ -356,7 +356,6 @@ mod tests {
         assert_eq!(bits[2], u64::MAX << 2 & u64::MAX >> 2);
     }
 
-    // Is a drive without room for its map rejected?
     #[test]
     fn a_drive_without_room_for_its_map_is_rejected() {
         let space = Space { pages_per_block: BLOCK, logical_blocks: 64, free_blocks: 6 };

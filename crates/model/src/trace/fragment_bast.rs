@@ -2,7 +2,7 @@
 //! writes would have.
 //!
 //! The cost of a log block depends on its fill level, on whether it was written in order, and on
-//! whether it is reclaimed before it is full. The predictor keeps only two numbers for each logical
+//! whether it is reclaimed before it is full. The predictor stores only two numbers for each logical
 //! block and the allocation order of log blocks.
 //!
 //! Equations 4 to 6 miss two effects. A write may continue where the previous write ended, which
@@ -26,7 +26,7 @@ pub enum MergePolicy {
 /// The log block of a data block.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
-    /// Its allocation number, from 1; 0 without a log block.
+    /// The allocation number of the log block, from 1; 0 without a log block.
     number: u32,
     filled: u16,
     out_of_order: bool,
@@ -78,7 +78,7 @@ impl FragmentBast {
         }
     }
 
-    /// Allocates a log block to a data block, and reclaims the oldest one if none is free.
+    /// Allocates a log block to a data block, and reclaims the oldest log block if none is free.
     fn allocate(&mut self, block: u32) {
         if self.in_use == self.space.free_blocks {
             while let Some((oldest, number)) = self.queue.pop_front() {

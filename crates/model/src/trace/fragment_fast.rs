@@ -9,7 +9,7 @@
 use super::{Part, Predictor, Space, Total};
 use crate::OutOfRange;
 
-/// Stands for a page that is not in the ring.
+/// The value of an empty slot, and of the slot of a page that is not in the ring.
 const ABSENT: u32 = u32::MAX;
 
 /// A predictor for FAST.
@@ -63,9 +63,9 @@ impl FragmentFast {
         }
     }
 
-    /// Reclaims the log block at `next` by merging the data blocks that still have pages in it. If
-    /// the sequential log block belongs to one of these data blocks, the sequential log block is
-    /// merged first, unless an earlier merge superseded the data block's pages in the ring.
+    /// Reclaims the log block at `next` by merging the data blocks that still have pages in it. The
+    /// sequential log block is merged first if it belongs to one of these data blocks, unless an
+    /// earlier merge superseded the data block's pages in the ring.
     fn reclaim(&mut self) {
         let pages = self.space.pages_per_block;
         if self.ring[self.next] == ABSENT {
@@ -105,9 +105,9 @@ impl FragmentFast {
         }
     }
 
-    /// Merges the sequential log block: copies the remaining pages of its data block behind its own
-    /// pages. If the newest version of one of its own pages is in the ring, that version stays
-    /// there. If this holds for all its own pages, the log block is erased without a merge.
+    /// Merges the sequential log block: copies the remaining pages of its data block behind the
+    /// pages in the log block. If the newest version of a page in the log block is in the ring, that
+    /// version stays there. If this holds for all its pages, the log block is erased without a merge.
     fn end_sequence(&mut self) {
         let Some((block, filled)) = self.sequential.take() else { return };
         self.total.erasures += 1.0;
@@ -120,8 +120,8 @@ impl FragmentFast {
         self.clear(block, filled, self.space.pages_per_block);
     }
 
-    /// Writes a fragment. FAST decides page by page: a write that begins before the fill level of
-    /// the sequential log block and continues past that level goes to this log block from there on.
+    /// Writes a fragment. FAST decides page by page. A write may begin before the fill level of the
+    /// sequential log block and continue past it; its pages from that level on go to this log block.
     fn fragment(&mut self, part: Part) {
         self.total.pages += u64::from(part.len);
         let end = part.first + part.len;

@@ -61,7 +61,7 @@ impl Space {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Space::check`], and one unless logical pages are below 2^32 - 1.
+    /// Returns the errors of [`Space::check`], and an error unless logical pages are below 2^32 - 1.
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn check_numbers(&self) -> Result<(), OutOfRange> {
         self.check()?;
@@ -212,7 +212,6 @@ pub trait Predictor<Sum = Total> {
 mod tests {
     use super::*;
 
-    // Is a write split at block boundaries and clipped to the drive?
     #[test]
     fn writes_are_split_and_clipped() {
         let space = Space { pages_per_block: 4, logical_blocks: 3, free_blocks: 2 };

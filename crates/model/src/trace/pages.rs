@@ -2,7 +2,7 @@
 
 use super::victims::{GcPolicy, Victims};
 
-/// Stands for no block.
+/// The block number that means "no block".
 const NONE: u32 = u32::MAX;
 
 /// The blocks of one write frontier, with their pages.
@@ -153,7 +153,7 @@ impl Pages {
         true
     }
 
-    /// Collects a block and moves its valid pages to the open block, and to a further block if
+    /// Collects a block and moves its valid pages to the open block, and to another block if
     /// needed. Calls `moved` with each moved page. Returns the number of valid pages, or `None` if
     /// no block has a superseded page.
     pub(super) fn collect(&mut self, mut moved: impl FnMut(u32)) -> Option<u32> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::victims::small;
 
-/// Stands for an item that is not in the queue.
+/// The number of an item that is not in the queue.
 const ABSENT: u32 = u32::MAX;
 
 /// The most recently used items, up to a maximum number.
@@ -107,7 +107,6 @@ mod tests {
     use super::*;
 
     proptest! {
-        // Does the queue hold and evict the same items as a plain list?
         #[test]
         fn agrees_with_a_plain_list(
             most in 1_u32..13,

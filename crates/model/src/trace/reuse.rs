@@ -10,7 +10,7 @@
 //! formula is Desnoyers' equation 4.
 //!
 //! Greedy GC follows Desnoyers' approximation for hot and cold data (equation 16), with two
-//! changes. Pages that are never overwritten gather in blocks of their own, which GC never
+//! changes. Pages that are never overwritten gather in separate blocks, which GC never
 //! collects; these pages count neither as live pages nor as space. Writes of w pages invalidate
 //! neighbours together, and a block of b pages counts as a block of b / w units.
 
@@ -19,7 +19,7 @@ use crate::OutOfRange;
 use crate::page_map::{desnoyers::from_fifo, units};
 use crate::root::root;
 
-/// Stands for a page that was never written.
+/// The last write time of a page that was never written.
 const NEVER: u32 = u32::MAX;
 
 /// The number of bins in each doubling of the reuse time.
@@ -75,8 +75,8 @@ impl Reuse {
         })
     }
 
-    /// Starts counting anew, but keeps the times of the last writes. Writes from here on are
-    /// predicted separately.
+    /// Resets the counts, but not the times of the last writes. Later writes are predicted
+    /// separately.
     pub fn restart(&mut self) {
         self.bins.fill(Bin::default());
         self.started = self.now;
@@ -195,7 +195,7 @@ impl Predictor for Reuse {
 mod tests {
     use super::*;
 
-    // Do bins follow the order of the times, and are they in range?
+    // All bins are in range.
     #[test]
     fn bins_are_in_order() {
         let mut before = 0;

@@ -1,7 +1,7 @@
 //! A predictor for page-mapped FTLs, from groups of pages that stay together.
 //!
-//! The number of moves of a page depends on when the other pages in its block are overwritten, and
-//! hence on the pages that earlier collections placed together. In real traces, neighbours are
+//! The number of moves of a page depends on the times at which the other pages in its block are
+//! overwritten. Earlier collections placed these pages together. In real traces, neighbours are
 //! overwritten together, which no distribution of single pages captures. However, pages that are
 //! valid together when their block is collected stay together, and this predictor follows them
 //! block by block (`blocks.rs`). It assumes nothing to be random, stationary or independent. The
@@ -37,7 +37,7 @@ impl Survivors {
         Ok(survivors)
     }
 
-    /// Opens a block and, once all blocks are in use, collects one for it.
+    /// Opens a block if the open block is full. If too many blocks are then in use, collects a block.
     fn make_room(&mut self) {
         let most = self.space.logical_blocks + self.space.free_blocks;
         while self.blocks.room() == 0 {
@@ -147,8 +147,8 @@ mod tests {
     }
 
     proptest! {
-        // Are moves and erases the same as in a page-by-page simulation, for any writes and trims,
-        // and after blocks are renumbered?
+        // The numbers of moves and erases agree for any writes and trims, also after blocks are
+        // renumbered.
         #[test]
         fn agrees_with_a_plain_drive(
             pages_per_block in 2_u32..5,

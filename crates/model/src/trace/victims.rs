@@ -10,7 +10,7 @@ pub enum GcPolicy {
     Fifo,
 }
 
-/// Stands for no block.
+/// The block number that means "no block".
 const NONE: u32 = u32::MAX;
 
 /// A block, or the head of a ring of blocks. The fields are stored together because they are used
@@ -175,7 +175,7 @@ struct Ages {
 
 impl Ages {
     fn new(count: u32) -> Ages {
-        // With twice as many places as blocks, a compaction frees at least half of the places. It
+        // With twice as many entries as blocks, a compaction frees at least half of the entries. It
         // runs at most once for every `count` blocks that are opened.
         let places = 2 * count as usize;
         Ages {

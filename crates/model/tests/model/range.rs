@@ -9,7 +9,6 @@ fn over(from: f64, to: f64) -> impl Strategy<Value = f64> {
 }
 
 proptest! {
-    // Is every count finite and non-negative, for all parameters in range?
     #[test]
     fn predictions_are_finite_and_non_negative(
         block in over(2.0, 4096.0),
@@ -38,8 +37,8 @@ proptest! {
         }
     }
 
-    // Does more spare space never cost more? BAST is an exception: a block that would be switched
-    // into place is merged if its data block already has a log block (equation 6).
+    // BAST is an exception. A block that would cause a switch merge is merged if its data block
+    // already has a log block (equation 6).
     #[test]
     fn more_spare_space_never_costs_more(
         block in 4_u32..512,
@@ -59,7 +58,7 @@ proptest! {
     }
 }
 
-// Does every model depend on the parameters that its policy depends on?
+// Every model depends on the same parameters as its policy.
 #[test]
 fn predictions_depend_on_the_parameters() {
     let at = |model: &Model, block: f64, free: f64, len: f64| {
@@ -79,7 +78,6 @@ fn predictions_depend_on_the_parameters() {
     }
 }
 
-// Is each model found by its own, unique name?
 #[test]
 fn models_have_unique_names() {
     for model in MODELS {

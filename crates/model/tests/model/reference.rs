@@ -48,7 +48,7 @@ fn uniform(free_space: f64, mean_len: f64) -> Uniform {
     Uniform::new(BLOCK, LOGICAL, free_space, mean_len).unwrap()
 }
 
-// Do equations 1 to 15 agree with the table, merge by merge?
+// Compares equations 1 to 15 with the table, merge by merge.
 #[test]
 fn boboila_equations_agree_with_the_table() {
     for row in table("bast-fast-uniform.csv") {
@@ -73,7 +73,7 @@ fn boboila_equations_agree_with_the_table() {
     }
 }
 
-// Are the deviations from the simulation within their known bounds?
+// The deviations are those from a simulation.
 #[test]
 fn boboila_deviations_are_within_known_bounds() {
     for row in table("bast-fast-uniform.csv") {
@@ -92,7 +92,6 @@ fn boboila_deviations_are_within_known_bounds() {
     }
 }
 
-// Are the deviations within their known bounds for other free space?
 #[test]
 fn boboila_deviations_are_bounded_for_other_free_space() {
     for row in table("bast-fast-free-space.csv") {
@@ -111,8 +110,7 @@ fn boboila_deviations_are_bounded_for_other_free_space() {
     }
 }
 
-// If every data block has a log block, does filling a log block cost two erases, except for a whole
-// block written to an empty log block?
+// The exception is a whole block written to an empty log block, which costs one erase.
 #[test]
 fn a_log_block_for_each_data_block_costs_two_erases() {
     for free in [1.0, 5.0] {
@@ -124,7 +122,7 @@ fn a_log_block_for_each_data_block_costs_two_erases() {
     }
 }
 
-// Do the page-mapped models agree with the table, for every policy, block size and spare space?
+// Covers every policy, block size and spare space.
 #[test]
 fn page_map_models_agree_with_the_table() {
     for row in table("page-map-uniform.csv") {
@@ -147,7 +145,7 @@ fn page_map_models_agree_with_the_table() {
     }
 }
 
-// Do hot and cold pages agree with the table, mixed, separated, and with the optimal spare space?
+// The pages are mixed, separated, and separated with the optimal spare space.
 #[test]
 fn hot_and_cold_pages_agree_with_the_table() {
     for row in table("page-map-hot-cold.csv") {
@@ -166,7 +164,6 @@ fn hot_and_cold_pages_agree_with_the_table() {
     }
 }
 
-// Do Zipf-distributed writes agree with the table?
 #[test]
 #[allow(
     clippy::cast_possible_truncation,
@@ -184,7 +181,6 @@ fn zipf_writes_agree_with_the_table() {
     }
 }
 
-// Do trimmed pages agree with the table?
 #[test]
 fn trims_agree_with_the_table() {
     for row in table("page-map-trim.csv") {
@@ -199,7 +195,7 @@ fn trims_agree_with_the_table() {
     }
 }
 
-// Does the cleaning efficiency of a half-full drive agree with Agrawal's section 5.2, corrected?
+// Compares the cleaning efficiency with Agrawal's section 5.2, corrected.
 #[test]
 fn half_full_drives_agree_with_agrawal() {
     for row in table("agrawal-half-full.csv") {
@@ -215,7 +211,6 @@ fn half_full_drives_agree_with_agrawal() {
     }
 }
 
-// Does the traffic of translation pages agree with a simulated cache?
 #[test]
 fn dftl_mapping_traffic_agrees_with_a_simulated_cache() {
     for row in table("dftl-mapping-traffic.csv") {
@@ -238,7 +233,7 @@ fn dftl_mapping_traffic_agrees_with_a_simulated_cache() {
     }
 }
 
-// Do the fragments of a write add up to all of its pages, in the exact form?
+// Checks the exact form.
 #[test]
 fn fragments_add_up_to_all_pages() {
     for w in [1.0, 7.0, 64.0, 1000.0] {

@@ -3,7 +3,7 @@
 use flashscope_model::{GridError, Surface, Trend};
 use proptest::prelude::*;
 
-/// Generates ascending numbers, each at least a twentieth above the one before it.
+/// Generates ascending numbers, each at least a twentieth above the previous number.
 fn axis() -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(0.05..2.0, 2..8).prop_map(|steps| {
         let mut log = -1.0;
@@ -42,7 +42,7 @@ fn between(axis: &[f64], cell: usize, part: f64) -> f64 {
 }
 
 proptest! {
-    // Does the surface pass through its points, and stay constant beyond its edges?
+    // Beyond its edges, the surface is constant.
     #[test]
     fn surfaces_pass_through_their_points((lens, frees, values) in grid()) {
         let surface = Surface::new(&lens, &frees, &values).unwrap();
@@ -59,7 +59,7 @@ proptest! {
         }
     }
 
-    // Does the surface rise with length and fall with free space if all its points do?
+    // The points rise with length and fall with free space.
     #[test]
     fn surfaces_are_monotone_if_all_points_are(
         (lens, frees, mut values) in grid(),
@@ -83,7 +83,7 @@ proptest! {
         }
     }
 
-    // Is the surface monotone in each cell whose two edges in a direction both rise or both fall?
+    // Applies to each cell whose two edges in a direction both rise or both fall.
     #[test]
     fn surfaces_are_monotone_in_each_cell((lens, frees, values) in grid(), across in 0.0..1.0, part in 0.0..0.9) {
         let surface = Surface::new(&lens, &frees, &values).unwrap();
@@ -99,7 +99,7 @@ proptest! {
         }
     }
 
-    // Is the surface finite and continuously differentiable across the edges of its cells?
+    // The surface is finite and continuously differentiable across the edges of its cells.
     #[test]
     fn surfaces_are_smooth((lens, frees, values) in grid(), part in 0.0..1.0) {
         let surface = Surface::new(&lens, &frees, &values).unwrap();
@@ -111,13 +111,12 @@ proptest! {
                 let [left, here, right] = [-h, 0.0, h].map(at);
                 prop_assert!([left, here, right].iter().all(|value| value.is_finite()));
                 prop_assert!((right - left).abs() < 1e3 * h, "{left} {right}");
-                // The second derivatives of the adjacent cells may differ by some hundreds.
+                // The second derivatives of the adjacent cells may differ by several hundred.
                 prop_assert!((right - 2.0 * here + left).abs() / h < 0.02, "{left} {here} {right}");
             }
         }
     }
 
-    // Does a fit to noisy points follow the given trends?
     #[test]
     fn fits_follow_the_given_trends((lens, frees, values) in grid(), at in 0.0..1.0) {
         let (up, down) = (Some(Trend::Rising), Some(Trend::Falling));
@@ -138,7 +137,7 @@ proptest! {
     }
 }
 
-// Is a fit to noisy points closer to the underlying law than an interpolation of them?
+// A fit to noisy points is closer to the underlying law than an interpolation of these points.
 #[test]
 fn fitting_reduces_noise() {
     let mut rng = fastrand::Rng::with_seed(7);
@@ -164,7 +163,7 @@ fn fitting_reduces_noise() {
     assert!(off(&fitted) < 0.6 * off(&through), "{} {}", off(&fitted), off(&through));
 }
 
-// Is a power law, a plane in logarithms, reproduced exactly, and a curved law closely?
+// A power law, a plane in logarithms, is reproduced exactly, and a curved law closely.
 #[test]
 fn power_laws_are_reproduced() {
     let lens: Vec<f64> = (0..10).map(|i| 2f64.powi(i)).collect();
@@ -186,7 +185,7 @@ fn power_laws_are_reproduced() {
     assert!(off(&|len, free| (1.0 + 1.0 / len) * (1.0 + 0.1 / free)) < 0.01);
 }
 
-// Is each invalid grid rejected with its own error?
+// Each kind of invalid grid has its own error.
 #[test]
 fn invalid_grids_are_rejected() {
     let bad = |lens: &[f64], frees: &[f64], values: &[f64]| {
@@ -196,7 +195,7 @@ fn invalid_grids_are_rejected() {
     assert_eq!(bad(&[1.0], &axis, &values), "only 1 mean length; give at least two");
     assert_eq!(
         bad(&axis, &[2.0, 2.0], &values),
-        "free space 1 is not above the one before it; sort them and drop duplicates"
+        "free space 1 is not above the previous value; sort the values and remove duplicates"
     );
     assert_eq!(
         bad(&axis, &axis, &[1.0, 1.0, 0.0, 1.0]),

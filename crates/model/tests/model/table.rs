@@ -12,7 +12,7 @@ fn over(rng: &mut fastrand::Rng, from: f64, to: f64) -> f64 {
     from * (to / from).powf(rng.f64())
 }
 
-// Are tables as accurate as documented, over their range?
+// Checks the documented accuracy over the range of the tables.
 #[test]
 fn tables_are_close_to_their_model() {
     for (name, block, tolerance) in [
@@ -34,7 +34,6 @@ fn tables_are_close_to_their_model() {
     }
 }
 
-// Is a table accurate for smaller blocks, and does it call the model outside its range?
 #[test]
 fn tables_cover_smaller_blocks_and_fall_back_to_the_model() {
     let (model, table) = (Model::named("windowed").unwrap(), table("windowed", 64.0));
@@ -50,7 +49,6 @@ fn tables_cover_smaller_blocks_and_fall_back_to_the_model() {
     }
 }
 
-// Do tables exist for page-mapped FTLs only?
 #[test]
 fn log_block_models_have_no_table() {
     for model in MODELS.iter().filter(|model| model.family != Family::PageMap) {
@@ -58,7 +56,6 @@ fn log_block_models_have_no_table() {
     }
 }
 
-// Are predictions of a trace the same from a table as from its model?
 #[test]
 fn tables_predict_traces_like_their_model() {
     let space = Space { pages_per_block: 64, logical_blocks: 512, free_blocks: 64 };

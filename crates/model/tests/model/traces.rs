@@ -45,7 +45,7 @@ fn anywhere(rng: &mut fastrand::Rng) -> u64 {
     rng.u64(0..SPACE.pages())
 }
 
-/// Draws a page: nine in ten within the first tenth of the drive.
+/// Returns a random page: nine in ten pages lie within the first tenth of the drive.
 fn hot_and_cold(rng: &mut fastrand::Rng) -> u64 {
     let hot = SPACE.pages() / 10;
     if rng.f64() < 0.9 { rng.u64(0..hot) } else { rng.u64(hot..SPACE.pages()) }
@@ -79,7 +79,7 @@ fn check(make: &dyn Fn() -> Box<dyn Predictor>, column: &str, tolerance: f64) {
     }
 }
 
-// Does the fragment predictor of BAST agree with a simulation, for both merge policies?
+// Covers both merge policies.
 #[test]
 fn fragment_bast_agrees_with_a_simulation() {
     for (merging, column) in
@@ -89,7 +89,7 @@ fn fragment_bast_agrees_with_a_simulation() {
     }
 }
 
-// Are the closed forms of BAST accurate if half of the data blocks or more have log blocks?
+// At least half of the data blocks have log blocks.
 #[test]
 fn bast_models_are_accurate_with_many_log_blocks() {
     for (free_blocks, w) in [(4096, 1.0), (4096, 16.0), (4096, 256.0), (6554, 4.0), (6554, 64.0)] {
@@ -108,15 +108,13 @@ fn bast_models_are_accurate_with_many_log_blocks() {
     }
 }
 
-// Does the fragment predictor of FAST agree with a simulation?
 #[test]
 fn fragment_fast_agrees_with_a_simulation() {
     check(&|| Box::new(FragmentFast::new(SPACE).unwrap()), "FAST_r_sim", 0.02);
 }
 
-// Is the decomposition of uniform writes within its known deviation from the equations? A block has
-// few writes in a stretch, and their number varies by chance. The equations are not linear in the
-// resulting share of free space. The sum over blocks therefore deviates.
+// A block has few writes in a stretch, and their number varies by chance. The equations are not
+// linear in the resulting share of free space. The sum over blocks therefore deviates.
 #[test]
 fn decomposition_deviates_from_the_equations_as_known() {
     let known = [
@@ -153,8 +151,7 @@ fn off(
     got / expected - 1.0
 }
 
-// Are stationary workloads predicted better by long stretches, in which the shares of writes vary
-// less by chance?
+// In long stretches, the shares of writes vary less by chance.
 #[test]
 fn long_stretches_predict_stationary_writes_better() {
     for (w, log_list, stationary) in [(1.0, 0.04, 0.01), (4.0, 0.22, 0.06), (16.0, 0.35, 0.15)] {
@@ -166,7 +163,7 @@ fn long_stretches_predict_stationary_writes_better() {
     }
 }
 
-// Do stretches that end at workload changes predict each phase as if it were alone?
+// The prediction of each phase is the same as without the other phases.
 #[test]
 fn stationary_stretches_end_where_writes_change() {
     let list = u64::from(SPACE.free_blocks) * u64::from(SPACE.pages_per_block);
@@ -200,8 +197,7 @@ impl<P: Predictor> Predictor<()> for WithoutTotal<'_, P> {
     fn total(&mut self) {}
 }
 
-// Are hot and cold blocks predicted better by stretches of their own, with log blocks counted for
-// each block?
+// Each block has its own stretches, and log blocks are counted for each block.
 #[test]
 fn own_time_is_better_for_hot_and_cold_blocks() {
     for (w, log_list, own) in [(1.0, 0.88, 0.27), (4.0, 0.6, 0.13), (16.0, 0.22, 0.07)] {
@@ -213,7 +209,7 @@ fn own_time_is_better_for_hot_and_cold_blocks() {
     }
 }
 
-// Does the prediction of uniform writes from reuse times agree with Desnoyers' equation 4?
+// Compares the prediction with Desnoyers' equation 4.
 #[test]
 fn reuse_of_uniform_writes_agrees_with_equation_4() {
     let space = Space { pages_per_block: 64, logical_blocks: 1000, free_blocks: 200 };
@@ -227,8 +223,8 @@ fn reuse_of_uniform_writes_agrees_with_equation_4() {
     assert!((got / expected - 1.0).abs() < 0.01, "{got} for {expected}");
 }
 
-// Does a drive written in order have no moves, under both policies, and does only FIFO move pages
-// that are never overwritten?
+// A drive written in order has no moves under both policies. Only FIFO moves pages that are never
+// overwritten.
 #[test]
 fn reuse_of_sequential_writes_moves_only_static_pages() {
     let space = Space { pages_per_block: 64, logical_blocks: 100, free_blocks: 10 };
@@ -250,9 +246,8 @@ fn reuse_of_sequential_writes_moves_only_static_pages() {
     assert_eq!(amplification(true, 10), 1.0);
 }
 
-// If several amplifications solve the equation, is the smallest one returned, which a new drive
-// reaches? On a drive written in order with 7 of 8 blocks live, moving each page seven times is
-// another solution.
+// A new drive reaches the smallest solution. On a drive written in order with 7 of 8 blocks live,
+// moving each page seven times is another solution.
 #[test]
 fn reuse_returns_the_smallest_solution() {
     let space = Space { pages_per_block: 64, logical_blocks: 70, free_blocks: 10 };
@@ -266,8 +261,8 @@ fn reuse_returns_the_smallest_solution() {
     assert_eq!(reuse.write_amplification(), 1.0);
 }
 
-// Is each stretch between two totals predicted separately? Random writes cost the same after
-// sequential writes as without them.
+// A stretch is the time between two totals. Random writes cost the same after sequential writes as
+// without sequential writes.
 #[test]
 fn reuse_predicts_each_stretch_separately() {
     let space = Space { pages_per_block: 64, logical_blocks: 500, free_blocks: 100 };
@@ -295,7 +290,7 @@ fn random_pages(predictor: &mut dyn Predictor, space: Space) -> Total {
     go(10).since(&before)
 }
 
-// Do the survivors of uniform writes agree with the closed forms, for both GC policies?
+// Covers both GC policies.
 #[test]
 fn survivors_of_uniform_writes_agree_with_closed_forms() {
     let space = Space { pages_per_block: 32, logical_blocks: 2000, free_blocks: 300 };
@@ -310,8 +305,8 @@ fn survivors_of_uniform_writes_agree_with_closed_forms() {
     }
 }
 
-// Does the map traffic of uniform writes agree with the closed form of batched write-backs, for
-// lambda of .5 and 2? The form leaves out GC, and none occurs here.
+// Compares the traffic with the closed form of batched write-backs, for lambda of .5 and 2. The form
+// omits GC, and GC does not run here.
 #[test]
 fn mapping_of_uniform_writes_agrees_with_the_closed_form() {
     for entries in [32, 128] {
@@ -330,7 +325,7 @@ fn mapping_of_uniform_writes_agrees_with_the_closed_form() {
     }
 }
 
-// Do reads miss like writes and change the cost of a map in flash, but not of a map in memory?
+// Reads change the cost of a map in flash, but not of a map in memory.
 #[test]
 fn reads_miss_too() {
     let space = Space { pages_per_block: 32, logical_blocks: 100, free_blocks: 20 };

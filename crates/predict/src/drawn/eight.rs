@@ -1,5 +1,5 @@
 //! Workloads that imitate the eight traces of the paper (Boboila and Desnoyers, MSST 2011, section III.C) as far as the
-//! paper describes them. docs/models.md lists which numbers are published, with their source, and which are chosen.
+//! paper describes them. docs/models.md lists the published numbers with their source, and the chosen numbers.
 
 use super::{Hot, Lengths, Traits};
 

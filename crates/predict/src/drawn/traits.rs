@@ -1,4 +1,4 @@
-//! The traits of a workload: generates requests with given traits, and measures the traits of existing requests.
+//! Generates requests with given traits, and measures the traits of existing requests.
 
 use std::collections::VecDeque;
 
@@ -14,19 +14,20 @@ pub struct Traits {
     pub name: &'static str,
     /// The number of requests, reads included.
     pub requests: u32,
-    /// The share of requests that read. Reads go to the same places as writes and do not affect the writes.
+    /// The share of requests that read. Reads have the same distribution of addresses as writes and do not affect the
+    /// writes.
     pub reads: f64,
     /// The distribution of request lengths, as a mixture.
     pub lengths: &'static [Lengths],
     /// The length of the longest request. Longer random lengths are cut to this length.
     pub longest: u64,
-    /// The number of pages that requests touch. They lie in pieces of [`extent`](Traits::extent) pages at random places of the
-    /// drive.
+    /// The number of pages that requests touch. They lie in pieces of [`extent`](Traits::extent) pages at random
+    /// offsets of the drive.
     pub space: u64,
     /// The length of a piece. Requests start uniformly within a piece. A piece is at least as long as the longest request, and a
     /// multiple of the block size if some writes start at block boundaries.
     pub extent: u64,
-    /// The parts of the space with more requests, the hottest first. The rest of the space is accessed uniformly.
+    /// The parts of the space with more requests, the hottest first. The remaining space is accessed uniformly.
     pub hot: &'static [Hot],
     /// The number of phases, each with the same number of requests. The hot parts differ from phase to phase.
     pub phases: usize,
@@ -47,7 +48,7 @@ pub enum Lengths {
     Geometric(f64, f64),
 }
 
-/// A part of the space with more requests than the rest.
+/// A part of the space with more requests than the remaining space.
 #[derive(Debug, Clone, Copy)]
 pub struct Hot {
     /// The share of the space.
@@ -64,7 +65,7 @@ impl Traits {
     }
 
     /// Generates requests with these traits. The same seed gives the same requests. Reads and writes use separate random
-    /// sequences, and a change of the reads leaves the writes as they are.
+    /// sequences, and a change of the reads does not change the writes.
     ///
     /// # Panics
     /// If the drive is smaller than a piece, or has more pages than a request can address.
@@ -113,7 +114,8 @@ impl Traits {
         1
     }
 
-    /// Draws a place for a request. Returns its first page and the pages left in its piece from there.
+    /// Chooses a random address for a request. Returns its first page and the number of pages from there to the end of
+    /// its piece.
     fn place(&self, drive: Space, slots: &[u64], begin: usize, pages: u64, rng: &mut Rng) -> Free {
         let slot = slots[(begin + whole(self.heat(rng) * slots.len() as f64)) % slots.len()];
         let mut within = rng.u64(0..=self.extent - pages);
@@ -123,7 +125,7 @@ impl Traits {
         Free { page: slot + within, pages: self.extent - within }
     }
 
-    /// Draws a position in the order of heat: 0 is the hottest, 1 is past the coldest.
+    /// Returns a random position in the order of heat: 0 is the hottest, 1 is past the coldest.
     fn heat(&self, rng: &mut Rng) -> f64 {
         let (mut from, mut left) = (0.0, rng.f64());
         for hot in self.hot {

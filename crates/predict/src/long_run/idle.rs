@@ -1,16 +1,17 @@
 //! The balance of background cleaning and idle time.
 //!
-//! A drive that cleans in the background keeps more blocks free while its packages are idle, and so moves more pages. If the
-//! idle time does not suffice, free blocks become fewer until either the cleaning that they need fits into it, or the
-//! drive cleans in the foreground. The host issues one request at a time, as in [`crate::SimulatedDrive`], so a package is
-//! idle while others work on requests. docs/models.md derives the balance, and has its errors.
+//! A drive that cleans in the background keeps more blocks free while its packages are idle, and therefore moves more
+//! pages. If the idle time does not suffice, the number of free blocks falls until the cleaning fits into the idle
+//! time, or until the drive cleans in the foreground. The host issues one request at a time, as in
+//! [`crate::SimulatedDrive`], so a package is idle while other packages work on requests. docs/models.md derives the
+//! balance, and lists its errors.
 
 use flashscope_sim::setup::{HostInterface, Layout, Transfer};
 use flashscope_workload::synthetic::Law;
 
 use super::PoolLaw;
 
-/// The rounds in which the time of a request and the waits behind background work agree.
+/// The number of iterations, enough for the time of a request and the waits for background work to converge.
 const ROUNDS: u32 = 100;
 
 /// The write amplification of a pool.
@@ -25,19 +26,19 @@ pub(super) struct Bounds {
 /// The times of the work of a package, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Costs {
-    /// A page of the host is written.
+    /// Write of a page of the host.
     write: f64,
-    /// A page of the host is read.
+    /// Read of a page of the host.
     read: f64,
-    /// Background cleaning moves a page, which it does not interrupt.
+    /// Move of a page by background cleaning, which cannot be interrupted.
     step: f64,
-    /// A block is erased.
+    /// Erase of a block.
     erase: f64,
-    /// The summary of a block is written, for each of its pages.
+    /// Write of the summary of a block, divided by the pages of the block.
     summary: f64,
-    /// The pages of a block.
+    /// The number of pages of a block; not a time.
     slots: f64,
-    /// A request is on the host interface.
+    /// Transfer of a request over the host interface.
     link: f64,
 }
 
@@ -69,18 +70,18 @@ impl Costs {
         }
     }
 
-    /// Returns the time of cleaning for each page that the host writes.
+    /// Returns the cleaning time per page that the host writes.
     fn cleaning(&self, amplification: f64) -> f64 {
         (amplification - 1.0) * (self.step + self.summary) + amplification * self.erase / self.slots
     }
 
-    /// Returns the write amplification for which this much time suffices: the inverse of [`Costs::cleaning`].
+    /// Returns the write amplification for which the cleaning time `time` suffices: the inverse of [`Costs::cleaning`].
     fn amplification(&self, time: f64) -> f64 {
         let moved = self.step + self.summary;
         (time + moved) / (moved + self.erase / self.slots)
     }
 
-    /// Returns the mean time until a step of background cleaning ends that is under way at a random time.
+    /// Returns the mean remaining time of a step of background cleaning that is in progress at a random time.
     fn residual(&self, amplification: f64) -> f64 {
         let squares = (amplification - 1.0) * self.step.powi(2)
             + amplification / self.slots * self.erase.powi(2);
@@ -138,7 +139,7 @@ impl Load<'_> {
         let (reads, trims) = (self.law.reads, self.law.trims);
         let flash = reads * self.costs.read + (1.0 - reads - trims) * self.costs.write;
         let alone = self.costs.link + self.run * flash + (1.0 - trims) * wait;
-        // A request also waits for cleaning in the foreground, until the package that needs most time has it.
+        // A request also waits for foreground cleaning, until the package that needs the most time has finished.
         let busy = self.busy();
         let needed = self
             .pools

@@ -2,7 +2,8 @@
 //!
 //! A sample of an endless workload says little about its steady state if it is shorter than the time for which cold data
 //! stays in place. For independent writes, the models of `flashscope_model` give that state directly: a mean field for
-//! uniform writes, and the equivalent FIFO drive for skewed ones. `long_run.csv` has their errors beside the simulator.
+//! uniform writes, and the equivalent FIFO drive for skewed writes. `long_run.csv` lists their errors relative to the
+//! simulator.
 
 mod idle;
 mod pools;
@@ -33,8 +34,8 @@ pub struct LongRunModel {
     pub summary: &'static str,
     /// The publication or page that describes the model.
     pub source: &'static str,
-    /// True if the model knows how blocks that the host never writes to affect the policy. These have only valid pages, and no
-    /// policy collects them, but they may take part in its choice.
+    /// True if the model includes the effect of blocks that the host never writes to. These blocks have only valid
+    /// pages. No policy collects them, but they may take part in its choice.
     knows_full_blocks: bool,
     /// Computes the write amplification.
     predict: fn(&PoolShape<'_>, &Mix) -> Result<f64, OutOfRange>,
@@ -76,7 +77,7 @@ pub const LONG_RUN_MODELS: &[LongRunModel] = &[
         summary: "the same for the oldest block with an invalid page",
         source: "Desnoyers, SYSTOR 2012, equation 4",
         knows_full_blocks: true,
-        // The drive passes over blocks that have no invalid page.
+        // The drive skips blocks that have no invalid page.
         predict: |pool, mix| {
             pool.equivalent(mix, fifo::passing_full_blocks(pool.alpha, pool.units))
         },
@@ -99,7 +100,7 @@ pub const LONG_RUN_MODELS: &[LongRunModel] = &[
         summary: "the same for the best of some random blocks",
         source: "Van Houdt, SIGMETRICS 2013; docs/models.md",
         knows_full_blocks: false,
-        // Skew costs nothing with one choice, and with many choices what it costs greedy GC.
+        // With one choice, skew costs nothing. With many choices, it costs as much as with greedy GC.
         predict: |pool, mix| {
             let choices = f64::from(pool.layout.cleaning.choices);
             let uniform = d_choices::redrawing(pool.alpha, pool.units, choices)?;
@@ -139,7 +140,7 @@ pub const STEEPEST: f64 = 1.3;
 /// The share of the space that is hot, and the share of the writes that it gets: the extremes of the comparison.
 pub const HOTTEST: (f64, f64) = (0.04, 0.94);
 
-/// The rounds in which write amplification and the writes that blocks separate agree within 0.1 %.
+/// The number of iterations after which write amplification and the writes that blocks separate agree within 0.1 %.
 const ROUNDS: u32 = 12;
 
 /// The kinds of writes, which differ in the error of the models.
@@ -151,9 +152,9 @@ pub enum Skew {
     Skewed,
     /// Write rates follow Zipf's law with an exponent of at least [`STEEP`], for which the equivalent FIFO drive is pessimistic.
     Steep,
-    /// Write rates differ, and the policy is greedy with ties to the youngest block, which the models do not know.
+    /// Write rates differ, and the policy is greedy with ties to the youngest block, which the models do not cover.
     SkewedYoungest,
-    /// A block holds fewer than [`FEW_WRITES`] writes, or no whole number of them.
+    /// A block holds fewer than [`FEW_WRITES`] writes, or a number of writes that is not an integer.
     Coarse,
 }
 
@@ -203,17 +204,17 @@ pub struct LongRun {
     pub skew: Skew,
     /// Data pages programmed for each page that the host writes, if it issues one request at a time.
     pub amplification: f64,
-    /// The same if no package is ever idle; equal unless the drive cleans in the background.
+    /// The value of `amplification` if no package is ever idle; equal unless the drive cleans in the background.
     pub without_idle_time: f64,
-    /// The same if idle packages clean in the background for any amount of time.
+    /// The value of `amplification` if idle packages clean in the background for any amount of time.
     pub with_idle_time: f64,
     /// True if all pages of the drive have the same write rate, so that all blocks wear evenly.
     pub wears_evenly: bool,
     /// The property of the workload for which the model was not compared with the simulator.
     pub beyond: Option<&'static str>,
-    /// True if `amplification` follows from the idle time of packages. Otherwise it is the one with idle time.
+    /// True if `amplification` follows from the idle time of packages. If false, it is equal to `with_idle_time`.
     pub balances_idle_time: bool,
-    /// Pages of a request.
+    /// Pages per request.
     pages: u64,
     /// The share of writes in the requests.
     writes: f64,
@@ -299,7 +300,7 @@ fn beyond(law: &Law, model: &LongRunModel, skew: Skew) -> Option<&'static str> {
         {
             Some("hot data of less than 4 % of the space, or with more than 94 % of the writes")
         }
-        // Cold data gather in blocks that stay full, which the model of independent pages does not know.
+        // Cold data gather in blocks that stay full, which the model of independent pages ignores.
         Shares::HotCold { .. } | Shares::Zipf { .. }
             if skew == Skew::Coarse && model.policy == "random" =>
         {
@@ -316,7 +317,7 @@ impl LongRunModel {
         LONG_RUN_MODELS.iter().find(|model| model.name == name)
     }
 
-    /// Returns true if the model knows the effects of such writes to the pools of a drive.
+    /// Returns true if the model covers the writes to the pools of a drive.
     fn covers(&self, pools: &[PoolLaw], layout: &Layout) -> bool {
         // A write of a whole block leaves no valid page in its victims.
         let slots = f64::from(layout.slots_per_block());
@@ -324,7 +325,7 @@ impl LongRunModel {
         let static_pages = has_static_pages(pools);
         let fits = match layout.frontiers {
             Frontiers::One => true,
-            // With equal write rates, moved pages are like any others.
+            // With equal write rates, moved pages are like all other pages.
             Frontiers::HostAndCleaning => !is_skewed(pools) && !static_pages,
             Frontiers::HotAndCold => false,
         };
@@ -343,15 +344,16 @@ impl LongRunModel {
 
     /// Returns the write amplification of a pool whose lanes keep `reserve` blocks free; `None` if it has no spare pages.
     ///
-    /// When GC chooses a block, the newest pages are not as old as a whole block of writes: those that the host wrote, 1/A of a
-    /// block, are half as old on average. The mean field of infinitely many blocks therefore holds for 1/(2A) of a block less.
+    /// When GC chooses a block, the newest pages are not as old as a whole block of writes. The pages that the host
+    /// wrote, 1/A of a block, are half as old on average. The mean field of infinitely many blocks therefore holds for
+    /// 1/(2A) of a block less.
     fn of_pool(&self, pool: &PoolLaw, layout: &Layout, reserve: u32) -> Option<f64> {
         let slots = f64::from(layout.slots_per_block());
         let infinite = self.of_candidates(pool, layout, reserve, (0.0, pool.units(slots, 1.0)))?;
         let mut amplification = infinite;
         for _ in 0..ROUNDS {
             let shape = (0.5 / infinite, pool.units(slots, amplification));
-            // Close to no spare pages, the correction leaves none.
+            // With almost no spare pages, the correction leaves no spare pages.
             amplification = self.of_candidates(pool, layout, reserve, shape).unwrap_or(infinite);
         }
         Some(amplification)
@@ -372,7 +374,7 @@ impl LongRunModel {
         let (lanes, mut candidates) = (f64::from(layout.lanes_per_pool), f64::from(blocks) - fewer);
         let mut live = pool.live();
         if layout.frontiers == Frontiers::HostAndCleaning {
-            // The block that takes moved pages is half full on average.
+            // The block that receives moved pages is half full on average.
             candidates -= 1.0;
             live -= lanes * block / 2.0;
         }

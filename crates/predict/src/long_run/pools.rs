@@ -9,9 +9,9 @@ use super::FEW_WRITES;
 /// Pages of a pool with the same write rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Rate {
-    /// Their share of all writes of the workload.
+    /// The share of these pages in all writes of the workload.
     writes: f64,
-    /// Their number.
+    /// The number of pages.
     pages: f64,
 }
 
@@ -51,11 +51,11 @@ impl PageDivision {
     }
 }
 
-/// The places of a workload among the pages of a drive.
+/// The places of a workload, each the size of a request, among the pages of a drive.
 struct Places {
-    /// The first page.
+    /// The first page of the first place.
     first: u64,
-    /// Pages of a place; below 1 if places are shorter than a page.
+    /// Pages per place; below 1 if places are shorter than a page.
     pages: f64,
     /// The pages that a request writes in one pool.
     run: f64,
@@ -150,7 +150,7 @@ impl PoolLaw {
         trim(&mut pools, law);
         let written = all * places.pages / count as f64;
         let never = (division.pages as f64 - written).max(0.0);
-        // The drive may have a few more pages than the range has room for requests.
+        // Ignores a remainder of the drive that is too small for a request.
         let never = if never * (count as f64) < places.pages { 0.0 } else { never };
         let laws = pools.into_iter().map(|rates| {
             let (none, rates): (Vec<Rate>, Vec<Rate>) =
@@ -169,9 +169,9 @@ impl PoolLaw {
 
     /// Returns the pages of a block that become invalid independently, for blocks of `slots` pages and this write amplification.
     ///
-    /// The pages of a write become invalid together. If the pages of a block are no multiple of those of a write, some writes
-    /// continue in the next block. Their parts are independent from then on: two pages that were written one after the other
-    /// are separated with probability 1/`slots` each time they are programmed. A page is programmed once more with
+    /// The pages of a write become invalid together. If the pages of a block are no multiple of those of a write, some
+    /// writes continue in the next block. The parts of such a write are then independent. Two consecutive pages are
+    /// separated with probability 1/`slots` each time they are programmed. A page is programmed once more with
     /// probability 1 - 1/A, so that A/`slots` of the neighbours in the blocks are separated for small shares.
     pub(super) fn units(&self, slots: f64, amplification: f64) -> f64 {
         let stays = 1.0 - 1.0 / slots;
@@ -182,17 +182,17 @@ impl PoolLaw {
         (slots * (1.0 - together * (1.0 - 1.0 / self.run))).max(1.0)
     }
 
-    /// True if blocks of `slots` pages hold no whole number of writes.
+    /// Returns true if the number of writes in a block of `slots` pages is not an integer.
     pub(super) fn is_parted(&self, slots: f64) -> bool {
         slots % self.run != 0.0
     }
 
-    /// True if a block of `slots` pages holds no whole number of writes, or only few.
+    /// Returns true if the number of writes in a block of `slots` pages is not an integer, or below [`FEW_WRITES`].
     pub(super) fn is_coarse(&self, slots: f64) -> bool {
         self.is_parted(slots) || slots / self.run < FEW_WRITES
     }
 
-    /// True if write rates differ.
+    /// Returns true if write rates differ.
     pub(crate) fn is_skewed(&self) -> bool {
         let rates = || self.rates.iter().map(|rate| rate.writes / rate.pages);
         let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
@@ -210,8 +210,8 @@ impl PoolLaw {
 
 /// Reduces the pages to those that are live with trims, each of which goes to a random live place of the range (Frankie et al.).
 ///
-/// A page that gets the share p of the writes is live for the share p / (p + t / U) of the time, with t trims for each write and
-/// U live pages in all. U follows from the sum over all pages.
+/// There are t trims for each write and U live pages in total. A page that gets the share p of the writes is live for
+/// the share p / (p + t / U) of the time. U follows from the sum over all pages.
 fn trim(pools: &mut [Vec<Rate>], law: &Law) {
     let trims = law.trims / (1.0 - law.reads - law.trims);
     if trims == 0.0 {
@@ -223,7 +223,7 @@ fn trim(pools: &mut [Vec<Rate>], law: &Law) {
         let of = |rate: &Rate| rate.writes / (live * rate.writes / rate.pages + trims);
         rates().map(of).sum()
     };
-    // The sum falls with the live pages.
+    // The sum falls as the number of live pages rises.
     let (mut low, mut high) = (0.0, all);
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);

@@ -1,6 +1,7 @@
 //! The known errors of the models of the long run.
 //!
-//! `bench-models --long-run` writes `long_run.csv`: each policy beside the simulator, on random drives with random workloads.
+//! `bench-models --long-run` writes `long_run.csv`. It compares each policy with the simulator, on random drives with
+//! random workloads.
 //! docs/long-run.md has the share of intervals that hold on drives of other geometries.
 
 use super::super::validation::{Factors, factor};
@@ -22,14 +23,15 @@ fn errors(policy: Option<&str>, skew: Skew) -> Vec<f64> {
 
 /// Returns the share of the known errors that an interval of this level has to contain.
 ///
-/// Errors are larger on drives unlike those behind the known errors. Half of the misses that the level allows are left for this.
+/// Errors are larger on drives that differ from the validated drives. Half of the misses that the level allows are
+/// reserved for these drives.
 #[must_use]
 pub fn required_coverage(level: f64) -> f64 {
     f64::midpoint(level, 1.0)
 }
 
 /// Returns the factors by which a share `level` of the predictions like `run` is off at most, and the number of cases behind
-/// them. They follow from the same policy, or from all policies if that has too few cases.
+/// the factors. The cases are those of the same policy, or of all policies if this policy has too few cases.
 #[must_use]
 pub fn factors(run: &LongRun, level: f64) -> (Option<Factors>, usize) {
     let share = required_coverage(level);

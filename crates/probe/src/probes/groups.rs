@@ -13,34 +13,35 @@ use flashscope_document::probe::{Shape, Signal};
 /// The length of the reads in bytes, as in Sun and Zhang.
 const LEN: u64 = 4096;
 
-/// Reads of the first attempt; Sun and Zhang use 1000.
+/// The number of reads of the first attempt; Sun and Zhang use 1000.
 const READS: u64 = 1500;
 
-/// The most further runs of reads to wait for steady costs. Reads are slow while a drive still works on earlier writes: it cleans
-/// or empties a buffer in the background, or writes changed map entries back as reads replace them.
+/// Maximum number of additional runs of reads until the costs are steady. Reads are slow while a drive still works on
+/// earlier writes: it cleans or empties a buffer in the background, or writes changed map entries back as reads replace
+/// them.
 const SETTLING: u32 = 4;
 
-/// The rest before the first further run. Each rest takes twice as long as the one before.
+/// The idle pause before the first additional run. Each pause is twice as long as the previous one.
 const REST: Nanos = Nanos::secs(2);
 
-/// The least fall of the median from run to run, as a share, that counts as not settled yet.
+/// Minimum decrease of the median from run to run, as a share, at which the costs are not steady yet.
 const FALL: f64 = 0.03;
 
-/// Reads in order for comparison, as many as in Sun and Zhang.
+/// The number of reads in order, for comparison, as in Sun and Zhang.
 const IN_ORDER: u64 = 1000;
 
-/// The most groups to consider.
+/// Maximum number of groups to consider.
 const MAX_GROUPS: u64 = 64;
 
-/// The least cost of a switch between groups that counts as certain, in standard errors.
+/// Minimum additional cost of a switch between groups that counts as certain, in standard errors.
 const SURE: f64 = 6.0;
 
-/// The least cost of a switch, as a share of the cost of a read.
+/// Minimum additional cost of a switch, as a share of the cost of a read.
 const MIN_EFFECT: f64 = 0.03;
 
 pub(super) const PROBE: Probe = Probe {
     name: "groups",
-    summary: "reads 4 KiB at random places, and finds the division of the address space that explains \
+    summary: "reads 4 KiB at random offsets, and finds the division of the address space that explains \
                  their costs best; reads 4 KiB in order for comparison",
     source: "Sun and Zhang, sections 3.3 and 4.1, Figures 2, 3, 7 and 8",
     finds: &[Parameter::RequestCost, Parameter::Groups, Parameter::GroupSwitch],
@@ -92,10 +93,10 @@ fn request_cost(steps: &[Step], division: Option<&Division>, capacity: u64) -> F
     let value = median(&costs);
     let error = standard_error(&costs);
     Finding::value(Parameter::RequestCost, value, value - 1.96 * error, value + 1.96 * error, 0.98)
-        .because(format!("the median of {} reads of 4 KiB at random places", costs.len()))
+        .because(format!("the median of {} reads of 4 KiB at random offsets", costs.len()))
 }
 
-/// The places of two consecutive reads, and the cost of the second read.
+/// The offsets of two consecutive reads, and the cost of the second read.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     from: u64,
@@ -111,7 +112,7 @@ impl Step {
     }
 }
 
-/// A division of the address space, and how well it explains the costs.
+/// A division of the address space, with the quality of its explanation of the costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Division {
     groups: u64,
@@ -119,7 +120,7 @@ struct Division {
     switch: f64,
     /// The distance of the additional cost from 0, in standard errors.
     significance: f64,
-    /// The unexplained rest: the sum of the distances from the medians.
+    /// The part of the costs that the division does not explain: the sum of the distances from the medians.
     unexplained: f64,
 }
 
@@ -206,7 +207,7 @@ fn no_groups(steps: &[Step], base: f64) -> Vec<Finding> {
             Finding::unknown(Parameter::GroupSwitch, why),
         ];
     }
-    let because = "the time of a random read does not depend on the place of the previous one";
+    let because = "the time of a random read does not depend on the offset of the previous read";
     vec![
         Finding::exact(Parameter::Groups, 1.0, 0.985).because(because),
         Finding::absent(Parameter::GroupSwitch, 0.985).because(because),
@@ -217,7 +218,7 @@ fn picture(steps: &[Step], best: Option<&Division>, capacity: u64) -> Signal {
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let points = steps.iter().map(|step| (mib(step.from.abs_diff(step.to)), step.cost / 1e6));
     let signal = Signal::new(
-        "Cost of random reads by distance from the previous one (Sun and Zhang, Figure 7)",
+        "Cost of random reads by distance from the previous read (Sun and Zhang, Figure 7)",
         "distance (MiB)",
         "response time (ms)",
         Shape::Points,
@@ -229,7 +230,7 @@ fn picture(steps: &[Step], best: Option<&Division>, capacity: u64) -> Signal {
     }
 }
 
-/// Returns the chart of each read's cost, separated by whether it left the group of the read before.
+/// Returns the chart of each read's cost, separated by whether the read left the group of the previous read.
 fn trials(steps: &[Step], division: Option<&Division>, capacity: u64) -> Signal {
     let leaves = |step: &Step| division.is_some_and(|d| step.switches(d.groups, capacity));
     let points = |leaving: bool| {
@@ -277,7 +278,7 @@ mod tests {
 
     use super::*;
 
-    // A drive that cleans in the background takes longer for reads at first.
+    // The first reads from a drive that cleans in the background take longer.
     #[test]
     fn reads_are_repeated_as_long_as_they_become_faster_by_more_than_noise() {
         let around = |middle: f64| (0..1500).map(move |nth| middle + f64::from(nth % 20)).collect();

@@ -28,11 +28,11 @@ const WRITES: u64 = 900;
 /// The amount of writes, in segments, that replaces the contents of all shared log segments.
 const TURNS: u64 = 16;
 
-/// The fewest segments that the drive must have.
+/// Minimum number of segments of the drive.
 const MIN_WRITES: u64 = 16;
 
-/// The least ratio of the cost of a write with a merge to the cost of a write without. A merge copies the pages of a block, which
-/// has at least 32 pages; fetching a part of the map costs less.
+/// Minimum ratio of the cost of a write with a merge to the cost of a write without a merge. A merge copies the pages
+/// of a block, which has at least 32 pages; fetching a part of the map costs less.
 const MIN_MERGE_RATIO: f64 = 4.0;
 
 /// The share of slow writes, as a divisor, that hiccups may cause in rounds without merges.
@@ -41,7 +41,7 @@ const FEW_SLOW: usize = 20;
 /// The probability that a drive that supports TRIM has no log segments, without further evidence.
 const TRIMS_ALONE: f64 = 0.88;
 
-/// The least log-likelihood ratio between a list of log segments and chance that is evidence of the list.
+/// Minimum log-likelihood ratio between a list of log segments and chance at which the list counts as found.
 const CLEARLY: f64 = 8.0;
 
 pub(super) const PROBE: Probe = Probe {
@@ -101,9 +101,9 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         let more = rounds(&mut trial.lab.rng, trial.places, len);
         trial.touch("more rounds in changing order", more)?;
     }
-    // A write buffer that ignores flushes can look like a list, because it holds pages or blocks as a list holds segments. If the
-    // waits are in the flushes, the flushes do empty the buffer. If they are not and the drive supports TRIM, assume a buffer,
-    // because few drives with log segments support TRIM.
+    // A write buffer that ignores flushes can look like a list, because it holds pages or blocks as a list holds
+    // segments. If the flushes wait, they do empty the buffer. If the writes wait instead and the drive supports TRIM,
+    // assume a buffer, because few drives with log segments support TRIM.
     let buffered = !knowledge.lacks(Parameter::WriteBuffer);
     let is_list = match trial.likeliest() {
         None => false,
@@ -118,14 +118,15 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(with_list(&trial, &shown).into())
 }
 
-/// The writes in order to each place of [`Trial::partitions`].
+/// The number of writes in order within each segment of [`Trial::partitions`].
 const TURNS_IN_ORDER: u64 = 6;
 
-/// Returns the distance in bytes from a page of a segment to the next page on the same part of the drive. If several parts take
-/// pages in turn, each has a list of its own. Returns `None` if the number of parts is not known.
+/// Returns the distance in bytes from a page of a segment to the next page on the same part of the drive. If several
+/// parts take pages in turn, each part has its own list. Returns `None` if the number of parts is not known.
 ///
-/// A segment has a block on each part. If its pages are a power of two, so is the number of parts, and the share of the pages that
-/// the smallest block stands for is a multiple of it. Otherwise, the observed parallel units count.
+/// A segment has a block on each part. The distance is the length of the segment in smallest blocks, if that length is
+/// a multiple of the observed parallel units. If the parallel units are not known, the segment must have a power of two
+/// of pages. In other cases, the parallel units give the distance.
 fn step(knowledge: &Knowledge, unit: u64, size: u64) -> Option<u64> {
     let chunk = knowledge.whole(Parameter::Chunk).map_or(1, |bytes| (bytes / size).max(1));
     if chunk >= TURNS_IN_ORDER {
@@ -154,7 +155,7 @@ fn is_settled(knowledge: &Knowledge) -> bool {
             found.is_some_and(|finding| finding.probability > TRIMS_ALONE - 0.03)
         }
         Some("fast") => sure(&Parameter::FtlClass),
-        // Many writes to one place would merge again, for the same reason.
+        // Repeated writes to one page would merge again, for the same reason.
         Some("groups-of-blocks") if knowledge.whole(Parameter::LogList).is_none() => true,
         _ => {
             let eviction = Parameter::LogEviction;
@@ -202,7 +203,7 @@ fn spread_out(rng: &mut Rng, places: u64, many: u64) -> Vec<u64> {
     (0..many).map(|nth| first + nth * step).collect()
 }
 
-/// Writes to segments, and their costs.
+/// The writes of the experiment, and their costs.
 struct Trial<'l, 'd> {
     lab: &'l mut Lab<'d>,
     unit: u64,
@@ -232,8 +233,7 @@ impl<'l, 'd> Trial<'l, 'd> {
         segment * self.unit + self.unit / 2 / self.size * self.size
     }
 
-    /// Writes to these addresses, one by one, each with a flush, which keeps a buffer from hiding
-    /// the cost.
+    /// Writes to these addresses, one by one. A flush after each write exposes the cost that a buffer would hide.
     fn write(&mut self, purpose: &str, offsets: impl Iterator<Item = u64>) -> Result<Run, Halt> {
         let size = self.size;
         let writes = offsets.flat_map(|offset| [Request::write(offset, size), Request::flush()]);
@@ -273,8 +273,8 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(())
     }
 
-    /// Returns true if the write of a second page of a segment is fast. A log segment that took the first page also takes the
-    /// second, but for a buffer of pages the second page is as new as the first.
+    /// Returns true if the write of a second page of a segment is fast. The log segment that took the first page also
+    /// takes the second page; in a buffer of pages, each page needs its own entry.
     fn is_of_segments(&mut self) -> Result<bool, Halt> {
         for step in self.steps() {
             if self.takes_second_pages(step)? {
@@ -284,8 +284,9 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(false)
     }
 
-    /// Returns distances in bytes to another page of a segment. If the number of parts is not known, at least one of them should
-    /// lead to the same part. A segment has as many pages on each part, and a share that divides this number returns to the part.
+    /// Returns distances in bytes to another page of a segment. If the number of parts is not known, at least one
+    /// distance should lead to the same part. A segment has the same number of pages on each part, and a share that
+    /// divides this number leads to the same part.
     fn steps(&self) -> Vec<u64> {
         const SHARES: [u64; 4] = [4, 3, 5, 7];
         let pages = self.unit / self.size;
@@ -313,7 +314,7 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(second.filter(|cost| **cost > cut).count() <= PAIRS / 4)
     }
 
-    /// Returns the cost that separates writes with a merge from writes without.
+    /// Returns the cost that separates writes with a merge from writes without a merge.
     fn cut(&self) -> f64 {
         let mut sorted = self.costs.clone();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -356,9 +357,9 @@ impl<'l, 'd> Trial<'l, 'd> {
         (merges && better > CLEARLY).then_some(lists[0].0)
     }
 
-    /// Writes in turn to as many places as the list has log segments, and in order at each place; then does the same with one
-    /// place more. Returns the costs of the writes to each number of places, or nothing if the next page on the same part of the
-    /// drive is not known.
+    /// Writes in turns to as many segments as the list has log segments, in order within each segment. Then repeats
+    /// this with one segment more. Returns the costs of the writes for each number of segments, or nothing if the next
+    /// page on the same part of the drive is not known.
     fn partitions(&mut self, len: usize) -> Result<Vec<Rounds>, Halt> {
         let mut shown = Vec::new();
         let Some(step) = self.step else { return Ok(shown) };
@@ -370,7 +371,7 @@ impl<'l, 'd> Trial<'l, 'd> {
             let places = (0..turns).flat_map(|turn| segments.iter().map(move |s| (turn, *s)));
             let offsets: Vec<u64> =
                 places.map(|(turn, segment)| self.inside(segment) + turn * step).collect();
-            let purpose = format!("writes in order to {many} places in turns");
+            let purpose = format!("writes in order to {many} segments in turns");
             let run = self.write(&purpose, offsets.into_iter())?;
             self.costs.extend(with_flushes(&run));
             self.segments.extend(order);
@@ -385,7 +386,7 @@ fn flushes(run: &Run) -> impl Iterator<Item = f64> {
     run.records.iter().filter(|record| record.op == Op::Flush).map(Run::nanos)
 }
 
-/// Writes to places in turn.
+/// The costs of writes to several segments in turns.
 struct Rounds {
     places: usize,
     costs: Vec<f64>,
@@ -453,14 +454,14 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
         [few, more] => state(
             Finding::exact(Parameter::OpenPartitions, len, in_turns),
             format!(
-                "in the last two rounds, {} writes merge with that many places, and {} with one place more",
+                "in the last two rounds, {} writes merge with that many segments, and {} with one segment more",
                 few.slow(cut),
                 more.slow(cut),
             ),
         ),
         _ => Finding::unknown(
             Parameter::OpenPartitions,
-            "the number of parts that take pages in turn is not known, and each has a list of its own",
+            "the number of parts that take pages in turn is not known, and each part has its own list",
         ),
     };
     vec![
@@ -485,7 +486,7 @@ fn merge_cost(trial: &Trial<'_, '_>, cut: f64, table: &Signal) -> Finding {
     stated_cost(&alike, median(&cheap)).runs(trial.runs.iter().copied()).signal(table.clone())
 }
 
-/// Returns the cost of merges, from the costs of writes with a merge and the median cost of writes without.
+/// Returns the cost of merges, from the costs of writes with a merge and the median cost of writes without a merge.
 fn stated_cost(slow: &[f64], cheap: f64) -> Finding {
     let value = median(slow) - cheap;
     let error = standard_error(slow);

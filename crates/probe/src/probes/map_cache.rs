@@ -1,12 +1,13 @@
 //! The size of the address space whose map entries fit in the drive's memory.
 //!
-//! A drive with too little memory for its map keeps the entries used last. Repeated reads of few places all over the drive find
-//! their entries in memory (the cost `hit`); reads of places not read for long do not (`miss`). If the entries in memory cover R
-//! bytes of addresses, the share R / s of random reads within a span s finds its entry, whatever the replacement policy. R is the
-//! reach of memory. The mean cost of reads shows R, best where about half of the reads are hits.
+//! A drive with too little memory for its map keeps the most recently used entries. Repeated reads of a few addresses,
+//! spread over the drive, find their entries in memory (the cost `hit`). Reads of addresses that were not read recently
+//! do not (`miss`). If the entries in memory cover R bytes of addresses, the share R / s of random reads within a span
+//! s finds its entry, for any replacement policy. R is the reach of memory. The mean cost of reads shows R, best where
+//! about half of the reads are hits.
 //!
-//! The few places and the many places are both spread over the whole drive. Far jumps, such as between address groups, then add
-//! the same cost to both.
+//! The few and the many addresses are both spread over the whole drive. Long jumps, such as between address groups,
+//! then add the same cost to both kinds of reads.
 
 use flashscope_block::Nanos;
 
@@ -17,24 +18,24 @@ use flashscope_document::probe::{Shape, Signal};
 /// The length of reads in bytes; short, so that the lookup dominates the cost.
 const LEN: u64 = 4096;
 
-/// The number of places whose entries fit in any memory.
+/// The number of addresses whose entries fit in any memory.
 const FEW: usize = 16;
 
 /// The number of reads per measured level or share.
 const SAMPLES: usize = 1500;
 
-/// The most reads that replace the entries in memory.
+/// Maximum number of reads that replace the entries in memory.
 const MAX_SWEEP_READS: u64 = 16384;
 
 /// The limit of costs, as a multiple of the median; a higher cost counts as the limit.
 const OUTLIER: f64 = 4.0;
 
-/// The rest in which the drive completes pending writes and cleaning.
+/// The idle pause in which the drive completes pending writes and cleaning.
 const REST: Nanos = Nanos::secs(10);
 
 pub(super) const PROBE: Probe = Probe {
     name: "map-cache",
-    summary: "reads few places repeatedly, many places once each, and random places within spans of \
+    summary: "reads few addresses repeatedly, many addresses once each, and random addresses within spans of \
                  different sizes, and compares the costs of looking up addresses",
     source: "Gupta et al., DFTL, ASPLOS 2009",
     finds: &[Parameter::MapCache],
@@ -64,7 +65,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let levels = HitAndMiss::new(&few, &miss);
     let finding = match levels.is_apart() {
         false => Finding::absent(Parameter::MapCache, levels.sure_of_none()).because(format!(
-            "reads of few places take {:.3} ms, and those of places that were not read before \
+            "reads of few addresses take {:.3} ms, and those of addresses that were not read before \
                         {:.3} ms: looking up an address costs nothing",
             levels.hit / 1e6,
             levels.miss / 1e6,
@@ -79,7 +80,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![finding.runs(reads.runs)].into())
 }
 
-/// Reads of places, and their settings.
+/// The settings of the reads, and their runs.
 struct Reads {
     align: u64,
     samples: usize,
@@ -87,36 +88,37 @@ struct Reads {
 }
 
 impl Reads {
-    /// Reads each place once, in random order, up to a limit. Returns the costs of the later half, when memory holds only entries
-    /// of these reads.
+    /// Reads each address once, in random order, up to a limit. Returns the costs of the second half of the reads, when
+    /// memory holds only entries of these reads.
     fn once_each(&mut self, lab: &mut Lab<'_>) -> Result<Vec<f64>, Halt> {
         let mut places: Vec<u64> = (0..lab.capacity() / self.align).collect();
         lab.rng.shuffle(&mut places);
         places.truncate(usize::try_from(MAX_SWEEP_READS).unwrap_or(usize::MAX));
-        let costs = self.read(lab, "reads of each place once", &places)?;
+        let costs = self.read(lab, "reads of each address once", &places)?;
         Ok(costs[costs.len() / 2..].to_vec())
     }
 
-    /// Reads few places again and again, in random order.
+    /// Reads a few addresses again and again, in random order.
     fn again(&mut self, lab: &mut Lab<'_>) -> Result<Vec<f64>, Halt> {
         let all = lab.capacity() / self.align;
-        // One place in each part of the drive makes far jumps as frequent as among all places.
+        // One address in each part of the drive makes long jumps as frequent as among all addresses.
         let parts = FEW as u64;
         let few: Vec<u64> =
             (0..parts).map(|part| (part * all + lab.rng.u64(0..all)) / parts).collect();
         let mut places = few.clone();
         places.extend((0..self.samples).map(|_| few[lab.rng.usize(0..FEW)]));
-        let costs = self.read(lab, "repeated reads of few places", &places)?;
+        let costs = self.read(lab, "repeated reads of few addresses", &places)?;
         Ok(costs[FEW..].to_vec())
     }
 
-    /// Reads each place of a span once, makes up to `warm` random reads, and then returns the costs of further random reads.
+    /// Reads each address of a span once, makes up to `warm` random reads, and then returns the costs of further random
+    /// reads.
     fn within(&mut self, lab: &mut Lab<'_>, span: u64, warm: u64) -> Result<Vec<f64>, Halt> {
         let all = lab.capacity() / self.align;
         let count = (span / self.align).clamp(1, all);
         let first = lab.rng.u64(0..=all - count);
-        // If memory is large enough for the span, reading each place once fills it. If memory is too small, the `warm` random
-        // reads make its contents random.
+        // If memory is large enough for the span, reading each address once fills it. If memory is too small, the
+        // `warm` random reads make its contents random.
         let mut places: Vec<u64> = (first..first + count).collect();
         lab.rng.shuffle(&mut places);
         let warm = usize::try_from(warm.min(MAX_SWEEP_READS)).unwrap_or(usize::MAX);
@@ -135,8 +137,8 @@ impl Reads {
     }
 }
 
-/// Returns the mean of costs, limited against hiccups, and its standard error. The median would not do, because reads may have
-/// two costs, after near and after far jumps.
+/// Returns the mean of costs, limited against hiccups, and its standard error. The median is unsuitable, because reads
+/// after short jumps and reads after long jumps may have different costs.
 #[allow(clippy::cast_precision_loss, reason = "samples are few")]
 fn level(costs: &[f64]) -> (f64, f64) {
     let most = OUTLIER * median(costs);
@@ -206,7 +208,7 @@ fn spans(lab: &mut Lab<'_>, reads: &mut Reads, levels: &HitAndMiss) -> Result<Ve
         let (reach, hits) = (span.reach(), span.hits.0);
         spans.push(span);
         of = match hits {
-            // Too few hits to measure: make the span a good deal smaller.
+            // Too few hits to measure: make the span much smaller.
             ..0.15 => of / 4,
             // Nearly all are hits: make the span larger.
             0.9.. => (2 * of).min(lab.capacity()),
@@ -272,7 +274,7 @@ fn conclude(levels: &HitAndMiss, spans: &[Span], capacity: u64) -> Finding {
     let probability = (2.0 / (1.0 + (-1.702 * z).exp()) - 1.0).min(0.985);
     let (low, high) = (reach * (1.0 - 2.0 * error), reach * (1.0 + 2.0 * error));
     Finding::value(Parameter::MapCache, reach, low, high, probability).because(format!(
-        "reads of few places take {:.3} ms and those of places not read for long {:.3} ms; \
+        "reads of few addresses take {:.3} ms and those of addresses not read recently {:.3} ms; \
                 the share of fast reads within a span fits a map cache that covers {:.0} KiB",
         levels.hit / 1e6,
         levels.miss / 1e6,
@@ -289,8 +291,8 @@ fn picture(spans: &[Span], levels: &HitAndMiss) -> Signal {
     Signal::new("Cost of random reads by span", "MiB", "response time (ms)", Shape::Line)
         .log_x()
         .series("random reads", points)
-        .series("few places", level(levels.hit))
-        .series("places not read for long", level(levels.miss))
+        .series("few addresses", level(levels.hit))
+        .series("addresses not read recently", level(levels.miss))
 }
 
 fn levels_shown(few: &[f64], once: &[f64]) -> Signal {
@@ -299,13 +301,13 @@ fn levels_shown(few: &[f64], once: &[f64]) -> Signal {
         shown.zip(1u32..).map(|(cost, nth)| (f64::from(nth), cost / 1e6)).collect()
     };
     Signal::new(
-        "Cost of reads of few places, and of many",
+        "Cost of reads of few addresses, and of many addresses",
         "read",
         "response time (ms)",
         Shape::Points,
     )
-    .series("few places", points(few))
-    .series("many places", points(once))
+    .series("few addresses", points(few))
+    .series("many addresses", points(once))
 }
 
 #[cfg(test)]

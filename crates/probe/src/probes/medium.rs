@@ -21,15 +21,15 @@ const SAMPLES: u32 = 400;
 /// The number of long requests.
 const LONG_SAMPLES: u32 = 24;
 
-/// The rate in bytes per nanosecond above which no data can have moved: 400 GB/s, more than the memory of a machine gives to one
+/// The rate in bytes per nanosecond above which no data can have moved: 400 GB/s, more than the memory bandwidth of a
 /// copy.
 const NO_TRANSFER: f64 = 400.0;
 
-/// The narrowest range of waits for a platter, in nanoseconds. The fastest disks ever sold take 4 ms for a turn, at 15,000 rpm.
-/// The range is the middle 80 % of the turn, less a tolerance of 10 %.
+/// The narrowest range of waits for a platter, in nanoseconds. The fastest disks ever sold take 4 ms for a rotation, at
+/// 15,000 rpm. The range is the middle 80 % of the rotation, less a tolerance of 10 %.
 const PLATTER_WINDOW: f64 = 0.8 * 0.9 * 4e6;
 
-/// The least probability of a stated medium.
+/// Minimum probability of a stated medium.
 const SURE: f64 = 0.9;
 
 pub(super) const PROBE: Probe = Probe {
@@ -87,18 +87,19 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![evidence.finding()].into())
 }
 
-/// The most bytes written in addition to the fill.
+/// Maximum number of bytes written in addition to the fill.
 const WRITTEN: u64 = 4 * (SHORT * SAMPLES as u64 + MIDDLE * LONG_SAMPLES as u64);
 
-/// The typical ratio of the cost of a write to the cost of a read on memory, and the standard deviation of its logarithm: for
-/// first writes, which may have to allocate memory, and for later writes.
+/// The typical ratio of the cost of a write to the cost of a read on memory, and the standard deviation of its
+/// logarithm. The first pair is for first writes, which may have to allocate memory; the second pair is for later
+/// writes.
 const FIRST_WRITES: (f64, f64) = (1.5, 0.4);
 const AGAIN: (f64, f64) = (1.0, 0.12);
 
 /// The probability above which no further writes are made.
 const SURE_WITHOUT_WRITES: f64 = 0.99;
 
-/// Makes short reads, each at a random distance from the read before. Short and long distances are equally frequent.
+/// Makes short reads, each at a random distance from the previous read. Short and long distances are equally frequent.
 fn walk(lab: &mut Lab<'_>) -> Result<Run, Halt> {
     let places = (lab.capacity() / SHORT).max(1);
     let mut at = lab.rng.u64(0..places);
@@ -111,14 +112,15 @@ fn walk(lab: &mut Lab<'_>) -> Result<Run, Halt> {
     lab.run("short reads at short and long distances", reads)
 }
 
-/// Returns a jump in either direction, as places forward in a ring. The logarithm of the distance is uniformly distributed.
+/// Returns a jump in either direction, as a number of positions forward in a ring. The logarithm of the distance is
+/// uniformly distributed.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn jump(rng: &mut fastrand::Rng, places: u64) -> u64 {
     let distance = ((places as f64).powf(rng.f64()) as u64).clamp(1, places);
     if rng.bool() { distance % places } else { (places - distance) % places }
 }
 
-/// Makes reads of `len` bytes at random.
+/// Makes reads of `len` bytes at random offsets.
 fn long_reads(lab: &mut Lab<'_>, len: u64) -> Result<Run, Halt> {
     let space = 0..lab.capacity();
     let len = len.min(lab.capacity());
@@ -128,8 +130,8 @@ fn long_reads(lab: &mut Lab<'_>, len: u64) -> Result<Run, Halt> {
     lab.run("long reads at random", reads)
 }
 
-/// Makes as many reads as writes of `len` bytes at random, alternately. The host has faster and slower periods; alternating gives
-/// reads and writes the same share of these periods.
+/// Makes as many reads as writes of `len` bytes at random offsets, alternately. The host has faster and slower periods;
+/// alternating gives reads and writes the same share of these periods.
 fn reads_and_writes(lab: &mut Lab<'_>, len: u64, samples: u32) -> Result<Run, Halt> {
     let space = 0..lab.capacity();
     let (len, step) = (len.min(lab.capacity()), SHORT.min(lab.capacity()));
@@ -145,7 +147,7 @@ fn costs_of(run: &Run, op: Op) -> Vec<f64> {
     run.records.iter().filter(|record| record.op == op).map(Run::nanos).collect()
 }
 
-/// Returns true if long requests are answered too soon for data to have moved.
+/// Returns true if long requests complete too soon for data to have moved.
 fn transfers_nothing(run: &Run) -> bool {
     let bytes = run.records.first().map_or(0, |record| record.len.0);
     bytes >= 16 * SHORT && is_too_soon(bytes, &run.latencies())
@@ -157,8 +159,9 @@ fn is_too_soon(bytes: u64, latencies: &[f64]) -> bool {
     bytes as f64 > NO_TRANSFER * quantile(latencies, 0.5)
 }
 
-/// Returns the finding that there is no medium, or that it is unknown because writes may not decide it. Returns `None` if writes
-/// contradict it: reads of data never written may be answered at once.
+/// Returns the finding that there is no medium, or that the medium is unknown if the budget is too small for the
+/// writes. Returns `None` if the writes take the time of a transfer: a drive may answer reads of unwritten data at
+/// once.
 fn nothing(lab: &mut Lab<'_>, reads: &Run) -> Result<Option<Finding>, Halt> {
     if lab.left().bytes < Bytes(2 * u64::from(LONG_SAMPLES) * LONG) {
         let why = "it reads faster than data can move, as a drive without data also does; reads \
@@ -218,8 +221,8 @@ fn platter(run: &Run, capacity: u64) -> Option<Finding> {
     if window < PLATTER_WINDOW {
         return None;
     }
-    // At short distances, half of the reads go against the rotation and wait for nearly a whole turn. The mean shows that, and
-    // the median does not.
+    // At short distances, half of the reads go against the rotation and wait for nearly a whole rotation. This raises
+    // the mean, but not the median.
     let (more, error) = difference(&far, &near);
     let farther = more / error;
     let filled = occupied(&far);
@@ -235,7 +238,7 @@ fn platter(run: &Run, capacity: u64) -> Option<Finding> {
     );
     let points = by_distance.iter().map(|(distance, cost)| (distance / 1048576.0, cost / 1e6));
     let signal = Signal::new(
-        "Cost of reads by distance from the previous one",
+        "Cost of reads by distance from the previous read",
         "distance (MiB)",
         "response time (ms)",
         Shape::Points,
@@ -251,7 +254,7 @@ fn platter(run: &Run, capacity: u64) -> Option<Finding> {
     )
 }
 
-/// Returns how much larger one mean is than the other, and the standard error of the difference.
+/// Returns the difference between two means, and its standard error.
 #[allow(clippy::cast_precision_loss)]
 fn difference(larger: &[f64], smaller: &[f64]) -> (f64, f64) {
     let variance = |costs: &[f64], mean: f64| {
@@ -262,8 +265,9 @@ fn difference(larger: &[f64], smaller: &[f64]) -> (f64, f64) {
     (large - small, (variance(larger, large) + variance(smaller, small)).sqrt().max(1.0))
 }
 
-/// Divides the range between the lowest and the highest decile into ten parts. Returns the share of parts with at least a quarter
-/// of the costs expected there: 1 for uniform waits, with or without seeks of many lengths, and about 0.2 for two levels.
+/// Divides the range between the lowest and the highest decile into ten parts. Returns the share of parts with at least
+/// a quarter of the costs expected there. The share is 1 for uniform waits, with or without seeks of many lengths, and
+/// about 0.2 for two levels.
 fn occupied(costs: &[f64]) -> f64 {
     let (low, high) = (quantile(costs, 0.1), quantile(costs, 0.9));
     let width = (high - low) / 10.0;
@@ -275,7 +279,7 @@ fn occupied(costs: &[f64]) -> f64 {
     f64::from((0..10).map(|i| u8::from(4 * within(i) >= part)).sum::<u8>()) / 10.0
 }
 
-/// Returns the distance of each read from the read before, and the cost of the read.
+/// Returns the distance of each read from the previous read, and the cost of the read.
 #[allow(clippy::cast_precision_loss, reason = "distances are far below 2^53")]
 fn distances(run: &Run) -> Vec<(f64, f64)> {
     let pairs = run.records.windows(2);
@@ -287,7 +291,7 @@ fn distances(run: &Run) -> Vec<(f64, f64)> {
 /// Returns the finding from reads alone: flash, if the reads are slow enough to have reached it.
 fn by_reads_alone(reads: &Run) -> Finding {
     let mut evidence = Evidence::of_reads(reads);
-    // Reads over a network look the same, but a user probes a drive.
+    // Reads over a network cost the same, but few users probe a drive over a network.
     evidence.logs[Medium::Other as usize] -= 3.0;
     let finding = evidence.finding();
     match finding.answer {
@@ -343,7 +347,7 @@ impl Evidence<'_> {
         self.logs[Medium::Flash as usize] += log_normal(log, 1.2);
         let (typical, deviation) = (memory.0.ln(), memory.1);
         let near = |deviation: f64| log_normal(log - typical, deviation).exp();
-        // The wide part accounts for occasional disturbances by the host.
+        // The wide component accounts for occasional disturbances by the host.
         let same = (0.9 * near(deviation) + 0.1 * near(0.9)).ln();
         self.logs[Medium::Memory as usize] += same;
         self.logs[Medium::Other as usize] += same;
@@ -394,7 +398,7 @@ fn log_normal(distance: f64, deviation: f64) -> f64 {
     -0.5 * z * z - deviation.ln()
 }
 
-/// Returns the lower quartile of the costs, which the pauses of a busy host hardly affect, because they only add time.
+/// Returns the lower quartile of the costs. The pauses of a busy host hardly affect it, because they only add time.
 fn calm(costs: &[f64]) -> f64 {
     quantile(costs, 0.25).max(1.0)
 }

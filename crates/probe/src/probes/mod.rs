@@ -25,7 +25,7 @@ use crate::{Finding, Halt, Knowledge, Lab, Parameter};
 /// The cost of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cost {
-    /// The most bytes written.
+    /// Maximum number of bytes written.
     pub written: Bytes,
     /// The approximate time.
     pub time: Nanos,
@@ -38,7 +38,7 @@ pub struct Scene {
     pub capacity: Bytes,
     /// True if the drive was filled in order.
     pub is_filled: bool,
-    /// The requests that may be in flight at once.
+    /// Maximum number of requests in flight.
     pub queue_depth: u32,
     /// The mean time of a read so far.
     pub read: Nanos,
@@ -58,7 +58,7 @@ impl Scene {
 
 /// An experiment that finds parameters.
 pub struct Probe {
-    /// The name.
+    /// The name of the probe.
     pub name: &'static str,
     /// The experiment and its purpose, in a sentence.
     pub summary: &'static str,
@@ -66,11 +66,12 @@ pub struct Probe {
     pub source: &'static str,
     /// The parameters that the probe looks for.
     pub finds: &'static [Parameter],
-    /// The parameters that the probe relies on. It runs after other probes have looked for these parameters, even in vain.
+    /// The parameters that the probe relies on. It runs after other probes have looked for these parameters, even if
+    /// they were not determined.
     pub assumes: &'static [Parameter],
     /// True if the probe writes more than the fill that makes the drive readable.
     pub writes: bool,
-    /// Returns the cost.
+    /// Returns the cost of the experiment.
     pub cost: fn(&Scene, &Knowledge) -> Cost,
     /// Runs the experiment and returns its outcome.
     pub run: fn(&mut Lab<'_>, &Knowledge) -> Result<Outcome, Halt>,

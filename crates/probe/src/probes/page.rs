@@ -11,13 +11,13 @@ use flashscope_document::probe::{Shape, Signal};
 /// The part of the drive to read, in bytes: small enough for its map to stay in memory.
 const SPACE: u64 = 1 << 20;
 
-/// The largest page to find, in bytes.
+/// Maximum page size to find, in bytes.
 const MAX_PAGE: u64 = 64 << 10;
 
 /// The initial number of reads at each offset.
 const SAMPLES: u64 = 1;
 
-/// The most rounds, each with twice the reads of the round before. Rounds end when pages show.
+/// Maximum number of rounds, each with twice the reads of the previous round. Rounds end when the costs show pages.
 const ROUNDS: u32 = 4;
 
 /// The number of writes of each length, if reads show nothing.
@@ -26,13 +26,14 @@ const WRITES: u64 = 96;
 /// The largest difference of submission times that counts as simultaneous.
 const AT_ONCE: Nanos = Nanos::micros(5);
 
-/// The least effect that counts as certain, in standard errors.
+/// Minimum effect that counts as certain, in standard errors.
 const SURE: f64 = 5.0;
 
-/// The limit of the evidence, in standard errors. If there is next to no noise, differences beyond this limit mean nothing.
+/// The limit of the evidence, in standard errors. With very little noise, differences beyond this limit carry no
+/// further evidence.
 const CLEAR: f64 = 60.0;
 
-/// The least effect, as a share of the cost of a read.
+/// Minimum effect, as a share of the cost of a read.
 const MIN_EFFECT: f64 = 0.01;
 
 pub(super) const PROBE: Probe = Probe {
@@ -245,7 +246,7 @@ fn evidence(seen: &Summary, size: u64, start: u64) -> f64 {
     every_other(0).min(every_other(size)).min(CLEAR)
 }
 
-/// Returns the smallest page whose ends show.
+/// Returns the smallest page whose ends appear in the costs.
 fn likeliest(seen: &Measurements) -> Option<Page> {
     let seen = &seen.summary();
     let sizes: Vec<u64> =
@@ -265,8 +266,9 @@ fn likeliest(seen: &Measurements) -> Option<Page> {
     scored.retain(|(score, ..)| *score > 0.35 * best);
     scored.sort_by(|a, b| (a.1, b.0).partial_cmp(&(b.1, a.0)).expect("scores are numbers"));
     let (score, size, start) = *scored.first()?;
-    // Two designs look alike: pages that begin half a page after the start of the drive, and pages of half the size of which
-    // every other end is also a chunk end and does not show. Real drives have the second design.
+    // Two designs look alike. In the first, pages begin half a page after the start of the drive. In the second, pages
+    // have half the size, and every other page end is also a chunk end, which does not appear. Real drives have the
+    // second design.
     if start > 0 && 2 * start == size && start > seen.block {
         return Some(Page { size: start, start: 0, significance: score, other: 0.5 * score });
     }
@@ -276,9 +278,9 @@ fn likeliest(seen: &Measurements) -> Option<Page> {
     Some(Page { size, start, significance: score, other })
 }
 
-/// Finds the page size from the cost of writes of each length, compared with reads: a write of less than a page has to read the
-/// rest of the page first. This suits drives that take one request at a time and spread pages over parallel units. Also returns
-/// the number of the run.
+/// Finds the page size from the cost of writes of each length, compared with reads. A write of less than a page first
+/// has to read the other part of the page. The method suits drives that take one request at a time and spread pages
+/// over parallel units. Also returns the number of the run.
 fn by_writes(lab: &mut Lab<'_>, block: u64) -> Result<(Finding, u32), Halt> {
     let lengths: Vec<u64> =
         (0..).map(|power| block << power).take_while(|len| *len <= MAX_PAGE).collect();
@@ -320,8 +322,8 @@ fn repeated(lengths: &[u64], times: u64) -> Vec<u64> {
     (0..times).flat_map(|_| lengths.iter().copied()).collect()
 }
 
-/// Returns the page size: the length of the shortest write that need not read first. At that length, and only there, the
-/// difference between the costs of writes and reads falls by the cost of a read.
+/// Returns the page size: the length of the shortest write that needs no read first. At that length, and only there,
+/// the difference between the costs of writes and reads falls by the cost of a read.
 fn whole_page(lengths: &[u64], extra: &[Typical]) -> Finding {
     let falls: Vec<(f64, u64)> = extra
         .windows(2)
@@ -385,7 +387,7 @@ fn findings(page: Option<&Page>, seen: &Measurements) -> Vec<Finding> {
         page.other
     );
     let size = if page.size == 2 * seen.block {
-        // Smaller pages could not have shown.
+        // The experiment could not have detected smaller pages.
         let value = page.size as f64;
         Finding::value(Parameter::PageSize, value, seen.block as f64, value, 0.6 * probability)
     } else {

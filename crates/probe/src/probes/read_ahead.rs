@@ -1,4 +1,4 @@
-//! The probe for read-ahead: how many bytes a drive has read ahead after consecutive reads and a pause.
+//! The probe for read-ahead: measures the number of bytes that a drive reads ahead after consecutive reads and a pause.
 
 use crate::investigate::Outcome;
 use crate::{
@@ -7,22 +7,22 @@ use crate::{
 use flashscope_block::Nanos;
 use flashscope_document::probe::{Shape, Signal};
 
-/// The length of the reads in a row, in bytes: a multiple of any flash page.
+/// The length of the consecutive reads, in bytes: a multiple of any flash page.
 const LEAD: u64 = 16 << 10;
 
-/// The number of reads in a row before the pause: enough to be recognised as sequential.
+/// The number of consecutive reads before the pause: enough to be recognised as sequential.
 const LEADS: u64 = 3;
 
 /// The resolution of distances (a grain), in bytes.
 const GRAIN: u64 = 2 << 10;
 
-/// The farthest distance to check, in grains.
+/// Maximum distance to check, in grains.
 const FURTHEST: u64 = (4 << 20) / GRAIN;
 
 /// The pause: long enough for the read-ahead to complete.
 const PAUSE: Nanos = Nanos::millis(30);
 
-/// The initial number of trials at each place.
+/// The initial number of trials at each distance.
 const TRIALS: usize = 12;
 
 /// The number of trials that decide whether there is any read-ahead.
@@ -45,7 +45,7 @@ pub(super) const PROBE: Probe = Probe {
     run,
 };
 
-/// The times of short reads after a pause, by their distance from the end of the reads in a row.
+/// The times of short reads after a pause, by their distance from the end of the consecutive reads.
 #[derive(Debug, Clone, Default)]
 struct Behind {
     /// The distance from the end in grains, and the time in nanoseconds.
@@ -107,7 +107,8 @@ enum Order {
     Falling,
 }
 
-/// Makes short reads after reads in a row, each at a different place.
+/// Makes consecutive reads and then a short read at each of the distances `grains`, each time in another part of the
+/// drive.
 fn look(lab: &mut Lab<'_>, grains: &[u64], order: Order, behind: &mut Behind) -> Result<(), Halt> {
     let furthest = FURTHEST.min(lab.capacity() / GRAIN / 8);
     let len = lab.info().logical_block.0.min(GRAIN * 2);
@@ -136,7 +137,7 @@ fn look(lab: &mut Lab<'_>, grains: &[u64], order: Order, behind: &mut Behind) ->
     Ok(())
 }
 
-/// The answer to whether the data at a distance was read ahead, and the probability that the answer is wrong.
+/// The result for a distance: true if its data was read ahead, and the probability that this is wrong.
 struct There {
     is: bool,
     doubt: f64,
@@ -188,7 +189,7 @@ impl Saving {
     fn none(self) -> f64 {
         let likely = |time: f64| (-0.5 * ((self.time - time) / self.error).powi(2)).exp();
         let least = 20e3f64.min(0.5 * self.cost);
-        // Read-ahead may save any time above the least.
+        // Read-ahead may save any time above the minimum.
         let saved = if self.time > least { 1.0 } else { likely(least) };
         let none = likely(0.0).max(likely(0.03 * self.cost)).max(1e-9);
         (none / (none + saved)).min(0.995)

@@ -16,42 +16,42 @@ use flashscope_document::probe::{Shape, Signal};
 /// The unit of lengths in bytes, as in Sun and Zhang.
 const BLOCK: u64 = 4096;
 
-/// The longest read to try, in blocks.
+/// Maximum length of a read to try, in blocks.
 const MAX_BLOCKS: u64 = 160;
 
-/// The longest request to find, in blocks; some reads must be longer.
+/// Maximum length of a request to find, in blocks; some reads must be longer.
 const LONGEST_FOUND: u64 = 136;
 
-/// The least difference in length between two compared reads, in blocks.
+/// Minimum difference in length between two compared reads, in blocks.
 const MIN_STRIDE: u64 = 16;
 
 /// The initial number of reads of each length.
 const SAMPLES: u64 = 12;
 
-/// The most rounds, each with twice the reads of the round before. Rounds end when the length at which the drive cuts requests is
-/// known.
+/// Maximum number of rounds, each with twice the reads of the previous round. Rounds end when the length at which the
+/// drive cuts requests is known.
 const ROUNDS: u32 = 3;
 
 /// The lengths of writes in blocks, up to Sun and Zhang's longest, and the number of writes of each length.
 const WRITTEN: [u64; 14] = [1, 2, 3, 4, 6, 8, 10, 12, 15, 18, 21, 24, 27, 30];
 const WRITES: u64 = 6;
 
-/// The place of writes, in blocks: `WITHIN` after a multiple of `APART`. The longest write is then within one segment, if
-/// segments are at least as large as in the paper.
+/// The offset of writes, in blocks: `WITHIN` after a multiple of `APART`. The longest write is then within one segment,
+/// if segments are at least as large as in the paper.
 const WITHIN: u64 = 16;
 const APART: u64 = 64;
 
-/// The least write budget that must be left before these writes, as a multiple of their bytes.
+/// Minimum write budget that must remain before these writes, as a multiple of their bytes.
 const MIN_BUDGET_RATIO: u64 = 20;
 
-/// The least number of standard errors at which an effect counts as certain.
+/// Minimum number of standard errors at which an effect counts as certain.
 const SURE: f64 = 5.0;
 
-/// The least probability worth stating, and the highest that reads can give.
+/// The minimum probability of a finding, and the maximum probability that reads can give.
 const MIN_PROBABILITY: f64 = 0.6;
 const MAX_PROBABILITY: f64 = 0.99;
 
-/// The probability at which reads stop.
+/// The probability at which the probe stops reading.
 const ENOUGH: f64 = 0.9;
 
 /// Usual cut lengths in blocks, in addition to powers of two: 240 sectors are the most that many hosts request of a USB drive at
@@ -62,13 +62,13 @@ const USUAL: [u64; 2] = [30, 60];
 const USUAL_LENGTH: f64 = 0.15;
 const ANY_LENGTH: f64 = 0.004;
 
-/// The number of values to try for the cost of a further request.
+/// The number of values to try for the cost of an additional request.
 const HEIGHTS: u32 = 24;
 
-/// The largest misfit of a cut, as a multiple of the misfit that noise causes.
+/// Maximum misfit of a cut, as a multiple of the misfit that noise causes.
 const MAX_MISFIT: f64 = 4.0;
 
-/// The least cost of a further request, as a share of a read of one block. Cheaper splits do not show.
+/// Minimum cost of an additional request, as a share of a read of one block. Cheaper splits do not appear in the costs.
 const MIN_REQUEST_COST: f64 = 0.06;
 
 pub(super) const PROBE: Probe = Probe {
@@ -134,9 +134,9 @@ fn read(
     Ok(run.number)
 }
 
-/// Makes writes of each length at random places, each after a short write to the same place. On a drive with log segments, the
-/// short write waits for the merge. Returns the costs of the second writes and the number of the run, or `None` if the writes
-/// would use up budget that other probes need.
+/// Makes writes of each length at random offsets, each after a short write to the same offset. On a drive with log
+/// segments, the short write waits for the merge. Returns the costs of the second writes and the number of the run, or
+/// `None` if the writes would use up budget that other probes need.
 fn write(lab: &mut Lab<'_>) -> Result<Option<(Costs, u32)>, Halt> {
     let places = lab.capacity() / BLOCK / APART;
     let blocks: u64 = WRITTEN.iter().map(|n| (1 + n) * WRITES).sum();
@@ -228,12 +228,12 @@ impl Cut {
             (d.cost - if over(d) { high } else { low }).powi(2) / (d.variance + slack)
         };
         let misfit = differences.iter().map(rest).sum::<f64>() / differences.len() as f64;
-        // Neighbours share reads and are not independent, which doubles the variance.
+        // Neighbouring differences share reads and are not independent, which doubles the variance.
         Cut { at, height, error: (2.0 * variance).sqrt(), misfit }
     }
 
-    /// Returns the log-odds of the cut against no cut. A further request may cost anything within `heights`, and some cut lengths
-    /// are more usual than others.
+    /// Returns the log-odds of the cut against no cut. An additional request may cost anything within `heights`, and
+    /// some cut lengths are more usual than others.
     fn weight(&self, heights: &Range<f64>) -> f64 {
         let variance = self.error.powi(2) * self.misfit.max(1.0);
         if !variance.is_finite() {
@@ -370,7 +370,7 @@ fn mean_slope(costs: &Costs, differences: &[Difference], stride: u64) -> (f64, f
 /// Returns the median of slopes, and its standard error.
 fn median_slope(differences: &[Difference], stride: u64) -> (f64, f64) {
     let slopes: Vec<f64> = differences.iter().map(|d| d.cost / stride as f64).collect();
-    // Neighbours share reads: only one slope in `stride` is independent.
+    // Neighbouring slopes share reads: only one slope in `stride` is independent.
     let error = standard_error(&slopes) * (stride as f64).sqrt();
     (median(&slopes), error)
 }

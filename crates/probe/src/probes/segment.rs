@@ -13,10 +13,10 @@ const WRITE: u64 = 16 << 10;
 /// The shortest writes in bytes, as in Sun and Zhang.
 const MIN_WRITE: u64 = 4 << 10;
 
-/// The bytes written at first.
+/// The number of bytes written first.
 const FIRST: u64 = 8 << 20;
 
-/// The most bytes written.
+/// Maximum number of bytes written.
 const MAX_WRITTEN: u64 = 1 << 30;
 
 pub(super) const PROBE: Probe = Probe {
@@ -62,7 +62,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     };
     let buffered = !knowledge.lacks(Parameter::WriteBuffer);
     if segment.as_ref().is_some_and(|segment| buffered && segment.follows_evictions()) {
-        const WHY: &str = "slow writes come at several places of each period, and the order in which a write \
+        const WHY: &str = "slow writes come at several positions of each period, and the order in which a write \
                            buffer evicts data explains them as well as segments do";
         return Ok(vec![Finding::unknown(Parameter::Segment, WHY)].into());
     }
@@ -89,8 +89,8 @@ impl SegmentPeriod {
 
     fn probability(&self) -> f64 {
         let Period { count, kept, explained, doubt, .. } = &self.period;
-        // If another period were true, either each slow write would be at the expected place by chance, or half of the slow
-        // writes would be missing.
+        // If another period were true, either each slow write would be at the expected position by chance, or half of
+        // the slow writes would be missing.
         let chance = 0.5f64.powi(i32::try_from(*count).unwrap_or(8).min(8) - 1);
         let trimmed = if self.trimmed { 1.0 } else { 0.995 };
         let clear = (0.9 + 0.1 * kept) * (0.85 + 0.15 * explained.min(1.0));
@@ -193,7 +193,7 @@ fn clear_period(costs: &[f64], count: usize) -> Option<Period> {
 fn recurring(costs: &[f64]) -> Option<Period> {
     let slow = slow(costs);
     if slow.len() > costs.len() / 8 {
-        // So many slow writes are just another kind of writes, and do not wait for erasures.
+        // If slow writes are this frequent, they do not wait for erasures.
         return None;
     }
     let clear = |period: &Period| period.score > 20.0;
@@ -228,7 +228,7 @@ fn write_to_trimmed(
     let run = lab.run("writes in order to the trimmed drive", writes.flatten())?;
     let rest = (slow * size..capacity).step_by(128 << 10);
     let rest = rest.map(|at| Request::write(at, (capacity - at).min(128 << 10)));
-    lab.run("fill the rest in order", rest)?;
+    lab.run("fill the remaining space in order", rest)?;
     let costs = with_flushes(&run);
     // Skip the first writes, which go to spare blocks that need not be erased.
     let from = costs.len() * 2 / 5;
@@ -259,7 +259,7 @@ pub(crate) fn with_flushes(run: &Run) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    // The boundary may be off by the last write before it or the first after it.
+    // The boundary may be off by one write: the last write before it or the first write after it.
     #[test]
     fn segments_are_found_within_periods_of_groups() {
         assert_eq!(between_boundaries(64, &[63]), 64);

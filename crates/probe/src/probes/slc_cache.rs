@@ -13,13 +13,13 @@ use crate::investigate::Outcome;
 use crate::{Cost, Fill, Finding, Halt, Knowledge, Lab, Parameter, Probe, median};
 use flashscope_document::probe::{Shape, Signal};
 
-/// The least ratio of the mean cost after the cliff to the mean cost before.
+/// Minimum ratio of the mean cost after the cliff to the mean cost before the cliff.
 const CLIFF: f64 = 1.3;
 
-/// The least share of a drive that an SLC cache takes.
+/// Minimum share of a drive that an SLC cache takes.
 const MIN_SHARE: f64 = 0.002;
 
-/// The fewest writes on either side of the cliff.
+/// Minimum number of writes on either side of the cliff.
 const MIN_PROBABILITY: usize = 4;
 
 pub(super) const PROBE: Probe = Probe {
@@ -57,7 +57,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![finding].into())
 }
 
-/// The costs of the writes that filled the drive or an empty part of it, with what is known about the drive.
+/// The costs of the writes that filled the drive or an empty part of it, with the known properties of the drive.
 pub(super) struct FillCosts<'f> {
     runs: &'f [u32],
     costs: &'f [f64],
@@ -78,9 +78,9 @@ pub(super) struct FillCosts<'f> {
 /// A cliff in the fill.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cliff {
-    /// The number of writes before it.
+    /// The number of writes before the cliff.
     at: usize,
-    /// The mean cost of a write before and after it, in nanoseconds.
+    /// The mean cost of a write before and after the cliff, in nanoseconds.
     low: f64,
     high: f64,
 }
@@ -165,7 +165,7 @@ impl<'f> FillCosts<'f> {
             return self.none();
         }
         let because = format!(
-            "the first {:.1} MiB of the fill are written at {:.0} MiB/s, the rest at {:.0} MiB/s{}",
+            "the first {:.1} MiB of the fill are written at {:.0} MiB/s, the remainder at {:.0} MiB/s{}",
             written / 1_048_576.0,
             self.len / cliff.low * 1e9 / 1_048_576.0,
             self.len / cliff.high * 1e9 / 1_048_576.0,
@@ -186,7 +186,7 @@ impl<'f> FillCosts<'f> {
         median(&self.costs[skipped..cliff.at]) < 1.2 * memory
     }
 
-    /// Returns the probability that a cliff is real, and at its place within the tolerance.
+    /// Returns the probability that a cliff is real, and that its position is within the tolerance.
     fn sure(&self, cliff: &Cliff) -> f64 {
         let clear = (cliff.high / cliff.low / CLIFF).ln().max(0.0);
         #[allow(clippy::cast_precision_loss, reason = "a drive has few such writes")]
@@ -241,7 +241,8 @@ fn first_slow(costs: &[f64], about: usize) -> Option<usize> {
     (first < 2 * about && median(&gaps) > 1.5).then_some(first)
 }
 
-/// Returns the place where a series steps up, in its first half, by least squares; `None` if the step is too small.
+/// Returns the position at which a series steps up, in its first half, by least squares; `None` if the step is too
+/// small.
 #[allow(clippy::cast_precision_loss, reason = "a drive has few such writes")]
 fn about(costs: &[f64]) -> Option<usize> {
     let total: f64 = costs.iter().sum();

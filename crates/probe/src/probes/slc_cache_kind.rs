@@ -1,7 +1,8 @@
 //! The kind of SLC cache, static or dynamic: compares its size in a nearly full drive with its size in the empty drive.
 //!
-//! A static cache has its own blocks. A dynamic cache borrows cells without data, and is largest in an empty drive. Valid data in
-//! the cache keeps it from taking more data. The probe therefore writes a region, which the cache then holds, and trims it.
+//! A static cache has its own blocks. A dynamic cache borrows cells without data, and is largest in an empty drive. A
+//! cache that holds valid data has less room for new data. The probe therefore writes a region, which the cache then
+//! holds, and trims it.
 
 use flashscope_block::Nanos;
 
@@ -16,10 +17,10 @@ const LEN: u64 = 128 << 10;
 /// The size of the region relative to the cache, large enough to show the end of the cache.
 const REGION: u64 = 4;
 
-/// The largest region is the capacity divided by this; nearly everything else holds data.
+/// The capacity of the drive divided by the maximum size of the region. Nearly all other addresses hold data.
 const MAX_SHARE_DIVISOR: u64 = 2;
 
-/// The rest before the cache is filled again: longer than erasing it takes.
+/// The idle pause before the cache is filled again: longer than erasing it takes.
 const REST: Nanos = Nanos::secs(2);
 
 /// The ratio of sizes above which the cache is static. A dynamic cache is smaller in a nearly full drive, because it borrows
@@ -65,7 +66,7 @@ const MAX_DYNAMIC_PROBABILITY: f64 = 0.7;
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     if lab.attempt > 0 {
-        // The open question is whether there is a cache, which a repetition does not answer.
+        // Another attempt cannot show whether there is a cache.
         return Ok(Outcome::default());
     }
     let unknown = |why: &str| Ok(vec![Finding::unknown(KIND, why)].into());

@@ -1,12 +1,12 @@
-//! Internal volumes: parts of the address space that write independently. Writes to one of them take as long as if the others did
-//! not exist.
+//! Internal volumes: parts of the address space that write independently. Writes to one volume are not slower while
+//! other volumes are written.
 
 use crate::investigate::Outcome;
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median};
 use flashscope_document::probe::Contradiction;
 use flashscope_document::probe::{Shape, Signal};
 
-/// The writes in flight.
+/// The number of writes in flight.
 const DEPTH: u32 = 16;
 
 /// The number of writes in a series, and the number of series of each kind.
@@ -16,17 +16,17 @@ const SERIES: usize = 7;
 /// The number of pages to write to, over all units.
 const MAX_PAGES: u64 = 256;
 
-/// The most parts to compare.
+/// Maximum number of parts to compare.
 const MAX_PARTS: u64 = 32;
 
-/// The ratio of times that separates two cases: writes to units of two volumes in turns take half as long as writes to one unit,
-/// and writes to two units of one volume take as long.
+/// The ratio of times that separates two cases. Writes to units of two volumes in turns take half as long as writes to
+/// one unit; writes to two units of one volume take the same time.
 const BETWEEN: f64 = 0.72;
 
-/// The least probability worth stating.
+/// Minimum probability of a finding.
 const MIN_PROBABILITY: f64 = 0.75;
 
-/// The largest relative difference between series of one kind; beyond it, some series wait for cleaning.
+/// Maximum relative difference between series of one kind; beyond it, some series wait for cleaning.
 const MAX_DIFFERENCE: f64 = 0.2;
 
 /// The number of standard deviations needed for a mixed result: volumes with only some of the units are rare.
@@ -135,8 +135,8 @@ impl Evidence {
         level(&self.took[nth]) / level(&self.took[0])
     }
 
-    /// Returns true if the series of each kind are alike. If some wait for cleaning, the series differ, and only their mean is
-    /// comparable.
+    /// Returns true if the series of each kind are alike. If some series wait for cleaning, the series differ, and only
+    /// their mean is comparable.
     fn is_even(&self) -> bool {
         self.apart() <= MAX_DIFFERENCE
     }
@@ -206,7 +206,7 @@ fn finding(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
     if knowledge.class(Parameter::WriteBufferKind) == Some("blocks") {
         return unknown("the write buffer writes whole blocks, which span all units");
     }
-    // The number of units that share a volume with the first, including itself.
+    // The number of units that share a volume with the first unit, including the first unit.
     let same = 1 + ratios.iter().filter(|ratio| **ratio > BETWEEN).count();
     if !parts.is_multiple_of(same) {
         return unknown("the units that write independently differ from unit to unit");
@@ -225,7 +225,7 @@ fn finding(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
     }
     let nearest = ratios.iter().map(|ratio| (ratio / BETWEEN).ln().abs()).fold(f64::MAX, f64::min);
     let z = nearest / evidence.error();
-    // Half a dozen series give at most this probability.
+    // The small number of series limits the probability.
     let probability = (1.0 - 0.5 * (-0.717 * z - 0.416 * z * z).exp()).min(0.985);
     let mixed = 1 < same && same < parts;
     let between = ratios.iter().any(|ratio| (BETWEEN - ratio).abs() < 0.12);

@@ -1,11 +1,12 @@
-//! The size of the write buffer: the number of fast writes in a burst after a rest.
+//! The size of the write buffer: the number of fast writes in a burst after an idle pause.
 //!
-//! A drive with a buffer answers a write once the buffer holds it, until the buffer is full; then each write waits until another
-//! has been written to the flash. Data that drains during the burst makes the buffer look larger, so the probe repeats bursts at
-//! a slower pace. A buffer that drains meanwhile then takes more, and the difference gives its size without draining.
+//! A drive with a buffer answers a write once the buffer holds it, until the buffer is full; then each write waits
+//! until another write has reached the flash. Data that drains during the burst makes the buffer look larger. The probe
+//! therefore repeats bursts at a slower pace. A buffer that drains meanwhile then takes more, and the difference gives
+//! its size without draining.
 //!
-//! Other caches also make the beginning of a burst fast: flash used as SLC, or blocks freed by cleaning during the rest. Two
-//! properties identify memory: its contents are read fast, and a flush waits for it.
+//! Other caches also make the beginning of a burst fast: flash used as SLC, or blocks freed by cleaning during the
+//! pause. Two properties identify memory: its contents are read fast, and a flush waits for it.
 
 use flashscope_block::{Nanos, Op};
 
@@ -20,27 +21,27 @@ const LARGEST_PAGE: u64 = 16 << 10;
 /// The number of writes in the shortest burst.
 const MIN_BURST: usize = 32;
 
-/// The shortest rest before a burst.
+/// The shortest idle pause before a burst.
 const REST: Nanos = Nanos::millis(200);
 
-/// The first rest, after the fill, when the amount of pending data is unknown.
+/// The first idle pause, after the fill, when the amount of pending data is unknown.
 const FIRST_REST: Nanos = Nanos::secs(10);
 
-/// The least significance of a step, as an approximate t-statistic.
+/// Minimum significance of a step, as an approximate t-statistic.
 const CLEAR: f64 = 4.0;
 
-/// The least share of a burst that is in the buffer when it becomes full.
+/// Minimum share of a burst that is in the buffer when the buffer becomes full.
 const MIN_BUFFERED_SHARE: f64 = 0.7;
 
-/// The least probability worth stating.
+/// Minimum probability of a finding.
 const MIN_PROBABILITY: f64 = 0.72;
 
-/// The least ratio of the time of a write to a full buffer to the time of the writes before.
+/// Minimum ratio of the time of a write to a full buffer to the time of the earlier writes.
 const CLIFF: f64 = 1.25;
 
 pub(super) const PROBE: Probe = Probe {
     name: "write-buffer",
-    summary: "bursts of writes after a flush and a rest: the number of fast writes before writes wait for \
+    summary: "bursts of writes after a flush and an idle pause: the number of fast writes before writes wait for \
                  the flash, and whether reads of new data come from memory",
     source: "Kim et al., SSDcheck, MICRO 2018; uFLIP, section 5.2",
     finds: &[Parameter::WriteBuffer],
@@ -54,7 +55,7 @@ pub(super) const PROBE: Probe = Probe {
     run,
 };
 
-/// Returns the length of writes: a flash page, so that each takes one place in a buffer.
+/// Returns the length of writes: a flash page, because a buffer has an entry per page.
 pub(super) fn unit(knowledge: &Knowledge) -> u64 {
     knowledge.whole(Parameter::PageSize).map_or(LARGEST_PAGE, |page| page.max(4096))
 }
@@ -62,7 +63,7 @@ pub(super) fn unit(knowledge: &Knowledge) -> u64 {
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let finding = knowledge.finding(Parameter::WriteBuffer);
     if lab.attempt > 0 && finding.is_none_or(|finding| !finding.is_known()) {
-        // More of the same bursts, with their many writes, would not show more.
+        // Another attempt would repeat the same bursts, with their many writes, and show nothing new.
         return Ok(Outcome::default());
     }
     lab.ensure_filled()?;
@@ -128,8 +129,8 @@ impl Bursts {
         Ok(Bursts { unit, flushes, cursor, rest: FIRST_REST, shown, flushed, runs })
     }
 
-    /// Appends requests that begin with an empty buffer: after a flush and a rest. If possible, the first request after the rest
-    /// is another flush, without work, because drives and hosts need time to wake up.
+    /// Appends requests that begin with an empty buffer: after a flush and an idle pause. If possible, the first
+    /// request after the pause is another flush, without work, because drives and hosts need time to wake up.
     pub(super) fn begin(&self, all: &mut Vec<Request>, then: impl Iterator<Item = Request>) {
         if self.flushes {
             all.extend([Request::flush(), Request::flush().after(self.rest)]);
@@ -141,8 +142,8 @@ impl Bursts {
         }
     }
 
-    /// Returns `count` writes from the cursor on, each `pace` after the answer to the write before. The first write follows a
-    /// rest that empties any buffer.
+    /// Returns `count` writes from the cursor on, each `pace` after the answer to the previous write. The first write
+    /// follows an idle pause that empties any buffer.
     fn writes(&mut self, lab: &Lab<'_>, count: usize, pace: Nanos) -> Vec<Request> {
         let mut writes = Vec::with_capacity(count);
         for _ in 0..count {
@@ -157,7 +158,7 @@ impl Bursts {
         requests
     }
 
-    /// Records a run. The next rest is long enough for the drive to write its data out.
+    /// Records a run. The next idle pause is long enough for the drive to write its data out.
     pub(super) fn note(&mut self, run: &Run) {
         let busy: u64 = run.records.iter().map(|record| record.latency.0).sum();
         self.rest = REST.max(Nanos(4 * busy));
@@ -171,7 +172,7 @@ impl Bursts {
         if self.flushes {
             requests.extend([Request::flush(), Request::flush()]);
         }
-        let run = lab.run("a burst of writes after a rest", requests)?;
+        let run = lab.run("a burst of writes after an idle pause", requests)?;
         if let [first, second] = run.records[at..] {
             self.flushed.push((Run::nanos(&first), Run::nanos(&second)));
         }
@@ -181,7 +182,7 @@ impl Bursts {
 
     fn picture(&self) -> Signal {
         let points = self.shown.iter().zip(1u32..).map(|(cost, nth)| (f64::from(nth), cost / 1e6));
-        let title = "Cost of writes in a burst after a rest (like Figure 5)";
+        let title = "Cost of writes in a burst after an idle pause (like Figure 5)";
         Signal::new(title, "write", "response time (ms)", Shape::Points)
             .series("median of bursts", points)
     }
@@ -191,22 +192,22 @@ pub(super) fn response_times(run: &Run, op: Op) -> Vec<f64> {
     run.records.iter().filter(|record| record.op == op).map(Run::nanos).collect()
 }
 
-/// The place at which a buffer becomes full.
+/// The position at which a buffer becomes full.
 struct Cliff {
-    /// The number of writes before.
+    /// The number of writes before the cliff.
     at: usize,
-    /// The time of a write before, in nanoseconds.
+    /// The time of a write before the cliff, in nanoseconds.
     low: f64,
-    /// The mean time of a write after, in nanoseconds.
+    /// The mean time of a write after the cliff, in nanoseconds.
     high: f64,
     /// The time of the first write that waits, in nanoseconds.
     wait: f64,
-    /// The share of bursts with a step at that place, within the tolerance.
+    /// The share of bursts with a step at that position, within the tolerance.
     agreeing: f64,
 }
 
 impl Cliff {
-    /// Returns true if bursts at another pace wait at the same place.
+    /// Returns true if bursts at another pace wait at the same position.
     fn is_in(&self, shared: &[f64]) -> bool {
         let near = self.at / 25 + 2;
         let places = self.at - near.min(self.at)..(self.at + near).min(shared.len());
@@ -266,7 +267,7 @@ fn refine(lab: &mut Lab<'_>, bursts: &mut Bursts, about: usize) -> Result<Option
     Ok(Some(cliff))
 }
 
-/// Writes several bursts of at least `count` writes. Their length varies, so that cleaning occurs at different places.
+/// Writes several bursts of at least `count` writes. Their length varies; cleaning then occurs at different positions.
 fn laid(
     lab: &mut Lab<'_>,
     bursts: &mut Bursts,
@@ -280,7 +281,7 @@ fn laid(
     (0..repeats(count)).map(one).collect()
 }
 
-/// Returns the cliff that bursts share.
+/// Returns the cliff that the bursts share.
 fn cliff(series: &[Vec<f64>]) -> Option<Cliff> {
     let shared = medians(series);
     let about = first_step(&shared, CLEAR)?;
@@ -294,7 +295,7 @@ fn cliff(series: &[Vec<f64>]) -> Option<Cliff> {
     let in_all = |place: usize| series.iter().all(|burst| burst[place] > 2.0 * low + 8.0 * noise);
     let waits = |place: &usize| is_slow(*place) && (next(*place) || in_all(*place));
     let at = (1..shared.len() - 1).find(waits)?;
-    // A burst agrees if it waits at that place, and hardly ever before, except for hiccups or cleaning.
+    // A burst agrees if it waits at that position, and hardly ever before, except for hiccups or cleaning.
     let near = (at / 10).max(2);
     let agrees = |burst: &&Vec<f64>| {
         let (before, there) = burst.split_at(at - near.min(at));
@@ -308,8 +309,8 @@ fn cliff(series: &[Vec<f64>]) -> Option<Cliff> {
     (at >= 2).then_some(Cliff { at, low, high, wait, agreeing })
 }
 
-/// Returns the first wait that bursts share, for a drive that writes out as fast as the host writes, but in large batches: a
-/// single write waits whenever the buffer is full.
+/// Returns the first wait that bursts share, for a drive that writes out as fast as the host writes, but in large
+/// batches. A single write waits whenever the buffer is full.
 fn waits(lab: &mut Lab<'_>, bursts: &mut Bursts) -> Result<Option<Cliff>, Halt> {
     let count = usize::try_from(lab.capacity() / 12 / bursts.unit).unwrap_or(usize::MAX);
     let series = laid(lab, bursts, count, Nanos(0))?;
@@ -326,8 +327,9 @@ fn first_wait(series: &[Vec<f64>]) -> Option<Cliff> {
     Some(Cliff { at, low, high: high.max(CLIFF * low), wait: shared[at], agreeing: 0.9 })
 }
 
-/// Returns the mean time of the writes from `at` on. The median would mislead, because writes that wait for a batch alternate
-/// with writes that find room afterwards. Times far above the usual wait are cut off, because they include cleaning.
+/// Returns the mean time of the writes from `at` on. The median would mislead, because writes that wait for a batch
+/// alternate with writes that find room afterwards. Times far above the usual wait are limited, because they include
+/// cleaning.
 fn behind(series: &[Vec<f64>], at: usize, slow: f64) -> f64 {
     let tails: Vec<f64> = series.iter().flat_map(|burst| burst.iter().skip(at)).copied().collect();
     let waiting: Vec<f64> = tails.iter().filter(|cost| **cost > slow).copied().collect();
@@ -339,7 +341,7 @@ fn behind(series: &[Vec<f64>], at: usize, slow: f64) -> f64 {
 
 /// The result of bursts at a slower pace.
 enum Pace {
-    /// Bursts wait at the same place, so the buffer does not drain meanwhile.
+    /// Bursts wait at the same position: the buffer does not drain meanwhile.
     Same,
     /// Bursts wait later, after `at` writes, with `period` nanoseconds from one write to the next.
     Later { period: f64, at: usize },
@@ -385,7 +387,7 @@ fn at_rest(cliff: &Cliff, pace: &Pace) -> Option<f64> {
     let (at_fast, at_slow) = (grows(cliff.low), grows(period));
     let drains = (slow - fast) / (at_slow - at_fast).max(1e-3);
     let places = fast - drains * (at_fast - 1.0);
-    // If much drains, a small error of the rate is a large error of the capacity.
+    // If much data drains, a small error of the rate is a large error of the capacity.
     let is_slow = cliff.low < MIN_BUFFERED_SHARE * cliff.high;
     (slow > fast && is_slow && places > MIN_BUFFERED_SHARE * fast).then_some(places)
 }
@@ -402,7 +404,8 @@ fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding
     let value = (places * unit / 4096.0).round() * 4096.0;
     let probability = (0.985 - 0.4 * (1.0 - cliff.agreeing) - 0.3 * drained.max(0.0)).max(0.5);
     if probability < MIN_PROBABILITY {
-        let why = "bursts slow down at too different places to show the size of the buffer";
+        let why =
+            "bursts slow down at positions that differ too much to show the size of the buffer";
         return Finding::unknown(Parameter::WriteBuffer, why);
     }
     let off = unit.max(0.5 * drained * value);
@@ -421,16 +424,16 @@ fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding
 
 /// The evidence that memory holds the written data.
 struct Memory {
-    /// Times of reads of data just written.
+    /// Times of reads of new data.
     new: Vec<f64>,
-    /// Times of reads of the same places later.
+    /// Times of later reads of the same data.
     old: Vec<f64>,
     /// The time of a flush after a burst, relative to the time of a flush without work.
     flush: f64,
 }
 
 impl Memory {
-    /// Returns how much faster data just written is read, in standard errors.
+    /// Returns the difference between reads of new and of old data, in standard errors.
     #[allow(clippy::cast_precision_loss, reason = "reads are few")]
     fn contrast(&self) -> f64 {
         let noise = |reads: &[f64]| spread(reads).max(0.01 * median(reads)).powi(2);
@@ -478,8 +481,8 @@ impl Memory {
     }
 }
 
-/// Reads data just written, and the same data after a flush and a rest, when it is on the flash. Everything else, such as the map
-/// entries in memory, is the same.
+/// Reads new data, and the same data again after a flush and an idle pause, when it is on the flash. Everything else,
+/// such as the map entries in memory, is the same.
 fn memory(lab: &mut Lab<'_>, bursts: &mut Bursts, fits: usize) -> Result<Memory, Halt> {
     let count = (fits / 2).clamp(1, 32);
     let (mut new, mut old) = (Vec::new(), Vec::new());
@@ -492,7 +495,7 @@ fn memory(lab: &mut Lab<'_>, bursts: &mut Bursts, fits: usize) -> Result<Memory,
         let reads: Vec<Request> = apart.map(|offset| Request::read(*offset, bursts.unit)).collect();
         requests.extend(&reads);
         bursts.begin(&mut requests, reads.into_iter());
-        let run = lab.run("reads of new data, and again after a rest", requests)?;
+        let run = lab.run("reads of new data, and again after an idle pause", requests)?;
         let times = response_times(&run, Op::Read);
         let (first, again) = times.split_at(times.len() / 2);
         new.extend(first);

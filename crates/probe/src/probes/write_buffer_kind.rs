@@ -1,12 +1,12 @@
 //! The kind of write buffer: its handling of rewritten pages.
 //!
-//! A *queue* takes each write of the same page as another entry, so rewriting one page fills it. A buffer with *rewrites* keeps
-//! one entry per page, and each rewrite stays fast.
+//! A *queue* takes each write of the same page as another entry; rewriting one page fills the queue. A buffer with
+//! *rewrites* keeps one entry per page, and each rewrite stays fast.
 //!
-//! A buffer with rewrites evicts single pages, the least recently written first, or *whole blocks*. If it evicts blocks, a write
-//! to another page of the block keeps a page in the buffer. The probe writes a page, then other pages that nearly fill the
-//! buffer, then the page's neighbour, and then other pages until the first page would have to leave. A read shows whether the
-//! first page is still there.
+//! A buffer with rewrites evicts single pages, the least recently written first, or *whole blocks*. If it evicts
+//! blocks, a write to another page of the block keeps a page in the buffer. The probe writes a page, then other pages
+//! that nearly fill the buffer, then the page's neighbour, and then other pages until the first page would have to
+//! leave. A read shows whether the first page is still in the buffer.
 
 use flashscope_block::{Nanos, Op};
 
@@ -15,10 +15,10 @@ use crate::investigate::Outcome;
 use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
 use flashscope_document::probe::{Shape, Signal};
 
-/// The least number of reads for a median.
+/// Minimum number of reads for a median.
 const READS: usize = 24;
 
-/// The most rewrites of one page.
+/// Maximum number of rewrites of one page.
 const MAX_REWRITES: usize = 8192;
 
 pub(super) const PROBE: Probe = Probe {
@@ -86,7 +86,7 @@ fn again(lab: &mut Lab<'_>, bursts: &mut Bursts, holds: usize) -> Result<Again, 
 }
 
 impl Again {
-    /// Returns the times of the first writes and of the last.
+    /// Returns the times of the first writes and of the last writes.
     fn ends(&self) -> (&[f64], &[f64]) {
         let count = self.costs.len();
         (&self.costs[..(self.holds / 2).clamp(1, count)], &self.costs[count - count / 3..])
@@ -135,8 +135,8 @@ impl Again {
     }
 }
 
-/// Tests whether a rewritten page evicts other pages. If the drive writes out as fast as the host
-/// writes, the rewrites never wait for a queue with room. Their copies still push the other pages out of it.
+/// Tests whether a rewritten page evicts other pages. If the drive writes out as fast as the host writes, the rewrites
+/// never wait for a queue with room. Their copies still push the other pages out of the queue.
 ///
 /// For comparison, the pages are also read after a pause that is longer than the rewrites take. If the buffer drains in the
 /// background, the pages have left it then as well, and the test shows nothing.
@@ -179,7 +179,7 @@ struct Pages {
     first: Vec<f64>,
     /// Pages that are still in the buffer.
     neighbours: Vec<f64>,
-    /// The tested pages, after a flush and a rest.
+    /// The tested pages, after a flush and an idle pause.
     flash: Vec<f64>,
 }
 

@@ -39,8 +39,8 @@ pub(super) fn check_latencies(simulation: &Simulation<Findings>) -> CheckResult 
         format!("the kinds of IO add up to {of_kinds} IOs, but `ios` is {ios}")
     })?;
     match all {
-        // If reads, writes and trims are fewer than `ios`, the rest are flushes, whose latencies
-        // are unknown.
+        // If reads, writes and trims are fewer than `ios`, the other IOs are flushes, whose
+        // latencies are unknown.
         Some(all) if of_kinds == ios => {
             check_total(&kinds.map(|(_, latency, _)| latency), all, mean)
         }

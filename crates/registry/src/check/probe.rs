@@ -139,7 +139,7 @@ fn check_answer(finding: &Finding) -> CheckResult {
     }
 }
 
-/// Returns a clause that says which answers a parameter may have.
+/// Returns a clause that names the valid answers of a parameter.
 fn expected(unit: Unit, classes: &[&str]) -> String {
     match unit {
         Unit::Class => format!("it must be one of {}", classes.join(", ")),

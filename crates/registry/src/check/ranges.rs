@@ -40,7 +40,7 @@ fn beyond(place: &str, value: &Value, least_or_most: &str, limit: &Value) -> Str
     format!("`{place}` is {value}; it must be {least_or_most} {limit}")
 }
 
-/// Returns the error about a violated limit. It may be nested in an error that says only that no
+/// Returns the error about a violated limit. It may be nested in an error that states only that no
 /// alternative of a choice matches.
 fn innermost<'a, 'e>(error: &'e ValidationError<'a>) -> Option<&'e ValidationError<'a>>
 where

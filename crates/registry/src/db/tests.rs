@@ -67,7 +67,7 @@ fn opening_removes_submissions_of_published_results() {
     done.unwrap();
 }
 
-// Otherwise the cleanup could delete the files of a submission during its check.
+// Without the renewal, the cleanup could delete the files of a submission during its check.
 #[test]
 fn a_submission_does_not_expire_during_its_check() {
     let place = tempfile::tempdir().unwrap();

@@ -191,7 +191,7 @@ impl Submission {
         }
     }
 
-    /// Returns the path of the endpoint that takes this kind of submission.
+    /// Returns the path of the endpoint that accepts this kind of submission.
     pub fn address(&self) -> &'static str {
         match self {
             Submission::Measurement(_) => "/api/submissions",

@@ -29,8 +29,8 @@ pub struct SimulationSubmission {
 static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::of::<SimulationSubmission>);
 
 impl SubmissionContent for SimulationSubmission {
-    /// Returns the id, which does not depend on the computing time. Two simulations with the same
-    /// seed differ in nothing else.
+    /// Returns the id, which does not depend on the computing time: two simulations with the same
+    /// seed differ only in this time.
     fn id(&self) -> String {
         id_of(&Simulation {
             wall_ns: Nanos(0),
@@ -50,7 +50,7 @@ impl SubmissionContent for SimulationSubmission {
         check_fields(self, &RANGES, || check::check_simulation(&self.simulation))
     }
 
-    /// Removes the folders of profiles and traces, and the conclusions, which the registry draws itself.
+    /// Removes the folders of profiles and traces, and the conclusions, which the registry derives itself.
     fn strip(&mut self) {
         self.simulation.conclusions.clear();
         strip_device(&mut self.simulation.drive, false);

@@ -51,7 +51,7 @@ fn a_published_simulation_is_found_and_lacks_private_paths() {
     kept["observations"]["amplification"]["host_bytes"] = json!([]);
     kept["workload"] = "trace:hm_0.csv?pace=asap".into();
     let served = place.json(&format!("/api/simulations/{id}"));
-    // The registry draws the conclusions itself.
+    // The registry derives the conclusions itself.
     assert!(served["conclusions"][0]["text"].is_string(), "{served}");
     kept["conclusions"] = served["conclusions"].clone();
     assert_eq!(served, kept);

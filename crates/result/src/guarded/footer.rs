@@ -37,7 +37,7 @@ pub(super) fn check(file: &File) -> Result<(), ReadError> {
     read_exact_at(file, &mut footer, start)?;
     let sound = schemas_are_sound(&footer).unwrap_or(false);
     let refused =
-        || ReadError::Damaged("its footer is not whole, or no table has such columns".into());
+        || ReadError::Damaged("its footer is incomplete, or its schema exceeds the limits".into());
     sound.then_some(()).ok_or_else(refused)
 }
 

@@ -1,6 +1,6 @@
-//! Untrusted Parquet files: traces and results. The Parquet library trusts much of what a file
-//! states. This module checks it against limits first, and turns a panic of the library into an
-//! error.
+//! Untrusted Parquet files: traces and results. The Parquet library trusts most of
+//! the numbers in a file. This module first checks them against limits, and turns a panic of the
+//! library into an error.
 
 mod footer;
 mod pages;
@@ -18,18 +18,18 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 
 pub use positioned::PositionedFile;
 
-/// The size limits of a file.
+/// The size limits of a file. All fields are maxima.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The row groups.
+    /// The number of row groups.
     pub row_groups: usize,
-    /// The rows of a row group.
+    /// The number of rows in a row group.
     pub rows: usize,
-    /// The dictionary entries of a column in a row group.
+    /// The number of dictionary entries of a column in a row group.
     pub entries: usize,
-    /// The pages of a column in a row group.
+    /// The number of pages of a column in a row group.
     pub pages: u32,
-    /// The decompressed bytes of a column in a row group.
+    /// The decompressed size of a column in a row group, in bytes.
     pub bytes: u64,
 }
 
@@ -64,12 +64,13 @@ pub enum ReadError {
     /// The file is inconsistent or exceeds the limits.
     #[error("{0}")]
     Damaged(String),
-    /// A part of it is damaged.
+    /// A part of the file is damaged.
     #[error("{0}")]
     Part(Damage),
 }
 
-/// Opens a file, after it checks that the named columns lie within the file and respect `limits`.
+/// Opens a file after checking it against `limits`. Checks only the columns whose names satisfy
+/// `is_read`.
 ///
 /// # Errors
 /// The check fails, or the file cannot be read.
@@ -88,7 +89,7 @@ pub fn open(
     let metadata = reader.metadata();
     if !counts_add_up(metadata) {
         return Err(ReadError::Damaged(
-            "the number of its rows is not the one in its footer".into(),
+            "its footer states another number of rows than its row groups".into(),
         ));
     }
     let is_read = |column: &ColumnChunkMetaData| is_read(&column.column_path().string());

@@ -13,18 +13,18 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use super::positioned::read_at;
 use super::{Damage, Limits, ReadError};
 
-/// The maximum decompressed size of a page, unless it is large in the file, too.
+/// The maximum decompressed size of a page in bytes, unless the page is also large in the file.
 const LARGEST_PAGE: u64 = 64 << 20;
 /// The maximum expansion ratio of a larger page.
 const MAX_EXPANSION: u64 = 64;
-/// The maximum length of a page header; a typical one takes about 30 bytes.
+/// The maximum length of a page header in bytes; a typical header has about 30.
 const LONGEST_HEADER: usize = 1024;
 /// The page types: data of version 1 and 2, and dictionaries (version 1 only).
 const DATA: i64 = 0;
 const DICTIONARY: i64 = 2;
 const DATA_2: i64 = 3;
 
-/// Refuses a file beyond the limits; returns the reason.
+/// Refuses a file that exceeds the limits, with the reason.
 pub(super) fn check(
     file: &File,
     metadata: &ParquetMetaData,
@@ -59,16 +59,16 @@ fn check_column(
     column: &ColumnChunkMetaData,
     limits: &Limits,
 ) -> Result<(), String> {
-    // The library starts at the dictionary if there is one, hence a check from a later start would
+    // The library starts at the dictionary if the column has one: a check from a later start would
     // miss pages.
     let starts = [column.dictionary_page_offset(), Some(column.data_page_offset())];
     let starts = starts.into_iter().flatten().map(u64::try_from).collect::<Result<Vec<_>, _>>();
     let (Ok(starts), Ok(len)) = (starts, u64::try_from(column.compressed_size())) else {
-        return Err("its place is not a valid number".into());
+        return Err("its offset or its size is negative".into());
     };
     let mut at = starts.into_iter().min().unwrap_or_default();
     let end = at.checked_add(len).filter(|end| *end <= length);
-    let end = end.ok_or("its place is outside of the file")?;
+    let end = end.ok_or("it extends beyond the end of the file")?;
     let (mut bytes, mut pages) = (0, 0);
     while at < end {
         let page = Page::read(file, at, end, limits)?;
@@ -76,7 +76,7 @@ fn check_column(
         pages += 1;
         if bytes > limits.bytes {
             let most = limits.bytes;
-            return Err(format!("its pages hold {bytes} bytes or more: {most} at most are read"));
+            return Err(format!("its pages hold at least {bytes} bytes; the limit is {most}"));
         }
         if page.bytes > LARGEST_PAGE.max(page.length.saturating_mul(MAX_EXPANSION)) {
             return Err(format!("a page claims {} bytes: write smaller pages", page.bytes));
@@ -84,7 +84,7 @@ fn check_column(
         if pages > limits.pages {
             return Err(format!("it has more than {} pages in a row group", limits.pages));
         }
-        at = at.checked_add(page.length).filter(|at| *at <= end).ok_or("a page ends beyond it")?;
+        at = at.checked_add(page.length).filter(|at| *at <= end).ok_or("a page extends beyond it")?;
     }
     Ok(())
 }
@@ -201,7 +201,7 @@ impl<'a> Thrift<'a> {
         Some(Some(head & 0x0f))
     }
 
-    /// Reads the first field of a structure, an integer, and skips the rest.
+    /// Reads the first field of a structure, an integer, and skips the other fields.
     fn first_of_struct(&mut self) -> Option<i64> {
         let mut id = 0;
         let first = self.field(&mut id)??;
@@ -231,7 +231,7 @@ impl<'a> Thrift<'a> {
             }
             LIST | SET if depth < DEEPEST => {
                 let (count, element) = self.list()?;
-                // A boolean takes a byte inside a list.
+                // Inside a list, a boolean is one byte.
                 let element = match element {
                     TRUE | FALSE => I8,
                     other => other,

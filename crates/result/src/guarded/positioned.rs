@@ -44,7 +44,7 @@ impl ChunkReader for PositionedFile {
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         if start.saturating_add(length as u64) > self.length {
-            return Err(ParquetError::EOF(format!("{length} bytes at {start} lie behind its end")));
+            return Err(ParquetError::EOF(format!("{length} bytes at {start} lie beyond its end")));
         }
         let mut buffer = vec![0; length];
         read_exact_at(&self.file, &mut buffer, start)?;

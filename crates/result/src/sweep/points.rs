@@ -110,7 +110,7 @@ pub(super) fn write(path: &Path, factors: &[String], rows: &[Row]) -> Result<(),
     write_named(path, |unfinished| write_file(unfinished, factors, rows, zstd))
 }
 
-/// Writes some rows atomically, without compression. Parts are small and short-lived, and creating
+/// Writes a part of the rows atomically, without compression. Parts are small and short-lived, and creating
 /// compressors for their columns would take most of the time.
 pub(super) fn write_part(path: &Path, factors: &[String], rows: &[Row]) -> Result<(), Error> {
     write_named(path, |unfinished| write_file(unfinished, factors, rows, Compression::UNCOMPRESSED))
@@ -149,7 +149,7 @@ fn write_group(
     columns: &[(String, Column<'_>)],
     range: std::ops::Range<usize>,
 ) -> parquet::errors::Result<()> {
-    // Unsigned columns are stored with the same bits.
+    // Parquet's integers are signed: unsigned values keep their bits.
     for of in [|row: &Row| row.point, |row: &Row| row.repeat] {
         let values: Vec<i32> = rows.iter().map(|row| of(row).cast_signed()).collect();
         write_column::<Int32Type>(group, &values, None)?;
@@ -183,7 +183,7 @@ fn write_column<T: DataType>(
     levels: Option<&[i16]>,
 ) -> parquet::errors::Result<()> {
     let column = group.next_column()?;
-    let mut column = column.ok_or_else(|| ParquetError::General("a column too many".into()))?;
+    let mut column = column.ok_or_else(|| ParquetError::General("too many columns".into()))?;
     column.typed::<T>().write_batch(values, levels, None)?;
     column.close()
 }
@@ -224,7 +224,7 @@ pub(super) fn read(
         guarded::read(index, None, read).map_err(Error::refused(path))?;
     }
     let rows: Option<Vec<Row>> = rows.into_iter().collect();
-    rows.ok_or_else(|| damaged("a row is not of a sweep of these factors"))
+    rows.ok_or_else(|| damaged("a row does not match the factors of the sweep"))
 }
 
 /// Builds a row from these fields; `None` if they are invalid.

@@ -12,7 +12,7 @@ use crate::limits;
 /// The largest integer that every JSON reader represents exactly, 2⁵³ − 1.
 pub const MAX_INTEGER: u64 = (1 << 53) - 1;
 
-/// The longest text in a filter, in characters.
+/// The maximum length of a filter in characters.
 const MAX_FILTER: usize = 200;
 
 /// Deserializes an integer of at most [`MAX_INTEGER`].

@@ -46,7 +46,7 @@ pub(super) struct Stamps {
     pub what_if: Option<Stamp>,
     /// The stamp of `prediction.json`.
     pub prediction: Option<Stamp>,
-    /// The stamp of a twin, which is a file and no folder.
+    /// The stamp of the file of a twin, which has no folder.
     pub twin: Option<Stamp>,
     /// The stamp of `facts.json`.
     pub facts: Option<Stamp>,
@@ -75,7 +75,7 @@ impl Stamps {
     }
 }
 
-/// A folder that contains the document of a result, or has the extension of result folders; or the file of a twin.
+/// A result on disk: a folder with the document of a result or the extension of result folders, or the file of a twin.
 #[derive(Debug)]
 pub(super) struct ResultEntry {
     /// The path of the folder, or of the file of a twin.

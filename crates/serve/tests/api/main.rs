@@ -20,7 +20,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
-/// A folder with results, and the application over it.
+/// A test fixture: a folder with results, and the application over it.
 struct Place {
     folder: TempDir,
     app: Router,
@@ -53,7 +53,7 @@ impl Answer {
 }
 
 impl Place {
-    /// Creates a place with the result `demo`, which has version 1 of the format.
+    /// Creates the fixture with the result `demo`, which has version 1 of the format.
     fn new() -> Place {
         let place = Place::empty();
         place.add("demo");

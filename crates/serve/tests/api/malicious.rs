@@ -85,7 +85,7 @@ fn claim_a_gibibyte(file: &mut [u8]) {
     // 2³⁰ in zigzag encoding, 7 bits per byte.
     let claimed = [0x80, 0x80, 0x80, 0x80, 0x08];
     let longer = claimed.len() - 2;
-    // The rest of the header moves into the space of the compressed data, whose stated length shrinks by as much.
+    // The header grows into the space of the compressed data, whose stated length shrinks by as much.
     file[at + 3] -= 2 * u8::try_from(longer).unwrap();
     let end = at + 60;
     file.copy_within(at + 2..end - longer, at + claimed.len());

@@ -153,7 +153,7 @@ fn network_servers_refuse_what_ifs() {
     let nothing = flashscope_serve::app(Folders::new(Vec::new()), Access::Loopback);
     ask(&nothing, request(&question("sim", 1), &[])).error(403);
     Place::empty().get("/api/what-if").ok();
-    // Their page does not offer what-ifs either.
+    // Without the service, the page does not offer what-ifs either.
     let page = Request::get("/").header("host", "localhost").body(Body::empty()).unwrap();
     let page = String::from_utf8(ask(&nothing, page).ok().body).unwrap();
     assert!(

@@ -44,7 +44,7 @@ struct Differences {
 }
 
 impl Differences {
-    /// Adds the weighted sum of these values.
+    /// Adds a weighted sum. Each entry of `values` has a weight, and a value for each repeat.
     fn add(&mut self, values: &[(f64, &[f64])]) {
         self.sums.resize(values[0].1.len(), 0.0);
         for (repeat, sum) in self.sums.iter_mut().enumerate() {

@@ -35,7 +35,7 @@ pub enum SpaceError {
 }
 
 impl SpaceError {
-    /// Returns the error for an unknown name, with the nearest of the known ones.
+    /// Returns the error for an unknown name, with the nearest known name.
     pub(super) fn unknown<'a>(
         place: &'static str,
         name: &str,

@@ -32,7 +32,7 @@ pub enum Values {
     },
 }
 
-/// The most levels of a factor, listed or generated from a range.
+/// Maximum number of levels of a factor, listed or generated from a range.
 const MAX_LEVELS: u32 = 10_000;
 
 impl Factor {

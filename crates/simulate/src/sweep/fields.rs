@@ -10,13 +10,13 @@ const WORKLOAD: &str = "workload";
 /// The prefix of the names of workload fields.
 const OF_WORKLOAD: &str = "workload.";
 
-/// True for the name of a whole drive or workload.
+/// Returns true for the names `drive` and `workload`, which replace a drive or a workload as a whole.
 pub(crate) fn is_whole(name: &str) -> bool {
     name == DRIVE || name == WORKLOAD
 }
 
-/// Checks that a name belongs to something that a request can set: a profile field by its dotted name, a workload field
-/// as `workload.FIELD`, or `drive` or `workload` as a whole. `place` names the part of the document, for the error.
+/// Checks that a request can set the field `name`: a profile field by its dotted name, a workload field as
+/// `workload.FIELD`, or `drive` or `workload` as a whole. `place` names the part of the document, for the error.
 ///
 /// # Errors
 /// [`SpaceError::Unknown`], with the nearest known name.

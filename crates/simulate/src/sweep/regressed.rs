@@ -19,7 +19,7 @@ pub(super) struct Conclusions {
     pub regressions: Vec<RegressionFit>,
 }
 
-/// A column of the regression: the change of a factor from its first level to another.
+/// A column of the regression: the change of a factor from its first level to another level.
 struct Column {
     factor: usize,
     from: Level,

@@ -13,17 +13,17 @@ use flashscope_result::sweep::SweepFolder;
 use super::{Trial, run_trial};
 use crate::Resources;
 
-/// Rows are saved once they exceed 1/64 of those already saved. An abrupt end then loses little work, and there are few
-/// files.
+/// Rows are saved once their number exceeds 1/64 of the number of saved rows. An abrupt end then loses little work, and
+/// there are few files.
 const KEPT: usize = 64;
 
-/// A callback that receives each row as it arrives, in no order.
+/// A callback that receives each row as it arrives, in any order.
 pub type Each<'a> = dyn FnMut(&Row) + Send + 'a;
 
 /// Runs trials elsewhere, such as on a cluster.
 pub trait Workers: Send {
     /// Runs these trials and passes their rows to `give` as they arrive, in any order, until it returns `false`. A row may
-    /// arrive twice, for example after a worker was presumed lost; the first one counts.
+    /// arrive twice, for example after a worker was presumed lost; the first row counts.
     fn run(&mut self, trials: &[&Trial], give: &mut dyn FnMut(Row) -> bool);
 }
 
@@ -40,7 +40,7 @@ pub struct Runner<'a> {
     rows: BTreeMap<(u32, u32), Row>,
     kept: usize,
     failed: Option<Error>,
-    /// The number of each row that is reported as a partial result.
+    /// The name of the number in each row that is reported as a partial result.
     watched: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Sets the total number of rows, from which the progress derives the time left.
+    /// Sets the total number of rows, from which the progress derives the remaining time.
     #[must_use]
     pub fn expecting(mut self, total: u64) -> Runner<'a> {
         self.total = Some(total);
@@ -76,14 +76,14 @@ impl<'a> Runner<'a> {
         self
     }
 
-    /// Reports this number of each row as a partial result.
+    /// Reports the number `field` of each row as a partial result.
     #[must_use]
     pub fn watching(mut self, field: Option<&str>) -> Runner<'a> {
         self.watched = field.map(String::from);
         self
     }
 
-    /// Uses these workers, if given.
+    /// Runs trials on these workers, if given.
     #[must_use]
     pub fn by(mut self, workers: Option<&'a mut dyn Workers>) -> Runner<'a> {
         self.workers = workers;

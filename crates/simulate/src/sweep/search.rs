@@ -1,7 +1,7 @@
 //! Searches a space with NSGA-II, a generation at a time.
 //!
-//! The optimizer evaluates one point at a time. This module records the points of a generation as they are drawn, and
-//! runs all of them when the optimizer evaluates the first.
+//! The optimizer evaluates one point at a time. This module records the points of a generation as the optimizer
+//! generates them, and runs all of them when the optimizer evaluates the first.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,7 +33,7 @@ type Shares = Vec<f64>;
 struct State<'a, 'b> {
     space: &'a Space,
     run: &'a mut Batch<'b>,
-    /// The trials of points that were drawn but not run yet.
+    /// The trials of points that were recorded but not run yet.
     drawn: Vec<Trial>,
     points: Points,
     /// The objectives of each point, by its number; `None` if it is impossible or failed.
@@ -43,7 +43,7 @@ struct State<'a, 'b> {
 }
 
 impl State<'_, '_> {
-    /// Records a drawn point. Returns true if it is new.
+    /// Records a point. Returns true if it is new.
     fn draw(&mut self, shares: &Shares) -> bool {
         let new = self.points.take(self.space, shares).new;
         let is_new = new.is_some();
@@ -51,7 +51,7 @@ impl State<'_, '_> {
         is_new
     }
 
-    /// Runs the drawn points.
+    /// Runs the recorded points.
     fn run_drawn(&mut self) {
         let trials = std::mem::take(&mut self.drawn);
         if self.stopped || trials.is_empty() {
@@ -111,11 +111,12 @@ impl Initializer<Shares> for SharedState<'_, '_, '_> {
     }
 }
 
-/// A variation that records the children of the variation `inner`. While a child is a known point, it redraws one
-/// factor of the child. Otherwise most children would equal their parents if factors have few levels.
+/// A variation that records the children of the variation `inner`. While a child is a known point, it replaces one
+/// factor of the child by a random level. Without this step, most children would equal their parents if factors have
+/// few levels.
 struct RecordingVariation<'s, 'a, 'b, V> {
     inner: V,
-    /// Draws a share for each factor, and a further share that chooses the factor to replace.
+    /// Generates a random share for each factor, and an additional share that chooses the factor to replace.
     anew: RealBounds,
     state: SharedState<'s, 'a, 'b>,
 }

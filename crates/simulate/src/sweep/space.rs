@@ -15,10 +15,10 @@ use crate::{SimulationRequest, Work};
 /// The table of factors.
 const FACTORS: &str = "[factors]";
 
-/// The most points of a full grid.
+/// Maximum number of points of a full grid.
 const MAX_POINTS: u64 = 1_000_000;
 
-/// The most simulations, counting all repeats. All trials are created before the first one runs.
+/// Maximum number of simulations, counting all repeats. All trials are created before the first trial runs.
 const MAX_TRIALS: u64 = 10_000_000;
 
 /// A design space and the way to explore it.
@@ -188,7 +188,7 @@ impl Space {
             true => Err(SpaceError::invalid(
                 "[factors]",
                 format!(
-                    "the full grid has {points} points, and at most {MAX_POINTS} are allowed: leave out \
+                    "the full grid has {points} points, and at most {MAX_POINTS} are allowed: remove \
                      levels, or choose a sample with sampling = \"sobol\""
                 ),
             )),
@@ -204,7 +204,7 @@ impl Space {
                 "repeats",
                 format!(
                     "{points} points with {} repeats each are {trials} simulations, and at most \
-                     {MAX_TRIALS} are allowed: take fewer points or repeats",
+                     {MAX_TRIALS} are allowed: use fewer points or repeats",
                     self.repeats
                 ),
             )),
@@ -295,13 +295,13 @@ impl Space {
     }
 }
 
-/// The points that were taken so far, with their numbers.
+/// The points used so far, with their numbers.
 #[derive(Default)]
 pub(super) struct Points {
     numbers: HashMap<String, u32>,
 }
 
-/// A taken point and its trials.
+/// A point and its trials.
 pub(super) struct TakenPoint {
     /// The number of the point; `None` if it is excluded.
     pub point: Option<u32>,
@@ -319,7 +319,7 @@ struct PlacedPoint {
 }
 
 impl Points {
-    /// Takes the point at these shares of the factors. Returns its number and, if it is new, its trials.
+    /// Adds the point at these shares of the factors. Returns its number and, if it is new, its trials.
     pub(super) fn take(&mut self, space: &Space, shares: &[f64]) -> TakenPoint {
         let Some(PlacedPoint { point, levels, set, is_new }) = self.place(space, shares) else {
             return TakenPoint { point: None, new: None };

@@ -103,7 +103,7 @@ fn too_many_repeats_of_many_samples_are_refused() {
         let text = format!("sampling = '{sampling}'\nsamples = 65536\nrepeats = 10000");
         let error = wrong(&format!("{text}\n[factors]\nseed = {{from = 1, to = 8}}"));
         assert!(error.contains("655360000 simulations"), "{error}");
-        assert!(error.contains("take fewer points or repeats"), "{error}");
+        assert!(error.contains("use fewer points or repeats"), "{error}");
     }
     let error = wrong("repeats = 2000\n[factors]\nseed = {from = 0, to = 9999, step = 1}");
     assert!(error.contains("20000000 simulations"), "{error}");
@@ -322,7 +322,7 @@ fn impossible_points_are_listed_with_their_reason() {
     assert_eq!(sweep.front.len() + sweep.skipped.len(), 3, "without reads nothing else differs");
 }
 
-// The first and the last level of over-provisioning are impossible. Its effect is that between the others.
+// The first and the last level of over-provisioning are impossible. Its effect is that between the other two levels.
 #[test]
 fn impossible_levels_do_not_hide_the_effect_of_a_factor() {
     let sweep = swept(&space(
@@ -357,7 +357,7 @@ fn over_provisioning_has_a_significant_effect() {
     assert!(sweep.interactions.iter().all(|sweep| sweep.sign == 0 && sweep.squares == 1));
 }
 
-/// Rows of a grid of 2 x 3 points, with a value that is a function of the levels and the repeat.
+/// Returns the rows of a grid of 2 x 3 points, with a value that is a function of the levels and the repeat.
 fn scripted(space: &Space, value: impl Fn(f64, f64, f64) -> f64) -> Vec<Row> {
     let number = |level: &Option<Level>| match level {
         Some(Level::Number(number)) => *number,
@@ -517,7 +517,7 @@ fn a_search_comes_near_a_known_front() {
     assert!((0.97..=1.0 + 1e-9).contains(&search) && search > sobol + 0.03, "{search} {sobol}");
 }
 
-/// A row with the values of ZDT1.
+/// Returns a row with the values of ZDT1.
 fn zdt1(trial: &Trial) -> Row {
     let number = |level: &Option<Level>| match level {
         Some(Level::Number(number)) => *number,

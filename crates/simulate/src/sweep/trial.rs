@@ -56,7 +56,7 @@ pub fn run_trial(trial: &Trial, memory: &Budget, stop: &AtomicBool) -> Option<Ro
     Some(row)
 }
 
-/// The numbers in the document that are no results.
+/// The numbers in the document that are not results.
 const NOT_RESULTS: [&str; 4] = ["schema_version", "seed", "wall_ns", "speed"];
 
 /// Returns every numeric result of a simulation, by its dotted path.

@@ -52,7 +52,8 @@ fn the_measurements_of_tenants_add_up() {
     assert_eq!(shared, first);
 }
 
-// An urgent queue is before others only where commands wait in the queues: where the controller takes few at once.
+// An urgent queue has priority only while commands wait in the queues. The controller therefore accepts few commands at
+// once.
 #[test]
 fn an_urgent_class_protects_a_tenant() {
     let slowdown = |spec: &str| {
@@ -66,7 +67,7 @@ fn an_urgent_class_protects_a_tenant() {
     assert!(urgent < 0.9 * low, "{urgent}, {low}");
 }
 
-// A tenant that runs alone has the warm-up and the length that it has beside a trace, which does not repeat.
+// A tenant that runs alone has the same warm-up and length as together with a trace, which does not repeat.
 #[test]
 fn a_tenant_alone_has_the_load_of_all() {
     let trace = concat!(

@@ -12,10 +12,10 @@ use crate::sweep::{SpaceError, Trial, fields};
 /// The name of the baseline.
 pub const BASE: &str = "baseline";
 
-/// The most variants of a question.
+/// Maximum number of variants of a question.
 pub(crate) const MAX_VARIANTS: usize = 1000;
 
-/// The most simulations of a variant.
+/// Maximum number of simulations of a variant.
 pub const MAX_REPEATS: u32 = 10_000;
 
 /// An error in a question.
@@ -50,7 +50,7 @@ pub enum WhatIfError {
     Base(#[from] crate::Error),
 }
 
-/// A request for a variant. Without a name it is named after its changes.
+/// A request for a variant. Without a name, the variant is named after its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariantRequest {
     /// The name of the variant.

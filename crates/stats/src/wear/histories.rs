@@ -22,28 +22,28 @@ const BYTES_A_DAY: f64 = 1e12;
 pub(super) enum Kind {
     /// The same load each day.
     Constant,
-    /// Independent loads of the days.
+    /// An independent load each day.
     Noise,
-    /// Half the load on weekends.
+    /// Weekends with 42 % of the load of weekdays.
     Weekly,
-    /// Loads of the days with a memory of weeks.
+    /// Daily loads with a correlation time of ten days.
     Correlated,
-    /// Nine days of ten nearly idle.
+    /// Nine of ten days are nearly idle.
     Bursts,
-    /// Write amplification that wanders by a factor of up to 1.6 either way, unseen in the bytes of
-    /// the host.
+    /// Write amplification that wanders between 0.4 and 1.6 times its mean, invisible in the bytes
+    /// that the host writes.
     Amplification,
-    /// A watch that is off half of the time, days on end.
+    /// A watch that is off half of the time, for days at a time.
     Absent,
     /// The load doubles 60 to 200 days before the forecast.
     EarlierChange,
     /// The load doubles 1 to 28 days before the forecast.
     RecentChange,
-    /// Each percent takes 0.5 % fewer bytes than the one before.
+    /// Each percent takes 0.5 % fewer bytes than the previous percent.
     Ageing,
     /// A load that follows the seasons by ± 50 %.
     Seasons,
-    /// Campaigns: a load that switches between 0.4 and 1.6 every ten days or so.
+    /// Campaigns: a load of 0.4 or 1.6, chosen at random about every ten days.
     Campaigns,
 }
 
@@ -76,7 +76,7 @@ impl Kind {
             Kind::Weekly => "less load on weekends",
             Kind::Correlated => "a load with a memory of ten days, ± 34 %",
             Kind::Bursts => "nine days of ten nearly idle",
-            Kind::Campaigns => "a load that switches between 0.4 and 1.6 every ten days or so",
+            Kind::Campaigns => "a load of 0.4 or 1.6, chosen at random about every ten days",
             Kind::Absent => "a watch that was off half of the time",
             Kind::Amplification => "an amplification that wanders over months, unseen by the host",
             Kind::EarlierChange => "a load that doubled 60 to 200 days ago",
@@ -99,7 +99,7 @@ struct Drive {
     kind: Kind,
     rng: Xoshiro256PlusPlus,
     memory: f64,
-    /// The day of a change of load, and the phase of the seasons.
+    /// The day on which the load changes, or the phase of the seasons.
     change: f64,
 }
 

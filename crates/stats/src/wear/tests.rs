@@ -8,7 +8,7 @@ const DAY_S: u64 = 86_400;
 /// The page that reports the coverage.
 const PAGE: &str = include_str!("../../../../docs/watch.md");
 
-/// Returns readings each day of a drive that writes 1000 bytes a day and uses a percent each `days`.
+/// Returns daily readings of a drive that writes 1000 bytes a day and uses a percent every `days` days.
 fn steady(days: u64, count: u64) -> Vec<WearReading> {
     let reading = |day: u64| WearReading {
         at_s: day * DAY_S,
@@ -43,7 +43,7 @@ fn documentation_reports_the_coverage_of_each_kind_of_history() {
         }
     };
     for kind in Kind::DEVELOPED.into_iter().chain(Kind::OTHERS) {
-        // Only the steps of an ageing drive must be known well.
+        // Only the forecast for an ageing drive depends on the interval between readings.
         if kind == Kind::Ageing {
             check(kind, 1, "; a reading an hour");
             check(kind, 24, "; a reading a day");
@@ -116,7 +116,7 @@ fn a_counter_that_a_power_loss_takes_back_a_little_is_no_reset() {
     let rolled_back = after(|readings| readings[41].written_bytes = 40_900).unwrap();
     assert_eq!(rolled_back.steps, whole.steps);
     assert!((rolled_back.left_s / whole.left_s - 1.0).abs() < 0.01, "{rolled_back:?}");
-    // Twenty readings in a row had bytes that were lost later.
+    // Twenty consecutive readings count bytes that were lost later.
     let lost = |readings: &mut Vec<WearReading>| {
         let last = readings[55];
         let reading = |nth| WearReading { at_s: last.at_s + nth, written_bytes: 55_100, ..last };
@@ -201,7 +201,7 @@ fn steps_without_bytes_give_the_reason_instead_of_a_number() {
 
 #[test]
 fn several_steps_between_two_readings_count_as_one() {
-    // A reading in 25 days sees two or three percents at once.
+    // With one reading every 25 days, the percentage rises by two or three between readings.
     let rare: Vec<WearReading> = steady(10, 201).into_iter().step_by(25).collect();
     let forecast = wear_forecast(&rare).unwrap();
     assert_eq!(forecast.steps, 8);

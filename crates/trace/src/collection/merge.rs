@@ -61,7 +61,7 @@ impl Segment {
 impl Iterator for SegmentMerge {
     type Item = Result<VolumePart, Error>;
 
-    /// Returns the next volume by name, with all its parts.
+    /// Returns the next volume in the order of names, merged from all segments.
     fn next(&mut self) -> Option<Self::Item> {
         let names = self.segments.iter().filter_map(|segment| segment.next.as_ref());
         let name = names.map(VolumePart::name).min()?.to_owned();

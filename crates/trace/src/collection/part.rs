@@ -11,7 +11,7 @@ use crate::{Error, Progress, Reader, Request, SkippedInput, Spec, Trace};
 /// The limits of the partial statistics of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartLimits {
-    /// The most pages of a volume that the sample holds.
+    /// Maximum number of pages of a volume in the sample.
     pub sample_pages: usize,
     /// The number of pages and volumes in memory at which a segment ends. The statistics do not depend on it.
     pub max_held: usize,
@@ -19,7 +19,7 @@ pub struct PartLimits {
     pub separate_files: bool,
 }
 
-/// The memory of a volume without its pages, in pages.
+/// The memory of a volume besides its pages, in units of the memory of a page.
 const VOLUME_PAGES: usize = 64;
 
 /// The outcome of a part.
@@ -27,7 +27,7 @@ const VOLUME_PAGES: usize = 64;
 pub struct PartOutcome {
     /// The number of segments.
     pub segments: u32,
-    /// The outcome of the file, as far as this part goes.
+    /// The counts and notes of this part of the file.
     pub file: CollectionFile,
 }
 
@@ -59,7 +59,7 @@ impl Segment {
             });
             let before = part.held_pages();
             part.push(request, self.place);
-            // The count of pages may fall, when a sample overflows.
+            // The count of pages falls if a sample overflows.
             self.held = (self.held + part.held_pages()).saturating_sub(before);
         }
     }
@@ -80,11 +80,11 @@ impl Segment {
     }
 }
 
-/// Reads a part, and passes its segments to `keep`: a line for each volume, sorted by name. Calls `go_on` after each batch,
-/// with the bytes read; returns `None` once it returns false.
+/// Reads a part, and passes its segments to `keep`: a line for each volume, sorted by name. Calls `go_on` with the
+/// bytes read after each batch; returns `None` once `go_on` returns false.
 ///
 /// # Errors
-/// The error names the file and the line. Errors of `keep`.
+/// A line or a record cannot be read; the error names the file and the line. Also returns the errors of `keep`.
 pub fn read_part<E: From<Error>>(
     part: &Part,
     spec: &Spec,
@@ -139,7 +139,7 @@ pub(super) fn each_batch<E: From<Error>>(
     }
 }
 
-/// Corrects the line of an error, which counts from the start of the part.
+/// Converts the line number of an error from the part to the file.
 fn in_file(part: &Part, error: Error) -> Error {
     match error {
         Error::Bad { name, place, reason } => match part.lines_before() {
@@ -150,7 +150,7 @@ fn in_file(part: &Part, error: Error) -> Error {
     }
 }
 
-/// Returns a place of a part that begins after `before` lines.
+/// Converts a place in a part to a place in the file. `before` is the number of lines before the part.
 fn moved(place: BadPlace, before: u64) -> BadPlace {
     match place {
         BadPlace::Line(line) => BadPlace::Line(line + before),

@@ -10,7 +10,7 @@ use flashscope_document::collection::{CollectionPlan, PlannedFile};
 
 use crate::{Error, FieldError, Source, Spec, format};
 
-/// A part of a collection, which is read by itself.
+/// A part of a collection that can be read independently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// The number of the file in the plan.
@@ -19,11 +19,11 @@ pub struct Part {
     pub part: u32,
     /// The path of the file.
     pub path: String,
-    /// The format, if the part does not begin where the file does.
+    /// The name of the format, if the part begins after the start of the file.
     pub format: Option<String>,
     /// The bytes of the part; `None` for the whole file.
     pub range: Option<Range<u64>>,
-    /// The number of bytes, before decompression.
+    /// The size in bytes, before decompression.
     pub size: Bytes,
 }
 
@@ -77,7 +77,7 @@ fn line_start(file: &mut File, position: u64) -> std::io::Result<u64> {
     Ok(before + length as u64)
 }
 
-/// Returns the parts of a plan, in its order.
+/// Returns the parts in the order of the plan.
 pub fn parts(plan: &CollectionPlan) -> Vec<Part> {
     let of_file = |(number, file): (u32, &PlannedFile)| -> Vec<Part> {
         let ends = file.parts.iter().skip(1).chain([&file.size]);

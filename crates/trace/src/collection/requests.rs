@@ -10,7 +10,8 @@ use crate::{Error, Reader, Request, Spec};
 #[derive(Debug, Default)]
 pub struct VolumeRequests(BTreeMap<String, BTreeMap<(u32, u32), Vec<Request>>>);
 
-/// Reads the requests of the volumes `names` in a part. Calls `go_on` after each batch; returns `None` once it returns false.
+/// Reads the requests of the volumes `names` in a part. Calls `go_on` after each batch; returns `None` once `go_on`
+/// returns false.
 ///
 /// # Errors
 /// The part cannot be read.
@@ -32,7 +33,7 @@ pub fn read_volumes(
         volumes.extend(new);
         for request in batch {
             if let Some(requests) = &mut volumes[request.volume as usize] {
-                // A volume has another number in each part.
+                // The number of a volume differs between parts.
                 requests.push(Request { volume: 0, ..*request });
             }
         }
@@ -57,8 +58,8 @@ impl VolumeRequests {
         }
     }
 
-    /// Removes the requests of a volume, in the order of the statistics of a collection: files by the time of their first
-    /// request of the volume, then by number.
+    /// Removes and returns the requests of a volume, ordered as in the statistics of a collection: files by the time of
+    /// their first request of the volume, then by number.
     pub fn take(&mut self, name: &str) -> Vec<Request> {
         let parts: Vec<_> = self.0.remove(name).unwrap_or_default().into_iter().collect();
         let mut files: Vec<_> = parts.chunk_by(|one, next| one.0.0 == next.0.0).collect();

@@ -71,7 +71,7 @@ impl Blkparse {
         let mut fields = Fields::blank(line);
         let device = fields.text("the device")?;
         if !is_device(device) {
-            let reason = format!("the device is `{}`, and not of two numbers", shown(device));
+            let reason = format!("the device is `{}`, not two numbers with a comma", shown(device));
             return Err(Reason::new(reason));
         }
         fields.number("the processor")?;
@@ -145,7 +145,7 @@ fn operation(kind: &[u8]) -> Result<Option<Op>, Reason> {
         [b'D', ..] => Ok(Some(Op::Trim)),
         [b'N' | b'Z', ..] => Ok(None),
         _ => Err(Reason::new(format!(
-            "the kind (RWBS) is `{}`, and none of R, W, D, F, N",
+            "the kind (RWBS) is `{}`, not one of R, W, D, F, N",
             shown(kind)
         ))),
     }

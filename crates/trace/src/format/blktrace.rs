@@ -84,7 +84,7 @@ impl BinaryFormat for Blktrace {
         let layout = Layout::of(start)
             .ok_or_else(|| Reason::new("it does not begin with the magic number of blktrace"))?;
         let header = layout.header().ok_or_else(|| {
-            Reason::new(format!("it is of version {}; known are 7 and 8", layout.version))
+            Reason::new(format!("its version is {}; supported are 7 and 8", layout.version))
         })?;
         let follows = (start.len() >= header).then(|| layout.follows(start));
         Ok(follows.map(|follows| header + follows))
@@ -479,8 +479,8 @@ mod tests {
         far[16..24].copy_from_slice(&[0xff; 8]);
         for (second, wanted) in [
             (&b"junk"[..], "it does not begin with the magic number of blktrace; the records"),
-            (&later, "it is of version 9; known are 7 and 8; the records"),
-            (&long, "it would have more than 65536 bytes"),
+            (&later, "its version is 9; supported are 7 and 8; the records"),
+            (&long, "its length is not between 1 and 65536 bytes"),
             (&good[..47], "the file ends after 47 bytes of this record"),
             (&far, "it begins beyond 2^64 bytes"),
         ] {

@@ -49,9 +49,9 @@ struct Column {
 /// The position of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum At {
-    /// Its number, from 0.
+    /// The number of the column, from 0.
     Number(usize),
-    /// Its name in the first line.
+    /// The name of the column in the first line.
     Name(String),
 }
 
@@ -165,7 +165,7 @@ impl Unit {
 #[derive(Debug)]
 struct Layout {
     separator: u8,
-    /// The quantity in each column, up to the last one that counts.
+    /// The quantity of each column, up to the last column with a quantity.
     quantities: Vec<Option<usize>>,
     units: [Unit; QUANTITIES.len()],
     /// The first line, if it names the columns.
@@ -238,7 +238,7 @@ impl Layout {
         value.map(Nanos).ok_or_else(|| {
             let name = QUANTITIES[quantity];
             Reason::new(format!(
-                "the {name} is `{}`: no time in this unit, or one beyond 584 years",
+                "the {name} is `{}`, not a time below 584 years in this unit",
                 shown(text)
             ))
         })
@@ -257,10 +257,7 @@ impl Layout {
         };
         value.map(Bytes).ok_or_else(|| {
             let name = QUANTITIES[quantity];
-            Reason::new(format!(
-                "the {name} is `{}`: no number, or one beyond 2^64 bytes",
-                shown(text)
-            ))
+            Reason::new(format!("the {name} is `{}`, not a number below 2^64 bytes", shown(text)))
         })
     }
 
@@ -323,7 +320,7 @@ struct Csv {
 
 impl Csv {
     fn open(source: Source, options: Options) -> Result<Box<dyn Reader>, Error> {
-        // Without options, the first line is at fault, and the reader names it.
+        // Without options, the reader reports the problem as an error in the first line.
         let asked = !options.columns.is_empty() && !source.head().is_empty();
         let csv = Csv::new(&options, source.head());
         match csv.layout {

@@ -45,7 +45,7 @@ impl TextFormat for DiskSim {
 #[inline]
 fn operation(flags: &[u8]) -> Result<Op, Reason> {
     let flags = hexadecimal(flags).ok_or_else(|| {
-        Reason::new(format!("the flags are `{}`, and no hexadecimal number", shown(flags)))
+        Reason::new(format!("the flags are `{}`, not a hexadecimal number", shown(flags)))
     })?;
     Ok(if flags & READ == 0 { Op::Write } else { Op::Read })
 }

@@ -62,7 +62,7 @@ impl TextFormat for Fio {
         }
         let Some(version) = self.version else {
             return Err(Reason::new(
-                "`fio version 2 iolog` or `fio version 3 iolog` must stand in the first line",
+                "the first line must be `fio version 2 iolog` or `fio version 3 iolog`",
             ));
         };
         let mut fields = Fields::blank(line);
@@ -96,7 +96,8 @@ impl Fio {
             b"fio version 2 iolog" => Some(Version::V2),
             b"fio version 3 iolog" => Some(Version::V3),
             other => {
-                let reason = format!("`{}` is of no version that is known: 2, 3", shown(other));
+                let reason =
+                    format!("`{}` is not a known version: the versions are 2 and 3", shown(other));
                 return Err(Reason::new(reason));
             }
         };
@@ -122,7 +123,7 @@ fn action(text: &[u8]) -> Result<Action, Reason> {
         b"add" | b"open" | b"close" | b"unlink" => Action::File,
         b"wait" => Action::Wait,
         other => {
-            let reason = format!("the action is `{}`, which is unknown to fio", shown(other));
+            let reason = format!("the action is `{}`, which fio does not have", shown(other));
             return Err(Reason::new(reason));
         }
     })

@@ -21,7 +21,7 @@ use super::Format;
 
 pub(super) const FORMAT: Format = Format::text::<FioLog>(
     "fio-log",
-    "fio's log of latencies, with --log_offset=1, in the order of the answers",
+    "fio's log of latencies, with --log_offset=1, in the order of completion",
     "fio(1), LOG FILE FORMATS",
 );
 
@@ -56,9 +56,7 @@ impl TextFormat for FioLog {
             (Ok(Some(offset)), true) => offset,
             (Err(reason), true) => return Err(reason),
             _ => {
-                return Err(Reason::new(
-                    "it has no offset: such a log is written with --log_offset=1",
-                ));
+                return Err(Reason::new("it has no offset: record the log with --log_offset=1"));
             }
         };
         let at = Nanos(answered.0.saturating_sub(latency));

@@ -30,7 +30,7 @@ use flashscope_result::guarded::{self, Limits, PositionedFile, ReadError};
 
 pub(super) const FORMAT: Format = Format {
     name: "parquet",
-    summary: "what `flashscope trace convert` writes, and the records of a result",
+    summary: "the output of `flashscope trace convert`, and the records of a result",
     source: "this project: the columns submitted_ns, latency_ns, offset_bytes, length_bytes, op, volume",
     has_independent_lines: false,
     sniff: |head| if head.starts_with(b"PAR1") { 1000 } else { 0 },
@@ -171,7 +171,7 @@ impl Places {
             let whole = matches!(column.physical_type(), PhysicalType::INT32 | PhysicalType::INT64);
             (whole && column.max_rep_level() == 0 && column.max_def_level() <= 1)
                 .then_some(place)
-                .ok_or_else(|| format!("the column {} is not of whole numbers", names[place]))
+                .ok_or_else(|| format!("the column {} is not of integers", names[place]))
         };
         let need = |name: &str| {
             let missing = || format!("it has no column {name}; it has {}", names.join(", "));
@@ -200,7 +200,9 @@ fn volumes(
         Some(json) => {
             serde_json::from_str(json).map_err(|error| format!("{VOLUMES_KEY}: {error}"))?
         }
-        None if places.volume.is_some() => return Err(format!("it does not say {VOLUMES_KEY}")),
+        None if places.volume.is_some() => {
+            return Err(format!("its metadata has no {VOLUMES_KEY}"));
+        }
         None => vec!["0".into()],
     };
     let mut volumes = Volumes::new();
@@ -255,7 +257,7 @@ impl Columns {
         for column in others.into_iter().flatten() {
             guarded::read(*group, Some(column.name), || match column.read()? {
                 read if read == rows => Ok(()),
-                _ => Err(ParquetError::General("it is not as long as the others".into())),
+                _ => Err(ParquetError::General("it is not as long as the other columns".into())),
             })?;
         }
         Ok(rows)
@@ -275,7 +277,7 @@ impl Columns {
             Some(column) => column.get(row).unwrap_or(u64::MAX),
         };
         if volume >= volumes.len() as u64 {
-            return Err(Reason::new("it is for a volume that has no name"));
+            return Err(Reason::new("its volume has no name"));
         }
         checked(Request {
             at: Nanos(submitted),
@@ -288,14 +290,14 @@ impl Columns {
     }
 }
 
-/// A column of whole numbers, read in batches of rows.
+/// A column of integers, read in batches of rows.
 struct Column {
     name: &'static str,
     reader: IntegerReader,
-    /// The values of the rows that have one.
+    /// The values by row; meaningless for a row without a value.
     values: Vec<i64>,
     narrow: Vec<i32>,
-    /// For each row, whether it has a value; for columns with optional values only.
+    /// The definition level of each row: above 0 if the row has a value. Empty if every row has a value.
     levels: Vec<i16>,
 }
 
@@ -309,7 +311,7 @@ impl Column {
         let reader = match reader {
             ColumnReader::Int32ColumnReader(reader) => IntegerReader::Narrow(reader),
             ColumnReader::Int64ColumnReader(reader) => IntegerReader::Wide(reader),
-            _ => return Err(ParquetError::General("a column is not of whole numbers".into())),
+            _ => return Err(ParquetError::General("a column is not of integers".into())),
         };
         Ok(Column { name, reader, values: Vec::new(), narrow: Vec::new(), levels: Vec::new() })
     }

@@ -32,7 +32,7 @@ const FORM_FEED: u8 = 0x0c;
 /// The last version with a known layout; later versions have other fields.
 const LAST_VERSION: u32 = 6;
 
-/// The fields that all versions have.
+/// The number of fields that all versions have.
 const FIELDS: u32 = 13;
 
 /// Record kinds: a request, and a request whose fields the tracer marked as unreliable.
@@ -56,7 +56,7 @@ impl BinaryFormat for Srt {
         }
         let end = memchr::memchr(FORM_FEED, head).ok_or_else(|| {
             Reason::new(format!(
-                "there is no end of its header, a form feed, in the first {} bytes",
+                "its header has no end (a form feed) in the first {} bytes",
                 head.len()
             ))
         })?;
@@ -75,14 +75,14 @@ impl BinaryFormat for Srt {
         let (version, kind) = (id >> 16, id & 0xffff);
         if !(1..=LAST_VERSION).contains(&version) || ![SHORT_IO, SUSPECT_IO].contains(&kind) {
             return Err(Reason::new(format!(
-                "it says to be of version {version} and kind {kind}; known are the versions 1 to \
+                "its version is {version} and its kind {kind}; supported are the versions 1 to \
                  {LAST_VERSION} of the kinds {SHORT_IO} and {SUSPECT_IO}"
             )));
         }
         let fields = FIELDS + version.saturating_sub(3) + u32::from(kind == SUSPECT_IO);
         if length != 4 * fields {
             return Err(Reason::new(format!(
-                "it says to have {length} bytes; one of version {version} and kind {kind} has {}",
+                "its length is {length} bytes; a record of version {version} and kind {kind} has {}",
                 4 * fields
             )));
         }
@@ -91,11 +91,13 @@ impl BinaryFormat for Srt {
 
     fn record(&mut self, record: &[u8], out: &mut Output) -> Result<(), Reason> {
         if field(record, 1) & 0xffff == SUSPECT_IO {
-            return Err(Reason::new("its tracer marked it as one whose fields are not reliable"));
+            return Err(Reason::new("its tracer marked its fields as unreliable"));
         }
         let (seconds, micros) = (field(record, 2), field(record, 3));
         if micros >= 1_000_000 {
-            return Err(Reason::new(format!("its time has {micros} us beyond the second")));
+            return Err(Reason::new(format!(
+                "its time has {micros} us after the second, not below 1000000"
+            )));
         }
         let at = Nanos(u64::from(seconds) * 1_000_000_000 + u64::from(micros) * 1_000);
         // A negative time marks a missing value.
@@ -189,13 +191,12 @@ mod tests {
             record[1] = version << 16 | SHORT_IO;
             assert_eq!(read(&FORMAT, &trace(&[&record, &record])).0.len(), 2, "{version}");
             record[0] += 4;
-            assert!(reason(&FORMAT, &trace(&[&record])).contains("says to have"));
+            assert!(reason(&FORMAT, &trace(&[&record])).contains("its length is"));
         }
         let mut later = FIELDS;
         later[1] = 7 << 16 | SHORT_IO;
         let reason = reason(&FORMAT, &trace(&[&FIELDS, &later]));
-        let wanted =
-            format!("record 2 (at byte {}): it says to be of version 7", HEADER.len() + 56);
+        let wanted = format!("record 2 (at byte {}): its version is 7", HEADER.len() + 56);
         assert!(reason.contains(&wanted), "{reason}");
     }
 
@@ -208,8 +209,8 @@ mod tests {
         late[3] = 1_000_000;
         empty[6] = 0;
         for (record, wanted) in [
-            (&suspect[..], "its tracer marked it as one whose fields are not reliable"),
-            (&late, "its time has 1000000 us beyond the second"),
+            (&suspect[..], "its tracer marked its fields as unreliable"),
+            (&late, "its time has 1000000 us after the second, not below 1000000"),
             (&empty, "it is for 0 bytes"),
         ] {
             let content = trace(&[record, &FIELDS]);
@@ -228,7 +229,7 @@ mod tests {
         let none = HEADER.replace("sectorsize", "size");
         let zero = HEADER.replace("= 256", "= 0");
         for (header, wanted) in [
-            (&HEADER[..HEADER.len() - 1], "there is no end of its header"),
+            (&HEADER[..HEADER.len() - 1], "its header has no end"),
             (&differ, "sectors of different sizes"),
             (&none, "does not give the size of a sector"),
             (&zero, "gives `0` as the size of a sector"),

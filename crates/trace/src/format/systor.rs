@@ -15,7 +15,7 @@ use super::Format;
 
 pub(super) const FORMAT: Format = Format::text::<Systor>(
     "systor",
-    "CSV of SYSTOR'17 (virtual desktops), with response times, in the order of the answers",
+    "CSV of SYSTOR'17 (virtual desktops), with response times, in the order of completion",
     "Lee et al., SYSTOR 2017; SNIA IOTTA repository, Systor '17 Traces",
 );
 

@@ -58,7 +58,7 @@ impl BinaryFormat for Vscsi {
         let version = version.ok_or_else(|| {
             Reason::new(match head.len() {
                 0..32 => "it ends within its first record",
-                _ => "its first record says to be neither of version 1 nor of version 2",
+                _ => "the version of its first record is neither 1 nor 2",
             })
         })?;
         Ok((Vscsi { version, block: options.sector(BLOCK) }, 0))
@@ -71,7 +71,7 @@ impl BinaryFormat for Vscsi {
     fn record(&mut self, record: &[u8], out: &mut Output) -> Result<(), Reason> {
         let version = self.version;
         if !version.is_of(record) {
-            return Err(Reason::new("it says to be of another version than the first record"));
+            return Err(Reason::new("its version differs from that of the first record"));
         }
         let Some(op) = scsi::operation(version.code(record).into())? else { return Ok(()) };
         let len = Bytes(u64::from(u32::from_le_bytes(bytes(record, version.at(4, 8)))));
@@ -214,9 +214,11 @@ mod tests {
         assert_eq!(read_skipping(&FORMAT, &cut), (1, 1));
         let mut mixed = [&first[..], &first[..]].concat();
         mixed[32 + 15] = 2;
-        assert!(reason(&FORMAT, &mixed).contains("of another version than the first record"));
+        assert!(
+            reason(&FORMAT, &mixed).contains("its version differs from that of the first record")
+        );
         mixed[15] = 3;
-        assert!(reason(&FORMAT, &mixed).contains("neither of version 1 nor of version 2"));
+        assert!(reason(&FORMAT, &mixed).contains("neither 1 nor 2"));
         assert_eq!(Vscsi::sniff(&mixed), 0);
     }
 }

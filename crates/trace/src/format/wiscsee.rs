@@ -19,8 +19,8 @@ use super::Format;
 
 pub(super) const FORMAT: Format = Format::text::<WiscSee>(
     "wiscsee",
-    "events of the simulator WiscSee (ftlsim), with discards, and with latencies where answers \
-     are kept",
+    "events of the simulator WiscSee (ftlsim), with discards, and with latencies if it has \
+     completions",
     "He et al., EuroSys 2017; the test data of junhe/wiscsee",
 );
 
@@ -65,7 +65,7 @@ impl TextFormat for WiscSee {
                 self.pairing.answered(volume, offset, op, at, &mut out.requests);
             }
             other => {
-                let reason = format!("the action is `{}`, and none of D, C", shown(other));
+                let reason = format!("the action is `{}`, not one of D, C", shown(other));
                 return Err(Reason::new(reason));
             }
         }

@@ -33,7 +33,7 @@ const IO_TYPE: &[u8] = b"IO Type";
 /// The maximum number of fields examined per line.
 const MAX_FIELDS: usize = 32;
 
-/// The maximum length of a number.
+/// The maximum length of a number in bytes.
 const LONGEST_NUMBER: usize = 40;
 
 #[derive(Default)]
@@ -95,7 +95,7 @@ impl Columns {
         let find = |name: &str| names.iter().position(|field| name_of(field) == name.as_bytes());
         let needed = |name: &str| {
             find(name).ok_or_else(|| {
-                let reason = "the header names no column";
+                let reason = "the header has no column";
                 Reason::new(format!("{reason} `{name}`: it is `{}`", shown(header)))
             })
         };
@@ -153,7 +153,7 @@ impl Columns {
         let text = row.get(column.index)?;
         let (point, thousands) = if self.separator == b';' { (b',', b'.') } else { (b'.', b',') };
         grouped(text, point, thousands, column.unit)
-            .ok_or_else(|| Reason::new(format!("{name} is `{}`, and no number", shown(text))))
+            .ok_or_else(|| Reason::new(format!("{name} is `{}`, not a number", shown(text))))
     }
 }
 
@@ -164,7 +164,7 @@ fn operation(text: &[u8]) -> Result<Op, Reason> {
         b"Write" => Op::Write,
         b"Flush" => Op::Flush,
         _ => {
-            let reason = "and none of Read, Write, Flush";
+            let reason = "not one of Read, Write, Flush";
             return Err(Reason::new(format!("the IO type is `{}`, {reason}", shown(text))));
         }
     })
@@ -173,7 +173,7 @@ fn operation(text: &[u8]) -> Result<Op, Reason> {
 #[inline]
 fn offset(text: &[u8]) -> Result<u64, Reason> {
     hexadecimal(text).ok_or_else(|| {
-        Reason::new(format!("the offset is `{}`, and no hexadecimal number", shown(text)))
+        Reason::new(format!("the offset is `{}`, not a hexadecimal number", shown(text)))
     })
 }
 

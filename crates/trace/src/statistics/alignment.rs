@@ -10,7 +10,7 @@ const PAGE: u64 = 4096;
 /// The share of accesses above which a misalignment dominates, as for `--realign`.
 const DOMINATING: f64 = 0.5;
 
-/// The least number of accesses for a conclusion.
+/// Minimum number of accesses for a conclusion.
 const MIN_ACCESSES: u64 = 20;
 
 /// Counts of accesses by their alignment to a page.

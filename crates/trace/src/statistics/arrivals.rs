@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 
 use flashscope_document::trace::{Burstiness, InterArrival, TimeBucket};
 
-/// The significant decimal digits of quantiles.
+/// The number of significant decimal digits of quantiles.
 const DIGITS: u8 = 3;
 
 /// The times between successive requests.
@@ -73,13 +73,13 @@ impl Gaps {
     }
 }
 
-/// The shortest window, in nanoseconds; each further window is ten times as long as the previous one.
+/// The shortest window, in nanoseconds. Each longer window is ten times as long as the previous one.
 const SHORTEST_WINDOW: u64 = 1_000_000;
 
 /// The number of window lengths.
 const LENGTHS: usize = 8;
 
-/// The least number of windows for statistics.
+/// Minimum number of windows for statistics.
 const MIN_WINDOWS: u64 = 10;
 
 /// The requests in windows of time: 1 ms, 10 ms, and so on.
@@ -90,10 +90,10 @@ pub(super) struct Windows {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Level {
-    /// The index of the open window; `count` is the requests in it.
+    /// The index of the open window; `count` is the number of requests in this window.
     window: u64,
     count: u64,
-    /// The sum over the closed windows.
+    /// The sum over the closed windows of their counts, the sum of the squares of the counts, and the highest count.
     sum: u64,
     squares: u128,
     peak: u64,

@@ -46,7 +46,7 @@ impl Counts {
     }
 }
 
-/// Pages in order of their requests.
+/// Pages ranked by their number of requests.
 struct PageRanking {
     /// Pairs of requests per page and number of such pages, the hottest first.
     ranks: Vec<(u32, u64)>,
@@ -98,7 +98,7 @@ pub(super) fn facts(
         let value = all.share_of(pages);
         let mut half = 0.0;
         if rate < 1.0 {
-            // A part without requests has no share: use that of the whole sample.
+            // A part without requests has no share: use the share of the whole sample.
             let share = |part: &PageRanking| {
                 if part.requests > 0 { part.share_of(pages) } else { value }
             };

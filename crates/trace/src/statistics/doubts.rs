@@ -7,23 +7,23 @@ use super::per_second;
 use super::time::Clock;
 use flashscope_document::trace::{Doubt, DoubtKind, TimeFacts};
 
-/// The most requests per second that any drive takes: 10 million.
+/// The highest rate that any drive serves: 10 million requests per second.
 const MAX_RATE: f64 = 1e7;
 
-/// The mean rate above which a trace is hardly one of a disk or a SATA drive: native command queuing
-/// with 32 commands of 160 us serves 200,000 requests per second.
+/// The mean rate above which a trace is unlikely to come from a disk or a SATA drive. Native command queuing with 32
+/// commands of 160 us serves 200,000 requests per second.
 const MAX_SATA_RATE: f64 = 2e5;
 
 /// The longest plausible trace: three years.
 const MAX_DURATION: Nanos = Nanos(3 * 365 * 86_400_000_000_000);
 
-/// The largest plausible request: 1 GiB. Operating systems split larger ones.
+/// The largest plausible request: 1 GiB. Operating systems split larger requests.
 const MAX_REQUEST: u64 = 1 << 30;
 
 /// The largest plausible volume: 1 PiB.
 const MAX_VOLUME: u64 = 1 << 50;
 
-/// The least number of requests for a meaningful rate.
+/// Minimum number of requests for a meaningful rate.
 const ENOUGH: u64 = 100;
 
 /// A check that returns a warning if it applies.

@@ -72,7 +72,7 @@ fn in_chunk(page: u64) -> u8 {
 /// The number of chunks allocated at a time.
 const TOGETHER: usize = 1 << 12;
 
-/// The most ranges of trimmed pages to keep, after joining adjacent ones.
+/// Maximum number of ranges of trimmed pages in memory, after joining adjacent ranges.
 const MAX_RANGES: usize = 1 << 20;
 
 /// The touched pages, as a bitmap for each chunk that contains touched pages.
@@ -93,7 +93,7 @@ impl TouchedPages {
 
     /// Adds pages that are read or written. `note` receives the time and the number of new pages.
     ///
-    /// It looks up all parts before it changes any, so that their cache misses overlap.
+    /// Looks up all parts before it changes any; the cache misses then overlap.
     pub(super) fn access(&mut self, parts: &mut [Part], mut note: impl FnMut(u64, Pages)) {
         for part in parts.iter_mut() {
             part.slot = match self.slots.get(&part.key) {
@@ -157,7 +157,7 @@ impl TouchedPages {
     }
 }
 
-/// Sets bits, and returns how many were not set before.
+/// Sets bits, and returns the number of bits that were not set before.
 #[inline]
 fn set(word: &mut u64, bits: u64) -> u64 {
     let new = bits & !*word;
@@ -182,7 +182,7 @@ impl TrimmedPages {
             return;
         }
         let (mut from, mut to) = (*pages.start(), pages.end() + 1);
-        // Remove the ranges that overlap or touch, the last first.
+        // Remove the ranges that overlap or touch the new range, in descending order.
         while let Some((&key, &end)) = self.ranges.range(..=(volume, to)).next_back()
             && key.0 == volume
             && end >= from

@@ -33,7 +33,7 @@ impl FragmentCounts {
         let [from, to] = [offset >> by.page, ((end - 1) >> by.page) + 1];
         let (block, in_block) = (1u64 << by.block, (1u64 << by.block) - 1);
         self.lengths[(to - from).ilog2() as usize] += 1;
-        // The first block boundary at or after the start, and the last one at or before the end.
+        // The first block boundary at or after the start, and the last block boundary at or before the end.
         let first = (from + in_block) >> by.block << by.block;
         let last = to >> by.block << by.block;
         if from < first {
@@ -65,7 +65,7 @@ impl FragmentCounts {
     }
 }
 
-/// Adds to a fragment, and saturates: a few lines of a trace may name more pages than can exist.
+/// Adds to a fragment, and saturates: a few lines of a trace may give more pages than can exist.
 fn add(to: &mut Fragment, count: u64, pages: u64) {
     to.count = to.count.saturating_add(count);
     to.pages = to.pages.saturating_add(pages);

@@ -40,7 +40,7 @@ use volumes::{ByVolume, Total};
 /// The size of a page in bytes, for footprint, working set and concentration.
 const PAGE: u64 = 4096;
 
-/// The default page and erase block that divide writes: those of Boboila & Desnoyers, 2 KiB and 64 pages.
+/// The default sizes that divide writes, as in Boboila & Desnoyers: pages of 2 KiB, and erase blocks of 64 pages.
 const DIVISION: Division = Division { page: 11, block: 6 };
 
 /// The default bounds of the page tables.
@@ -68,12 +68,12 @@ impl Default for Characteristics {
 }
 
 impl Characteristics {
-    /// Creates an empty collection.
+    /// Creates the statistics of no requests.
     pub fn new() -> Characteristics {
         Characteristics::of(DIVISION, BOUNDS)
     }
 
-    /// Creates an empty collection that divides writes by erase blocks of `block` bytes.
+    /// Creates the statistics of no requests, with writes divided by erase blocks of `block` bytes.
     ///
     /// # Errors
     /// A text, if `block` is not a power of two from 4 KiB to 1 GiB.
@@ -106,8 +106,8 @@ impl Characteristics {
     /// Adds the next requests of the trace.
     pub fn push(&mut self, batch: &[Request]) {
         let mut times = std::mem::take(&mut self.times);
-        // Each statistic goes through the whole batch by itself, so that the batch and the table of the statistic stay in the
-        // caches.
+        // Each statistic processes the whole batch before the next statistic. The batch and the table of the statistic
+        // then stay in the caches.
         self.clock.push(batch, &mut times);
         self.gaps.push(&times);
         self.windows.push(&times);
@@ -120,7 +120,7 @@ impl Characteristics {
         self.times = times;
     }
 
-    /// Returns the statistics of the requests so far; `names` are those of their volumes.
+    /// Returns the statistics of the requests so far; `names` are the names of the volumes.
     pub fn finish(&self, names: &Volumes) -> TraceFacts {
         let total = self.volumes.total();
         let Requests { reads, writes, .. } = total.requests;

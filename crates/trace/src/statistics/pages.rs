@@ -1,5 +1,6 @@
-//! The state of each followed page: all pages up to a memory bound, and beyond it a sample by a hash of their address. This is
-//! SHARDS with a fixed size (Waldspurger et al., FAST 2015, section 4): at the bound, the threshold of the hash is halved.
+//! The state of each followed page. Up to a memory bound, all pages are followed; beyond it, a sample of the pages,
+//! chosen by a hash of their address. This is SHARDS with a fixed size (Waldspurger et al., FAST 2015, section 4): each
+//! time the table reaches the bound, the threshold of the hash is halved.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -25,13 +26,13 @@ const GROUP_PAGES: u64 = GROUP as u64;
 /// The memory bounds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// The most groups of pages to follow, 128 bytes each.
+    /// Maximum number of groups of pages to follow, 128 bytes each.
     pub groups: usize,
-    /// The most chunks of 1 MiB with touched pages, 64 bytes each.
+    /// Maximum number of chunks of 1 MiB with touched pages, 64 bytes each.
     pub chunks: usize,
 }
 
-/// The most bytes of a request that count for pages, so that a corrupt trace does not take forever.
+/// Maximum number of bytes of a request that count for pages. It bounds the time that a corrupt trace takes.
 pub(super) const MAX_ACCESS: u64 = 1 << 30;
 
 /// The number of groups looked up together, so that their cache misses overlap.
@@ -76,13 +77,13 @@ pub(super) struct PageTable {
     /// The parts of the pending requests, to be added to `touched`.
     parts: Vec<Part>,
     gaps: Box<[Gaps; REPLICATES]>,
-    /// The reads and the writes of all pages, followed or not.
+    /// The number of reads and of writes of all pages, including pages that are not followed.
     accesses: [u64; 2],
     /// The set of all pages, while it fits in memory.
     touched: Option<TouchedPages>,
     pages: Pages,
     trimmed: TrimmedPages,
-    /// The new pages since the set was dropped, estimated from the sample.
+    /// The number of new pages since the set was dropped, estimated from the sample.
     estimated: [[u64; REPLICATES]; 2],
     cut: u64,
 }
@@ -262,12 +263,12 @@ impl PageTable {
         }
     }
 
-    /// Records new pages among the followed ones.
+    /// Records the new pages among the followed pages.
     fn note_followed(&mut self, access: &Access, new: Pages, timeline: &mut Timeline) {
         let first = access.group * GROUP_PAGES;
         let range = first + u64::from(access.from)..=first + u64::from(access.to);
         match &self.touched {
-            // Pages that are not followed need a lookup as well, which `access` does.
+            // `access` adds these pages to the set, because it also adds the pages that are not followed.
             Some(_) if self.shift > 0 => {}
             Some(_) => {
                 self.parts.extend(Part::of(access.volume, range, access.write, access.time));
@@ -285,7 +286,7 @@ impl PageTable {
         }
     }
 
-    /// Follows half of the groups from now on.
+    /// Halves the share of followed groups.
     #[cold]
     fn halve(&mut self) {
         self.shift += 1;
@@ -304,7 +305,7 @@ impl PageTable {
         0.5f64.powi(self.shift.cast_signed())
     }
 
-    /// Returns the distinct pages accessed, and written.
+    /// Returns the number of distinct pages accessed, and of distinct pages written.
     pub(super) fn footprint(&self) -> [Estimate; 2] {
         let exact = [self.pages.accessed, self.pages.written];
         [0, 1].map(|of| {
@@ -316,7 +317,7 @@ impl PageTable {
         })
     }
 
-    /// Returns the distinct pages trimmed; `None` if there were too many ranges to count.
+    /// Returns the number of distinct pages trimmed; `None` if there were too many ranges to count.
     pub(super) fn trimmed(&self) -> Option<u64> {
         self.trimmed.pages()
     }
@@ -378,7 +379,8 @@ fn in_group(page: u64) -> u8 {
     (page % GROUP_PAGES) as u8
 }
 
-/// Returns the first and the last page of a request, of which at most `most` bytes count.
+/// Returns the first and the last page of a request, of which only the first `most` bytes count. Returns `None` for a
+/// request of 0 bytes.
 #[inline]
 pub(super) fn range(request: &Request, most: u64) -> Option<(u64, u64)> {
     let end = request.offset.0.saturating_add(request.len.0.min(most));

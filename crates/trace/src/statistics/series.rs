@@ -1,4 +1,5 @@
-//! The trace over time, in bounded memory: the length of steps doubles when there are too many.
+//! The trace over time, in bounded memory: the length of a step doubles when there would be too
+//! many steps.
 
 use crate::Request;
 use flashscope_block::{Bytes, Nanos, Op};
@@ -138,8 +139,8 @@ impl Map {
             let column = &mut self.columns[index(time >> self.column)];
             while at < end {
                 let row = at >> self.row;
-                // The end of the request's part in this row. Wrapping, because the last row ends at
-                // 2^64.
+                // The end of the request's part in this row. The arithmetic wraps, because the last
+                // row ends at 2^64.
                 let next = ((row + 1) << self.row).wrapping_sub(1).min(end - 1).wrapping_add(1);
                 let cell = &mut column[index(row)][of];
                 *cell = cell.saturating_add(next - at);

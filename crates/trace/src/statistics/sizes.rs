@@ -7,13 +7,13 @@ use flashscope_block::{Bytes, Op};
 
 use flashscope_document::trace::{SizeBucket, SizeFacts, SizeSummary};
 
-/// The largest number of sectors that is counted in the table.
+/// Sizes below this number of sectors are counted in the table.
 const TABLE: usize = 1 << 11;
 
-/// The most other sizes to count separately; further sizes are rounded down to [`DIGITS`] binary digits.
+/// Maximum number of larger sizes to count separately; further sizes are rounded down to [`DIGITS`] binary digits.
 const MAX_OTHER_SIZES: usize = 1 << 16;
 
-/// The binary digits of rounded sizes; the error is less than 1 %.
+/// The number of binary digits of rounded sizes; the error is less than 1 %.
 const DIGITS: u32 = 8;
 
 /// The number of most frequent sizes to report.

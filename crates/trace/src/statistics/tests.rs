@@ -174,7 +174,7 @@ fn each_kind_of_doubt_is_reported_and_nothing_else() {
     assert_eq!(kinds(&many(0, 0, 4096)), [DoubtKind::NoTime]);
     assert_eq!(kinds(&many(SECOND, 0, 4096)), [DoubtKind::WholeSeconds]);
     assert_eq!(kinds(&many(10, 0, 4096)), [DoubtKind::Rate]);
-    // 400,000 requests a second are too many for a disk, and 100,000 are not for a SATA drive.
+    // 400,000 requests per second are too many for a disk or a SATA drive; 100,000 are not.
     assert_eq!(kinds(&many(2_500, 0, 4096)), [DoubtKind::Rate]);
     assert_eq!(kinds(&many(10_000, 0, 4096)), []);
     assert_eq!(kinds(&many(100_000_000_000_001, 0, 4096)), []);
@@ -205,7 +205,8 @@ fn requests_at_the_end_of_the_address_space_are_handled() {
     assert_eq!(facts.footprint.accessed_pages, exact(262_145.0));
 }
 
-/// Returns the average working set in pages, instant by instant: the pages accessed in the window that ends there.
+/// Returns the average working set in pages, computed instant by instant: the pages accessed in the window that ends at
+/// the instant.
 fn working_set_by_definition(requests: &[Request], window: u64, end: u64) -> f64 {
     let mut sum = 0;
     for instant in 0..end {
@@ -283,7 +284,8 @@ proptest! {
     }
 }
 
-/// Returns the facts that tables with these bounds derive from the same requests, which concentrate on few of many pages.
+/// Returns the statistics of the same requests with each of these bounds. The requests concentrate on few of many
+/// pages.
 fn of_bounds<const N: usize>(bounds: [Bounds; N]) -> [TraceFacts; N] {
     let mut state = 1u64;
     let mut next = |below: u64| {
@@ -313,7 +315,7 @@ fn a_sample_represents_the_whole_within_its_interval() {
     assert!(sampled.sampling.rate < 0.05 && sampled.sampling.groups <= 1 << 10);
     assert!((sampled.sampling.coverage.unwrap() - 1.0).abs() < 0.1);
     assert_eq!(full.sampling.rate, 1.0);
-    // The set contains every page, whichever pages are followed one by one.
+    // The set contains every page, including pages that are not followed.
     assert_eq!(sampled.footprint, full.footprint);
     assert_eq!(sampled.series, full.series);
     let covered = |pairs: &mut dyn Iterator<Item = (Estimate, Estimate)>| {
@@ -337,7 +339,7 @@ fn a_sample_represents_the_whole_within_its_interval() {
     assert!(count == 10 && inside >= 8, "{inside} of {count}");
 }
 
-// The set of all pages is too large to keep here.
+// The bounds are too small for the set of all pages.
 #[test]
 fn a_footprint_too_large_to_keep_is_estimated() {
     let little = Bounds { chunks: 100, ..BOUNDS };

@@ -16,13 +16,13 @@ pub(super) struct Clock {
     backwards: u64,
     first_backwards: Option<u64>,
     longest_backwards: u64,
-    /// True if some time is not a whole number of seconds after the first.
+    /// True if a time is not a whole number of seconds after the first time.
     fractions: bool,
 }
 
 impl Clock {
-    /// Replaces `times` by the times of the requests since the first request of the trace. A request whose time goes backwards
-    /// gets the latest time before it.
+    /// Replaces `times` by the times of the requests since the first request of the trace. If a time goes backwards,
+    /// the request gets the latest earlier time instead.
     pub(super) fn push(&mut self, batch: &[Request], times: &mut Vec<u64>) {
         times.clear();
         if let (0, Some(first)) = (self.requests, batch.first()) {

@@ -10,7 +10,7 @@ use super::sequence::Sequence;
 use super::share;
 use flashscope_document::trace::{ByteCounts, Requests, VolumeFacts};
 
-/// The most volumes to list, those with the most bytes accessed.
+/// Maximum number of volumes to list: the volumes with the most bytes accessed.
 pub(crate) const MAX_VOLUMES: usize = 1_000;
 
 /// The counts of each volume.
@@ -18,8 +18,7 @@ pub(crate) const MAX_VOLUMES: usize = 1_000;
 pub(super) struct ByVolume {
     by: Division,
     volumes: Vec<Volume>,
-    /// The writes of all volumes, each counted by itself; `joined` counts consecutive writes as
-    /// one.
+    /// The writes of all volumes, each counted separately; `joined` counts consecutive writes as one write.
     pub writes: FragmentCounts,
     pub joined: FragmentCounts,
 }
@@ -32,7 +31,7 @@ struct Volume {
     highest_end: u64,
     sequence: Sequence,
     alignments: AlignmentCounts,
-    /// The current sequence of consecutive writes, from its start to its end; empty before the first.
+    /// The current sequence of consecutive writes, from its start to its end; empty before the first write.
     joined: (u64, u64),
 }
 

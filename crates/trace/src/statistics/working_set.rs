@@ -11,9 +11,9 @@ const SHORTEST_WINDOW: u32 = 10;
 
 /// The times for which pages were not accessed, in buckets from one power of two to the next.
 ///
-/// After each access, a page is in the working set of a window τ for min(τ, gap): until τ later, or until its next access. The
-/// mean size over a time T is the sum of these times over all accesses, divided by T. If τ is the edge of a bucket, the counts
-/// and sums of gaps give it exactly.
+/// After each access, a page is in the working set of a window τ for min(τ, gap): until the time τ later, or until its
+/// next access. The mean size over a time T is the sum of these times over all accesses, divided by T. If τ is the edge
+/// of a bucket, this sum is exact.
 #[derive(Debug, Clone)]
 pub(super) struct Gaps {
     buckets: [Bucket; 65],

@@ -10,7 +10,7 @@ pub(in super::super) const LONGEST_FIELD: usize = 1 << 12;
 
 /// The fields of a line, in order.
 pub(in super::super) struct Fields<'a> {
-    /// The rest of the line; `None` after the last field.
+    /// The unparsed part of the line; `None` after the last field.
     rest: Option<&'a [u8]>,
     separator: u8,
 }
@@ -78,7 +78,7 @@ impl<'a> Fields<'a> {
     ) -> Result<Nanos, Reason> {
         let text = self.text(name)?.trim_ascii();
         decimal(text, b'.', unit).map(Nanos).ok_or_else(|| {
-            Reason::new(format!("{name} is `{}`: no time, or one beyond 584 years", shown(text)))
+            Reason::new(format!("{name} is `{}`, not a time below 584 years", shown(text)))
         })
     }
 
@@ -119,7 +119,7 @@ impl<'a> Fields<'a> {
         let named = names.iter().find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(text));
         named.map(|(_, op)| *op).ok_or_else(|| {
             let names: Vec<_> = names.iter().map(|(name, _)| *name).collect();
-            Reason::new(format!("{name} is `{}`, and none of {}", shown(text), names.join(", ")))
+            Reason::new(format!("{name} is `{}`, not one of {}", shown(text), names.join(", ")))
         })
     }
 
@@ -135,7 +135,7 @@ impl<'a> Fields<'a> {
         self.rest.is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
     }
 
-    /// Fails if the line has another field.
+    /// Checks that the line has no further field.
     #[inline]
     pub(in super::super) fn end(&self) -> Result<(), Reason> {
         match self.rest {
@@ -181,7 +181,7 @@ pub(in super::super) fn checked(request: Request) -> Result<Request, Reason> {
 /// The number of decimal digits that always fit in 64 bits.
 const MAX_DIGITS: usize = 19;
 
-/// Parses the digits at the start of a text. Returns the number and the count of its digits.
+/// Parses the digits at the start of a text. Returns the number and its count of digits.
 #[inline]
 fn digits(text: &[u8]) -> (u64, usize) {
     let mut value = 0u64;
@@ -203,7 +203,7 @@ fn slow_number(text: &[u8], name: &'static str) -> Result<u64, Reason> {
     number.ok_or_else(|| {
         Reason::new(match text {
             [] => format!("{name} is empty"),
-            text => format!("{name} is `{}`, and no whole number", shown(text)),
+            text => format!("{name} is `{}`, not a whole number", shown(text)),
         })
     })
 }
@@ -293,9 +293,9 @@ mod tests {
     #[test]
     fn numbers_are_numbers() {
         for (text, message) in [
-            ("-1", "x is `-1`, and no whole number"),
-            ("1e3", "x is `1e3`, and no whole number"),
-            ("18446744073709551616", "x is `18446744073709551616`, and no whole number"),
+            ("-1", "x is `-1`, not a whole number"),
+            ("1e3", "x is `1e3`, not a whole number"),
+            ("18446744073709551616", "x is `18446744073709551616`, not a whole number"),
         ] {
             let found = Fields::separated(text.as_bytes(), b',').number("x");
             assert_eq!(found, Err(Reason::new(message)));

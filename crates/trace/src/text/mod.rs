@@ -51,11 +51,11 @@ pub(super) trait TextFormat: Send + Sized + 'static {
     /// The reason that the line is invalid.
     fn line(&mut self, line: &[u8], out: &mut Output) -> Result<(), Reason>;
 
-    /// Ends the trace and emits the requests held back.
+    /// Ends the trace and emits all pending requests.
     fn end(&mut self, _out: &mut Output) {}
 
-    /// Returns true if the parsed lines are plausible for this format. Formats whose lines share a
-    /// form with other formats override it.
+    /// Returns true if the parsed lines are plausible for this format. A format overrides this
+    /// function if its lines have the same form as those of another format.
     fn plausible(_requests: &[Request]) -> bool {
         true
     }
@@ -94,7 +94,7 @@ fn trimmed(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Returns true if a line is empty or a comment, which contains no request in any format.
+/// Returns true if a line is empty or a comment. Such a line contains no request in any format.
 #[inline]
 fn is_aside(line: &[u8]) -> bool {
     match line {
@@ -186,8 +186,8 @@ impl<F: TextFormat> Lines<F> {
             if !self.refill()? {
                 self.at_end = true;
                 if self.end > self.start {
-                    // The last line lacks a line ending. There is room for one, because a line is
-                    // shorter than the buffer.
+                    // The last line lacks a line ending. The buffer has room for the ending,
+                    // because a line is shorter than the buffer.
                     self.buffer[self.end] = b'\n';
                     self.end += 1;
                     self.read_lines()?;

@@ -51,9 +51,9 @@ impl Default for Settings {
     }
 }
 
-/// Maps the requests of a volume to a drive of `capacity` bytes: regions of 1 MiB get numbers in the order of their first
-/// access, as with the field `remap=compact` of a trace. Returns the bytes of the regions over the capacity, above 1 if
-/// they do not fit.
+/// Maps the requests of a volume to a drive of `capacity` bytes. Regions of 1 MiB get numbers in the order of their
+/// first access, as with the field `remap=compact` of a trace. Returns the size of the accessed regions divided by the
+/// capacity: above 1 if they do not fit.
 #[cfg(feature = "files")]
 pub fn compact(requests: &mut [Request], capacity: Bytes) -> f64 {
     let mut remap = Remap::new(Rule::Compact, capacity, Bytes::mib(1));
@@ -112,7 +112,7 @@ impl Settings {
             (None, _) => None,
             (Some(rule), Some(into)) => Some(Remap::new(rule, into, self.region)),
             (Some(_), None) => {
-                let reason = "`remap` needs to know how large the drive is: set `into`";
+                let reason = "`remap` needs the size of the drive: set `into`";
                 return Err(Error::Damaged { name: "the trace".into(), reason: reason.into() });
             }
         };

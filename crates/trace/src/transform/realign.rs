@@ -48,8 +48,8 @@ impl Realign {
 
     fn look_ahead(&mut self, reader: &mut dyn Reader) -> Result<(), Error> {
         let mut misaligned = [0usize; (PAGE / SECTOR) as usize];
-        // Flushes have no address, but count towards the limit: a trace that contains nothing else
-        // would be read to its end.
+        // Flushes have no address, but count towards the limit. If they did not, a trace of
+        // flushes alone would be read to its end.
         let (mut looked_at, mut seen) = (0, 0);
         while looked_at < LOOKED_AT {
             let mut batch = Vec::new();

@@ -5,7 +5,7 @@ use flashscope_block::{Bytes, Op};
 use super::super::Request;
 use super::PAGE;
 
-/// The mapping from addresses of large volumes to those of a smaller drive.
+/// The rule that maps the addresses of large volumes to addresses of a smaller drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
     /// The address modulo the size of the drive.
@@ -24,17 +24,17 @@ impl Rule {
     }
 }
 
-/// Consecutive regions of a volume with consecutive numbers.
+/// Consecutive regions of a volume that have consecutive numbers on the drive.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
-    /// The region after the last one.
+    /// The index after the last region.
     end: u64,
-    /// The number of the first region.
+    /// The number of the first region on the drive.
     number: u64,
 }
 
-/// Maps requests to a drive. The first byte determines the place of a request. A request that would
-/// pass the end of the drive moves back to end there.
+/// Maps requests to a drive. The first byte of a request determines its offset. A request that
+/// would pass the end of the drive is moved back to end there.
 #[derive(Debug, Clone)]
 pub(super) struct Remap {
     rule: Rule,
@@ -42,7 +42,7 @@ pub(super) struct Remap {
     into: u64,
     region: u64,
     /// The accessed regions, by volume and first region of each stretch. A request adds at most one
-    /// stretch per gap between known stretches, whatever the length of the request.
+    /// stretch per gap between known stretches, independently of its length.
     stretches: BTreeMap<(u32, u64), Stretch>,
     /// The number of accessed regions.
     touched: u64,
@@ -97,7 +97,7 @@ impl Remap {
         }
     }
 
-    /// Gives consecutive numbers to the new regions of a request, which keeps data written together
+    /// Gives consecutive numbers to the new regions of a request. Data written together thus stays
     /// adjacent.
     fn compact(&mut self, request: &Request) -> u64 {
         let first = request.offset.0 / self.region;
@@ -111,8 +111,8 @@ impl Remap {
     }
 
     /// Returns the number of `region`, which is before `end`, and the end of the known stretch that
-    /// contains it. If `region` is new, numbers all regions up to `end` or the next known one
-    /// first.
+    /// contains it. If `region` is new, first numbers all regions up to `end` or to the next known
+    /// region.
     fn number(&mut self, volume: u32, region: u64, end: u64) -> (u64, u64) {
         if let Some((number, end)) = self.known(volume, region) {
             return (number, end);
@@ -132,8 +132,8 @@ impl Remap {
         Some((stretch.number.saturating_add(region - first), stretch.end))
     }
 
-    /// Adds a stretch, or extends the previous one if the new one continues it. Sequential writes
-    /// form one stretch.
+    /// Adds a stretch, or extends the previous stretch if the new one continues it. Sequential
+    /// writes form one stretch.
     fn insert(&mut self, (volume, region): (u32, u64), new: Stretch) {
         let before = self.stretches.range_mut((volume, 0)..(volume, region)).next_back();
         let goes_on = |first: u64, stretch: &Stretch| {

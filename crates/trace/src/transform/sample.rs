@@ -3,7 +3,7 @@ use flashscope_block::{Bytes, Op};
 use super::super::Request;
 use flashscope_workload::seed_for;
 
-/// Keeps a share of the regions of each volume, chosen by a hash of volume and region: spatial
+/// Selects a share of the regions of each volume, chosen by a hash of volume and region: spatial
 /// sampling as in SHARDS (Waldspurger, Park, Garthwaite and Ahmad, FAST 2015).
 ///
 /// A count over the sample, divided by the share, estimates the count over the trace. For requests
@@ -59,7 +59,7 @@ impl Sample {
         });
     }
 
-    /// Returns the errors of the sample in words.
+    /// Returns a note with the errors of the sample.
     pub(super) fn note(&self) -> Option<String> {
         if self.requests.all == 0 {
             return None;

@@ -7,7 +7,7 @@ use super::{Start, quantity};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Select {
     volumes: Option<Vec<String>>,
-    /// For each volume seen until now, whether the selection includes it.
+    /// For each volume read until now: true if the selection includes it.
     wanted: Vec<bool>,
     ops: Option<Vec<Op>>,
     pub(super) from: Option<Nanos>,
@@ -32,14 +32,15 @@ impl Select {
             "write" => Ok(Op::Write),
             "trim" => Ok(Op::Trim),
             "flush" => Ok(Op::Flush),
-            _ => Err("it must be some of `read`, `write`, `trim` and `flush`".to_string()),
+            _ => Err("it must be one or more of `read`, `write`, `trim` and `flush`".to_string()),
         };
         self.ops = Some(value.split(',').map(op).collect::<Result<_, _>>()?);
         Ok(())
     }
 
     pub(super) fn set_range(&mut self, value: &str) -> Result<(), String> {
-        let rule = "it must be like `1GiB..2GiB`, `1GiB..` or `..2GiB`, the smaller first";
+        let rule =
+            "it must be like `1GiB..2GiB`, `1GiB..` or `..2GiB`, with the smaller address first";
         let (start, end) = value.split_once("..").ok_or(rule)?;
         let start = if start.is_empty() { Bytes(0) } else { quantity(start)? };
         let end = if end.is_empty() { Bytes(u64::MAX) } else { quantity(end)? };

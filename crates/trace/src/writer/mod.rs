@@ -24,7 +24,7 @@ pub trait Writer: Send {
     /// The output cannot be written.
     fn finish(self: Box<Self>, volumes: &Volumes) -> Result<(), Error>;
 
-    /// Returns the information lost until now because the format cannot store it.
+    /// Returns the counts of information lost until now because the format cannot store it.
     fn lost(&self) -> OmissionCounts;
 }
 
@@ -62,11 +62,11 @@ impl OmissionCounts {
 /// A registered writer.
 #[derive(Debug)]
 pub struct Kind {
-    /// The name: that of the format, if a reader for it exists.
+    /// The name of the writer: the name of the format, if a reader for it exists.
     pub name: &'static str,
     /// A one-sentence description.
     pub summary: &'static str,
-    /// The suffix of its file names.
+    /// The suffixes of its file names.
     pub extensions: &'static [&'static str],
     /// Starts a writer.
     pub open: fn(Output) -> Result<Box<dyn Writer>, Error>,

@@ -8,7 +8,7 @@ use super::{Kind, OmissionCounts, Writer};
 /// relative to the first request. Unaligned requests grow to whole sectors.
 pub(super) const KIND: Kind = Kind {
     name: "mqsim",
-    summary: "what the simulators MQSim and SSDSim read: no trims, no flushes, no latencies",
+    summary: "input of the simulators MQSim and SSDSim: no trims, no flushes, no latencies",
     extensions: &[".mqsim", ".trace", ".ascii"],
     open: |output| Ok(Box::new(MqSim { text: Text::new(output), first: None })),
 };

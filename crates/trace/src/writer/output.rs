@@ -25,7 +25,7 @@ pub struct Output {
     target: Option<Target>,
 }
 
-/// The byte sinks; they differ in the way they finish.
+/// The byte sinks. Each kind finishes differently.
 enum Sink {
     Plain(BufWriter<Box<dyn Write + Send>>),
     Gzip(flate2::write::GzEncoder<BufWriter<Box<dyn Write + Send>>>),

@@ -7,8 +7,8 @@ use super::super::columns::{self, ROW_GROUP_ROWS, VOLUMES_KEY};
 use super::super::{Error, Request, Volumes};
 use super::{Kind, OmissionCounts, Output, Writer};
 
-/// Parquet output: it stores every property of a trace in a tenth of the size of text, and takes a
-/// fraction of the time to read.
+/// Parquet output: it stores every property of a trace in a tenth of the size of text, and reads in
+/// a fraction of the time.
 pub(super) const KIND: Kind = Kind {
     name: "parquet",
     summary: "columns for flashscope, DuckDB, Polars, pandas and Spark: keeps everything",

@@ -1,4 +1,4 @@
-//! Lines of numbers and names.
+//! Writes lines of numbers and names.
 
 use std::io::Write;
 

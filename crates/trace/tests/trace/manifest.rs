@@ -12,7 +12,7 @@ pub(crate) type Entry = BTreeMap<String, String>;
 /// Returns the folder and its manifest. Without them, returns `None` with a message, or fails if
 /// the variable is set.
 pub(crate) fn manifest() -> Option<(PathBuf, Vec<Entry>)> {
-    #[allow(clippy::disallowed_methods)] // a test may be told where its data are
+    #[allow(clippy::disallowed_methods)] // tests read the folder of their data from the environment
     let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folder = told.clone().unwrap_or_else(beside).join("traces");
@@ -20,7 +20,7 @@ pub(crate) fn manifest() -> Option<(PathBuf, Vec<Entry>)> {
         Ok(text) => Some((folder, entries(&text))),
         Err(error) => {
             assert!(told.is_none(), "FLASHSCOPE_DATA: {}: {error}", folder.display());
-            #[allow(clippy::print_stderr)] // how a test says that it did not run
+            #[allow(clippy::print_stderr)] // reports that the test did not run
             {
                 eprintln!("skipped: {}: {error}; set FLASHSCOPE_DATA", folder.display());
             }

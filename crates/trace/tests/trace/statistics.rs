@@ -69,7 +69,7 @@ fn differences(entry: &Entry, found: &TraceFacts) -> Vec<String> {
     checks.into_iter().filter_map(differs).collect()
 }
 
-// Other programs have counted the values of the manifest.
+// The values of the manifest were counted by other programs.
 #[test]
 fn real_traces_are_as_their_manifest_says() {
     let Some((folder, entries)) = manifest() else { return };

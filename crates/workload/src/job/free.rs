@@ -1,8 +1,8 @@
-//! A map of free places.
+//! A set of free places, stored as a hierarchical bitmap.
 
 const BITS: u64 = u64::BITS as u64;
 
-/// The free places among many. Finds the next free one in a time that hardly depends on their number.
+/// The free places of a space. Finds the next free place in a time that hardly depends on the number of places.
 ///
 /// A bit of a level states that a word of the level below has a free place; the bits of level 0 are the places.
 pub(super) struct FreePlaces {
@@ -29,10 +29,10 @@ impl FreePlaces {
         }
     }
 
-    /// Returns the first free place at or after `from`; `None` if there is none up to the end.
+    /// Returns the first free place at or after `from`; `None` if all of these places are taken.
     pub(super) fn next(&self, from: u64) -> Option<u64> {
         let (mut at, mut level) = (from, 0);
-        // Up, until a level has a bit at or after `at` in the same word.
+        // Go up until a level has a bit at or after `at` in the same word.
         let found = loop {
             let word = self.levels.get(level)?.get(index(at / BITS)).copied().unwrap_or(0);
             let left = word & (u64::MAX << (at % BITS));
@@ -47,7 +47,7 @@ impl FreePlaces {
         (place < self.places).then_some(place)
     }
 
-    /// Takes the free places from `from` on, up to `most` and to the first that is taken. Returns their number.
+    /// Takes consecutive free places from `from` on, at most `most` of them. Returns their number.
     pub(super) fn take(&mut self, from: u64, most: u64) -> u64 {
         let end = from.saturating_add(most).min(self.places);
         let mut at = from;

@@ -21,21 +21,22 @@ use stream::JobStream;
 use crate::pattern::{PatternError, check_aligned, check_room};
 use crate::{Stream, seed_for};
 
-/// The most places of a job whose IOs of several sizes reach each place once: their map takes 128 MiB.
+/// Maximum number of places of a job that reaches each place once with IOs of several sizes. The map of the places
+/// takes 128 MiB.
 const MAX_MAPPED_PLACES: u64 = 1 << 30;
 
 /// The work of one or more equal processes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// The name.
+    /// The name of the job.
     pub name: String,
-    /// The number of processes, 1 or more. Each has random numbers of its own.
+    /// The number of processes, 1 or more. Each process has its own random numbers.
     pub processes: u16,
     /// The distance from the target space of a process to that of the next one.
     #[serde(rename = "process_shift_bytes")]
     pub process_shift: Bytes,
-    /// The places of IOs in the target space.
+    /// The rule for the offsets of IOs in the target space.
     pub places: JobPlaces,
     /// The average number of reads per hundred IOs.
     pub reads_percent: u8,
@@ -54,7 +55,7 @@ pub struct Job {
     /// The bytes after which a process ends; absent if only its time ends it.
     #[serde(rename = "end_bytes", default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Bytes>,
-    /// The number of reads and other IOs after which a process ends at the latest.
+    /// The maximum number of reads and other IOs of a process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_ios: Option<u64>,
     /// The time on the clock of the drive after which a process issues no IO.
@@ -69,7 +70,7 @@ pub struct Job {
     /// The number of writes after which a process flushes the drive, if it does not end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_every: Option<u64>,
-    /// The IOs that each process keeps in flight.
+    /// The number of IOs that each process keeps in flight.
     pub queue_depth: u32,
     /// The seed of all random numbers.
     #[schemars(range(max = u64::MAX))]
@@ -138,7 +139,7 @@ impl Job {
         ios.saturating_add(flushes).saturating_mul(self.processes.into())
     }
 
-    /// Returns the IOs in flight of all processes.
+    /// Returns the number of IOs in flight of all processes.
     pub fn in_flight(&self) -> u32 {
         self.queue_depth.saturating_mul(self.processes.into())
     }
@@ -197,7 +198,7 @@ impl Job {
             return error("runtime", "0".into(), "nothing else ends the job");
         }
         if self.max_total_ios() == 0 || self.time == Some(Nanos(0)) {
-            return error("size", self.target_size.to_string(), "there is no IO in it");
+            return error("size", self.target_size.to_string(), "the job has no IO");
         }
         if self.flush_every == Some(0) || self.think.is_some_and(|think| think.ios == 0) {
             return error("thinktime_blocks", "0".into(), "at least one");
@@ -215,11 +216,11 @@ impl Job {
             let sizes = smallest.iter().map(ToString::to_string).collect::<Vec<_>>();
             ("bs", sizes.join(", "), "reads and writes must have the same smallest size")
         } else if self.target_size.0 / smallest[0].0 > MAX_MAPPED_PLACES {
-            ("size", self.target_size.to_string(), "IOs of several sizes have too many places")
+            ("size", self.target_size.to_string(), "IOs of several sizes have too many offsets")
         } else {
             return Ok(());
         };
-        let rule = format!("{rule} where each place is reached once; `norandommap` lifts this");
+        let rule = format!("{rule} if each offset is used once; `norandommap` removes this limit");
         Err(PatternError { parameter, value, rule })
     }
 

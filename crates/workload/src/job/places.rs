@@ -11,22 +11,22 @@ use crate::permutation::Permutation;
 use crate::seed_for;
 use crate::synthetic::Ranks;
 
-/// The places of a job's IOs.
+/// The rule for the offsets of a job's IOs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
 pub enum JobPlaces {
-    /// One after the other; reads and other IOs each in their own order.
+    /// Consecutive offsets; reads and other IOs each have their own sequence.
     Sequential,
-    /// Random, each once before any comes again: fio's default, its random map.
+    /// Random offsets, each used once before any is used again: fio's default, its random map.
     Covering,
-    /// Random and independent: fio's `norandommap`.
+    /// Random and independent offsets: fio's `norandommap`.
     Independent,
-    /// Random, rank k in proportion to 1/k^exponent.
+    /// Random offsets, rank k in proportion to 1/k^exponent.
     Zipf {
         /// The exponent, above 0 and up to 10.
         exponent: f64,
     },
-    /// Random: the first share h of the ranks takes about 1 − h of the IOs.
+    /// Random offsets: the first share h of the ranks takes about 1 − h of the IOs.
     Pareto {
         /// The share h, above 0 and below 1.
         share: f64,
@@ -55,7 +55,7 @@ impl JobPlaces {
     }
 }
 
-/// Draws the places of a job's IOs.
+/// Generates the offsets of a job's IOs.
 pub(super) enum Places {
     Sequential {
         /// The next offsets of reads and of other IOs.
@@ -80,7 +80,7 @@ pub(super) enum Places {
     },
 }
 
-/// The law of the ranks of places.
+/// The distribution of the ranks of places.
 pub(super) enum Law {
     Zipf(Ranks),
     Pareto { power: f64 },

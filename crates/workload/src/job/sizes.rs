@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SizeShare {
-    /// The size.
+    /// The size of the IOs.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
     /// The share, relative to the sum of all weights.

@@ -8,7 +8,7 @@ use super::sizes::Sizes;
 use super::{Job, ThinkTime};
 use crate::{Stream, seed_for};
 
-// The parts of [`seed_for`] with which places, draws of sizes and operations get random numbers of their own.
+// The parts of [`seed_for`] that give places, sizes and operations separate random numbers.
 const PLACES: u64 = 0;
 const DRAWS: u64 = 1;
 const OPERATIONS: u64 = 2;
@@ -38,7 +38,7 @@ pub(super) struct JobStream {
     since_flush: u64,
 }
 
-/// The end of a process.
+/// The limits at which a process ends.
 struct Limits {
     bytes: u64,
     ios: u64,

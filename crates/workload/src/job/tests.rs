@@ -105,7 +105,7 @@ fn independent_places_repeat_and_end_with_the_bytes() {
     let ios = only(&Job { end: Some(Bytes::mib(64)), ..job });
     let bytes: u64 = ios.iter().map(|io| io.len.0).sum();
     assert!((Bytes::mib(64).0..Bytes::mib(64).0 + 64 * KIB).contains(&bytes));
-    // 64 KiB IOs fit at all but 15 of 256 places, so the shares are nearly those of the job.
+    // 64 KiB IOs fit at all but 15 of 256 places; the shares are therefore nearly those of the job.
     let large = ios.iter().filter(|io| io.len == Bytes::kib(64)).count();
     let share = 100 * large / ios.len();
     assert!((21..27).contains(&share), "{share} %");
@@ -165,7 +165,7 @@ fn processes_have_spaces_and_random_numbers_of_their_own() {
 #[test]
 fn counts_and_times_end_a_job() {
     assert_eq!(only(&Job { most_ios: Some(10), ..job() }).len(), 10);
-    // An IO each millisecond, after a pause of 10 ms that does not count.
+    // The job issues an IO each millisecond, after a delay of 10 ms that does not count.
     let timed = Job { time: Some(Nanos::millis(50)), end: None, delay: Nanos::millis(10), ..job() };
     let ios = only(&timed);
     assert_eq!((ios.len(), ios[0].at), (50, Nanos::secs(5) + Nanos::millis(10)));
@@ -230,13 +230,13 @@ fn impossible_jobs_are_refused_by_fios_names() {
         (Job { process_shift: Bytes::mib(4), processes: 3, ..job() }, "TargetSize"),
         (Job { target_size: Bytes(512), ..job() }, "size = 512 B: an IO of 4 KiB does not fit"),
         (Job { end: None, ..job() }, "nothing else ends the job"),
-        (Job { time: Some(Nanos(0)), ..job() }, "there is no IO in it"),
+        (Job { time: Some(Nanos(0)), ..job() }, "the job has no IO"),
         (Job { flush_every: Some(0), ..job() }, "at least one"),
         (Job { places: JobPlaces::Zipf { exponent: 0.0 }, ..job() }, "random_distribution = 0"),
         (Job { places: JobPlaces::Pareto { share: 1.0 }, ..job() }, "pareto has a share"),
         (
             Job { other_sizes: sizes(&[(8, 1)]), reads_percent: 50, ..job() },
-            "`norandommap` lifts this",
+            "`norandommap` removes this limit",
         ),
     ] {
         let error = refused(job);

@@ -9,7 +9,7 @@ use crate::{Stream, seed_for};
 /// All IOs, in percent.
 pub(super) const ALL: u8 = 100;
 
-/// The part in [`seed_for`] that gives the choice between reads and writes a seed of its own. The
+/// The part in [`seed_for`] that gives the choice between reads and writes its own seed. The
 /// addresses are therefore the same for any share of reads.
 const CHOICE: u64 = 1;
 

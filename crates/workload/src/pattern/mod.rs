@@ -30,10 +30,9 @@ pub enum Address {
     Random,
     /// Slot `incr × i`.
     ///
-    /// A decreasing pattern starts at the last slot. Table 1 does not say what happens at the end
-    /// of the target space: here the pattern continues with slot 1, 1 + incr, and so on, like a
-    /// column by column read of an array that is stored row by row. No slot comes twice before all
-    /// columns are complete.
+    /// A decreasing pattern starts at the last slot. Table 1 does not define the end of the target space. This code
+    /// continues with slot 1, 1 + incr, and so on, like a column by column read of an array that is stored row by row.
+    /// No slot comes twice before all columns are complete.
     Ordered {
         /// The step in IOs: −1 is reverse, 0 in place.
         incr: i64,
@@ -114,7 +113,7 @@ pub struct Pattern {
 pub struct PatternError {
     /// The parameter, by uFLIP's name.
     pub parameter: &'static str,
-    /// The value.
+    /// The value of the parameter.
     pub value: String,
     /// The rule that it violates.
     pub rule: String,
@@ -193,7 +192,7 @@ impl Pattern {
     }
 }
 
-/// Refuses the first value that is not a multiple of the logical block.
+/// Returns an error for the first value that is not a multiple of the logical block.
 pub(crate) fn check_aligned(
     values: &[(&'static str, Bytes)],
     logical_block: Bytes,
@@ -205,13 +204,13 @@ pub(crate) fn check_aligned(
     })
 }
 
-/// Refuses a target space beyond the capacity.
+/// Returns an error for a target space that ends beyond the capacity.
 pub(crate) fn check_room(offset: Bytes, size: Bytes, capacity: Bytes) -> Result<(), PatternError> {
     let room = Bytes(capacity.0.saturating_sub(offset.0));
     if size <= room {
         return Ok(());
     }
-    let rule = format!("only {room} are there from TargetOffset on");
+    let rule = format!("only {room} are available from TargetOffset on");
     Err(PatternError { parameter: "TargetSize", value: size.to_string(), rule })
 }
 
@@ -295,7 +294,7 @@ mod tests {
         assert!(slots(Address::Random).iter().all(|&slot| slot < 8));
     }
 
-    // Pauses are between the right IOs, and never before the first IO.
+    // Pauses separate the right IOs, and no pause precedes the first IO.
     #[test]
     fn timing_functions() {
         let pauses = |timing| run(&pattern(Address::Sequential, timing)).1;
@@ -328,7 +327,7 @@ mod tests {
         );
         assert_eq!(
             message(|p| p.target_size = Bytes::mib(3)),
-            "TargetSize = 3 MiB: only 1 MiB are there from TargetOffset on"
+            "TargetSize = 3 MiB: only 1 MiB are available from TargetOffset on"
         );
         assert_eq!(
             message(|p| p.address = Address::Partitioned { partitions: 16 }),

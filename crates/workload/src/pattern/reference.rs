@@ -19,9 +19,9 @@ pub enum Reference {
     },
     /// One process that alternates between `ratio` IOs of the first pattern and one of the second.
     ///
-    /// `IOCount` and `IOIgnore` of the first pattern are not used. The counts of the run are those
-    /// of the second pattern, scaled by `ratio`, as section 5.1 requires: a start-up phase of 128
-    /// writes also takes 128 writes in a mix.
+    /// `IOCount` and `IOIgnore` of the first pattern are not used. The counts of the run are those of the second
+    /// pattern, scaled by `ratio`, as section 5.1 requires. A start-up phase of 128 writes also takes 128 writes in a
+    /// mix.
     Mixed {
         /// Pattern #1 of Table 1.
         first: Pattern,
@@ -69,7 +69,7 @@ pub enum Reference {
         jobs: Vec<Job>,
         /// The number of initial IOs that the statistics ignore.
         io_ignore: u64,
-        /// The time at the start whose IOs the statistics ignore; the run turns it into `io_ignore`.
+        /// The initial time whose IOs the statistics ignore; the run turns it into `io_ignore`.
         #[serde(rename = "ramp_ns", default, skip_serializing_if = "Option::is_none")]
         ramp: Option<Nanos>,
     },
@@ -141,7 +141,7 @@ impl Reference {
         }
     }
 
-    /// Returns the time at the start whose IOs the statistics ignore, if there is one.
+    /// Returns the initial time whose IOs the statistics ignore, if there is one.
     pub fn ramp(&self) -> Option<Nanos> {
         match self {
             Reference::Jobs { ramp, .. } => *ramp,
@@ -172,7 +172,7 @@ impl Reference {
         }
     }
 
-    /// Returns the number of parts with statistics of their own: the [patterns](Reference::patterns), or the jobs.
+    /// Returns the number of parts with separate statistics: the [patterns](Reference::patterns), or the jobs.
     pub fn parts_count(&self) -> usize {
         match self {
             Reference::Jobs { jobs, .. } => jobs.len(),
@@ -227,17 +227,19 @@ impl Reference {
         self.queue_depths().into_iter().fold(0, u32::saturating_add)
     }
 
-    /// Returns true if IOs may wait in the host, because there are more than the `accepted` ones that a drive has at once.
+    /// Returns true if IOs may wait in the host, because the run has more IOs in flight than the `accepted` IOs of the
+    /// drive.
     pub fn queues_in_host(&self, accepted: u32) -> bool {
         self.is_parallel() && self.in_flight() > accepted
     }
 
-    /// Returns true for processes that run at the same time, which do not know how many IOs a drive accepts.
+    /// Returns true for processes that run at the same time. Their IOs in flight do not depend on the number of IOs
+    /// that a drive accepts.
     pub fn is_parallel(&self) -> bool {
         self.streams_count() > 1 || matches!(self, Reference::Jobs { .. })
     }
 
-    /// Returns the minimum number of IOs of a run that nothing cuts short; 0 for jobs, which end by bytes or time.
+    /// Returns the minimum number of IOs of a complete run; 0 for jobs, which end by bytes or time.
     pub fn min_io_count(&self) -> u64 {
         if matches!(self, Reference::Jobs { .. }) { 0 } else { self.io_count() }
     }

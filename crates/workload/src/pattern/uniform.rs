@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(message(|w| w.mean_len = 0), "MeanLength = 0: at least one page");
         assert_eq!(
             message(|w| w.target_size = Bytes::mib(16)),
-            "TargetSize = 16 MiB: only 15 MiB are there from TargetOffset on"
+            "TargetSize = 16 MiB: only 15 MiB are available from TargetOffset on"
         );
         assert_eq!(
             message(|w| w.mean_len = 4096),

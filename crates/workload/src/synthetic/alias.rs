@@ -14,7 +14,7 @@ pub(super) struct AliasTable<T> {
 struct Column {
     /// The threshold below which the column's own value is drawn.
     own: u64,
-    /// The value drawn otherwise.
+    /// The value drawn at or above the threshold.
     other: usize,
 }
 
@@ -29,7 +29,7 @@ impl<T> AliasTable<T> {
         let mut columns: Vec<Column> = (0..shares.len()).map(full).collect();
         let (mut below, mut above): (Vec<usize>, Vec<usize>) =
             (0..shares.len()).partition(|&i| shares[i] < 1.0);
-        // Fill the rest of a small share's column from a large share.
+        // Fill the free part of a small share's column from a large share.
         while let (Some(small), Some(&large)) = (below.pop(), above.last()) {
             columns[small] = Column { own: (shares[small] * 2f64.powi(64)) as u64, other: large };
             shares[large] -= 1.0 - shares[small];

@@ -98,11 +98,11 @@ pub(super) struct Space {
     pub(super) seed: u64,
 }
 
-/// The maximum number of places (pages or blocks) that a workload tracks. At up to 32 bytes each,
-/// this bounds memory to 2 GiB for any drive size.
+/// The maximum number of pages or blocks that a workload tracks. At up to 32 bytes each, this
+/// bounds memory to 2 GiB for any drive size.
 pub(super) const MAX_PLACES: u64 = 1 << 26;
 
-/// Returns `count` if a workload may track that many places.
+/// Returns `count` if a workload may track that many pages or blocks.
 pub(super) fn places(count: u64) -> Option<u32> {
     u32::try_from(count).ok().filter(|_| count <= MAX_PLACES)
 }

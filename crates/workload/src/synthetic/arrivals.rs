@@ -9,7 +9,7 @@ use super::values::Values;
 /// The distribution of interarrival times around their mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gaps {
-    /// Constant.
+    /// All gaps are equal to the mean.
     Constant,
     /// Exponential: a Poisson process.
     Poisson,

@@ -54,7 +54,7 @@ pub(super) const KIND: Kind = Kind {
     open: |values, target| Application::open(values, target, |space| open(values, space)),
 };
 
-/// The largest share for the page cache: a cache nearly as large as the tree would leave no reads.
+/// Maximum share for the page cache: a cache nearly as large as the tree would leave no reads.
 const MAX_CACHE: f64 = 0.9;
 
 fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
@@ -147,9 +147,9 @@ pub(super) struct BTree {
     levels: Levels,
     leaves: Zipf,
     cache: Clock,
-    /// A random number below this is a lookup.
+    /// An operation is a lookup if its random number is below this.
     lookups: u64,
-    /// A random number below this is an insert, for operations that are changes.
+    /// A change is an insert if its random number is below this.
     inserts: u64,
     log: Option<Log>,
     /// The IOs that operations caused and that are not issued yet.
@@ -209,7 +209,7 @@ impl BTree {
         self.touch(parents + page_number(leaf / self.fanout), true, true);
     }
 
-    /// Brings a page into the cache, and reads it unless it is written as a whole.
+    /// Brings a page into the cache, and reads it unless the whole page is written.
     #[inline]
     fn touch(&mut self, page: u32, change: bool, read: bool) {
         let Touch::Miss { changed } = self.cache.touch(page, change) else { return };
@@ -237,7 +237,7 @@ struct Log {
     entry: u64,
     /// The number of changes per commit.
     commit: u64,
-    /// The entries since the start of the log, and the number of them written.
+    /// The number of entries since the start of the log, and the number of written entries.
     entries: u64,
     written: u64,
 }
@@ -308,8 +308,7 @@ mod tests {
         [reads / changes, writes / changes, inner_reads / reads]
     }
 
-    // Does each page below the root have a parent, and does the tree have as many leaves as fit into the given number
-    // of pages?
+    // Each page below the root has a parent, and the tree has as many leaves as fit into the given number of pages.
     #[test]
     fn levels() {
         let Levels { path, leaves, pages } = Levels::new(10_240, 20).unwrap();
@@ -321,10 +320,9 @@ mod tests {
         assert!(Levels::new(1 << 32, 20).is_none());
     }
 
-    // If all leaves are equally likely, an operation reads its leaf unless the cache holds it, and
-    // the cache writes the changed leaves that it evicts. (If a share w of the operations changes a
-    // leaf, and the cache holds a share h of the leaves, w / (1 − (1 − w) h) of the evicted leaves
-    // have changed.)
+    // If all leaves are equally likely, an operation reads its leaf unless the cache holds it, and the cache writes the
+    // changed leaves that it evicts. Let w be the share of operations that change a leaf, and h the share of leaves in
+    // the cache. Then w / (1 − (1 − w) h) of the evicted leaves have changed.
     #[test]
     fn reads_and_writes_per_operation() {
         for (cache, changes) in [(0.2, 1.0), (0.2, 0.5), (0.6, 0.25)] {
@@ -340,7 +338,7 @@ mod tests {
         }
     }
 
-    // Does each split write a leaf that was not read?
+    // Each split writes a leaf that was not read.
     #[test]
     fn splits() {
         let [reads, writes, _] = per_change("cache=0.5&fanout=20&lookups=0&inserts=1", 515);
@@ -348,8 +346,8 @@ mod tests {
         assert!((writes / reads - 1.1).abs() < 0.02, "{writes} writes to {reads} reads");
     }
 
-    // Is the log written from start to end, and each block until it is full? Are all changed pages then written in
-    // address order?
+    // The log is written from start to end, and each block until it is full. Then all changed pages are written in
+    // address order.
     #[test]
     fn log_and_checkpoints() {
         let spec = "btree?page=4KiB&fanout=40&log=64KiB&lookups=0&commit=10&length=40MiB&cache=0.3";

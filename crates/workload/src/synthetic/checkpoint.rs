@@ -9,11 +9,11 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
 /// The training of a large model, which reads samples and saves its state from time to time.
 ///
-/// Between two checkpoints, training reads samples at random from the data behind the checkpoints. A checkpoint is written by
-/// several writers at once, each of which writes a part from start to end; their requests take turns. It goes to the place
-/// of the oldest, and one more place than the number of kept checkpoints exists, so that the last one is whole until the next is.
-/// After some checkpoints, training restarts and reads the last one as it was written. All defaults are chosen, not
-/// measured.
+/// Between two checkpoints, training reads samples at random from the data behind the checkpoints. Several writers
+/// write a checkpoint at once, each of them a part from start to end; their requests take turns. A checkpoint
+/// overwrites the oldest one. There is space for one checkpoint more than are kept; the previous checkpoint therefore
+/// stays complete until the new one is written. After some checkpoints, training restarts and reads the last one as it
+/// was written. All defaults are chosen, not measured.
 pub(super) const KIND: Kind = Kind {
     name: "checkpoint",
     argument: None,
@@ -78,7 +78,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     }))
 }
 
-/// The present work.
+/// The current activity.
 #[derive(Clone, Copy)]
 enum Phase {
     /// Reads samples.
@@ -94,14 +94,14 @@ pub(super) struct Checkpoint {
     state: u64,
     part: u64,
     writers: u64,
-    /// The places for checkpoints, at the start of the range.
+    /// The number of checkpoints for which there is space, at the start of the range.
     places: u64,
     /// The samples between two checkpoints.
     samples: u64,
-    /// Bytes in a sample, and the number of different ones.
+    /// Bytes in a sample, and the number of different samples.
     sample: u64,
     all_samples: u64,
-    /// A random number below this restarts training.
+    /// Training restarts if a random number is below this.
     restarts: u64,
     trims: bool,
     request: u64,
@@ -145,8 +145,8 @@ impl Checkpoint {
         }
     }
 
-    /// Returns the next request for the `nth` checkpoint from a turn on, and the turn after it; `None` after the last turn.
-    /// Writers that have nothing left pass.
+    /// Returns the next request for the `nth` checkpoint from a turn on, and the turn after it; `None` after the last
+    /// turn. Skips writers that have written their parts.
     fn part_of(&self, op: Op, nth: u64, turn: u64) -> Option<(Access, u64)> {
         let turns = self.writers * self.part.div_ceil(self.request);
         (turn..turns).find_map(|turn| {
@@ -243,7 +243,7 @@ mod tests {
                 request * 512
             );
             let mut ios = ios_on(&target, &spec, 40_000);
-            // Without the checkpoint that the last IO belongs to.
+            // Leave out the checkpoint of the last IO, which may be incomplete.
             let last = ios.last().unwrap().offset.0 / state;
             while ios.last().is_some_and(|io| io.offset.0 / state == last) {
                 ios.pop();

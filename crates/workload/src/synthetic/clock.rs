@@ -98,7 +98,7 @@ mod tests {
         );
     }
 
-    // Is each changed page returned only once for writing?
+    // Each changed page is returned for writing only once.
     #[test]
     fn cleans() {
         let mut cache = Clock::new(10, 4);

@@ -1,4 +1,4 @@
-/// The reason why a text is not a workload, or not one that can run on the drive.
+/// The reason why a text is not a workload, or why the workload cannot run on the drive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
     /// No workload has this name.
@@ -17,7 +17,7 @@ pub enum WorkloadError {
         meant(nearest), valid.join(", ")
     )]
     UnknownField {
-        /// The workload.
+        /// The name of the workload.
         workload: &'static str,
         /// The name given.
         name: String,
@@ -34,7 +34,7 @@ pub enum WorkloadError {
     Invalid {
         /// The field.
         field: &'static str,
-        /// Its value.
+        /// The value of the field.
         value: String,
         /// The requirement for a value.
         rule: String,

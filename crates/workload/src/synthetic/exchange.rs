@@ -33,7 +33,7 @@ mod tests {
 
     use super::super::tests::{LARGE, assert_law, ios_on};
 
-    // Are there three reads to two writes, and all sizes?
+    // There are three reads to two writes, and all sizes occur.
     #[test]
     fn shares() {
         let (mut sizes, mut ops) = ([0.0; 4], [0.0; 2]);

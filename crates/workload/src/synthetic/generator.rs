@@ -13,7 +13,7 @@ use super::values::Values;
 use super::{DATA, Ios, Place, Places, Room, Target, WorkloadError};
 use crate::{Stream, seed_for};
 
-/// An endless stream of IOs: each has a place, a size, an operation and a time.
+/// An endless stream of IOs: each has an address, a size, an operation and a time.
 pub struct Generator {
     places: Places,
     place_rng: Xoshiro256PlusPlus,
@@ -81,8 +81,8 @@ impl Generator {
         }
     }
 
-    /// Returns the distribution of the IOs. Returns `None` unless all IOs have the same size, places do not overlap, and places
-    /// are independent of each other.
+    /// Returns the distribution of the IOs. Returns `None` unless all IOs have the size of the alignment and
+    /// independent addresses.
     #[must_use]
     pub fn law(&self) -> Option<Law> {
         let size = self.size.fixed().filter(|size| *size == self.alignment)?;
@@ -97,8 +97,8 @@ impl Generator {
         Some(Law { offset, places, size: Bytes(size), reads, trims, shares })
     }
 
-    /// Draws the place of a read or write of `len` bytes. An IO that would pass the end of the range
-    /// ends at it instead.
+    /// Draws the address of a read or write of `len` bytes. An IO that would pass the end of the range ends at the end
+    /// of the range instead.
     #[inline]
     fn draw_place(&mut self, len: u64) -> Place {
         if self.size.fixed().is_some() {
@@ -147,11 +147,11 @@ fn data(values: &Values) -> Result<Data, WorkloadError> {
 enum Ops {
     /// A single operation.
     Only(Op),
-    /// Reads and writes; a random number below this is a read.
+    /// An IO is a read if its random number is below this, and a write otherwise.
     Reads(u64),
-    /// The model of Frankie, Hughes and Kreutz-Delgado ("A Mathematical Model of the Trim Command in
-    /// NAND-Flash SSDs", ACMSE 2012), with reads: each trim goes to a uniformly random place with
-    /// data, and becomes a write if no place has data.
+    /// The model of Frankie, Hughes and Kreutz-Delgado ("A Mathematical Model of the Trim Command in NAND-Flash SSDs",
+    /// ACMSE 2012), with reads. Each trim goes to a uniformly random place with data, and becomes a write if no place
+    /// has data.
     ///
     /// In the model all requests have the size of a place. With other sizes, a trim has the length of
     /// a write but ends where the data ends, so that no place is trimmed twice.

@@ -58,7 +58,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 pub(super) struct HotCold {
-    /// A random number below this is hot.
+    /// An IO is hot if its random number is below this.
     hot_share: u64,
     /// The number of hot places.
     hot_units: u64,

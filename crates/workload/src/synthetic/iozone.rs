@@ -9,13 +9,13 @@ use crate::seed_for;
 
 /// The file system benchmark IOzone in its automatic mode (`iozone -a`).
 ///
-/// For each size of a file, from 64 KiB doubled up to `file`, and each size of a record, from 4 KiB (64 KiB in files
-/// above 16 MiB) doubled up to `record`, the benchmark goes through the file once for each of its tests, in the order
-/// of [`PASSES`]. After the last size, it starts over.
+/// The benchmark uses files from 64 KiB to `file`. For each file, it uses records from 4 KiB (64 KiB in files above 16
+/// MiB) to `record`. Sizes double from one to the next. For each pair of sizes, it goes through the file once for each
+/// of its tests, in the order of [`PASSES`]. After the last size, it starts over.
 ///
 /// As in the public trace of Agrawal et al., the page cache answers all reads. It gathers small records into requests
 /// of the largest size, and splits larger records. With `direct=true` (`iozone -I`), reads reach the drive as well, and
-/// each record is a request of its own. The file is contiguous, at the start of the target range, and overwritten in
+/// each record is a separate request. The file is contiguous, at the start of the target range, and overwritten in
 /// place. The model leaves out the file system's own writes, occasional requests of 4 KiB in the trace.
 pub(super) const KIND: Kind = Kind {
     name: "iozone",
@@ -57,13 +57,13 @@ enum Order {
     Backward,
     /// Each record once, in random order.
     Random,
-    /// Every 17th record, then the records after these.
+    /// Every 17th record, then the records that follow these.
     Strided,
     /// The first record, repeatedly.
     Same,
 }
 
-/// The passes of all tests.
+/// The passes of all tests: the operation, and the order of the records.
 const PASSES: [(Op, Order); 13] = [
     (Op::Write, Order::Forward), // write
     (Op::Write, Order::Forward), // rewrite
@@ -133,7 +133,7 @@ pub(super) struct IoZone {
     /// The next record of a strided pass, and the first record of its row.
     stride: (u64, u64),
     order: Permutation,
-    /// The rest of the request that is split.
+    /// The remaining part of the request that is split.
     rest: Access,
 }
 
@@ -257,11 +257,11 @@ mod tests {
         }
     }
 
-    // Are records that the cache combines or splits written as requests, without reads, and six times for each size of
-    // file and record? Does the workload then start over?
+    // Records that the cache combines or splits are written as requests, without reads, and six times for each size of
+    // file and record. Then the workload starts over.
     #[test]
     fn cached() {
-        // Files of 64, 128, 256 and 512 KiB, with all sizes of record up to that of the file: 5, 6, 7 and 8 sizes.
+        // The files have 64, 128, 256 and 512 KiB, with all record sizes up to that of the file: 5, 6, 7 and 8 sizes.
         let round =
             [(1, 5), (1, 6), (1, 7), (2, 8)].map(|(requests, records)| requests * records * 6);
         let round: usize = round.iter().sum();

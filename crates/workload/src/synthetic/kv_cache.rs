@@ -71,15 +71,15 @@ pub(super) struct KvCache {
     /// The mean number of blocks of a prompt, and of an answer.
     prompt: f64,
     answer: f64,
-    /// A random number below this resumes a conversation.
+    /// A turn resumes a conversation if its random number is below this.
     resumed: u64,
     trims: bool,
     request: u64,
-    /// The largest number of blocks of a conversation.
+    /// Maximum number of blocks of a conversation.
     longest: u64,
     /// The free blocks, the block that has been free for longest first.
     free: VecDeque<u32>,
-    /// The blocks of each stored conversation, the one that has waited longest first.
+    /// The blocks of each stored conversation, the conversation that has waited longest first.
     stored: VecDeque<Vec<u32>>,
     /// The reads, writes and trims that are due.
     due: Due,
@@ -112,10 +112,10 @@ impl KvCache {
         self.stored.push_back(blocks);
     }
 
-    /// Writes a block in a free place.
+    /// Writes a free block.
     fn write(&mut self) -> u32 {
         while self.free.is_empty() {
-            // A conversation takes at most a quarter of the blocks, so another one is stored.
+            // A conversation takes at most a quarter of the blocks; another one is therefore stored.
             for block in self.stored.pop_front().unwrap_or_default() {
                 if self.trims {
                     self.due.push(self.access(Op::Trim, block));
@@ -160,13 +160,13 @@ mod tests {
         }
     }
 
-    // With prompts as long as answers, every turn writes the same, and a turn that resumes reads what the turns before
-    // it wrote. Few conversations are dropped before half of the range is written.
+    // With prompts as long as answers, every turn writes the same amount. A turn that resumes a conversation also reads
+    // what earlier turns wrote to it. Few conversations are dropped before half of the range is written.
     #[test]
     fn a_resumed_conversation_reads_all_of_its_blocks() {
         let ios = ios_on(&LARGE, "kv-cache?block=256KiB&prompt=1&answer=1&resumed=0.5", 300);
         let model_reads = {
-            // Of n stored conversations, one is chosen: the mean length grows as turns by new ones.
+            // A resumed turn reads a conversation of mean length, and each turn adds a block.
             let (mut conversations, mut blocks, mut reads, mut writes) = (0.0f64, 0.0, 0.0, 0.0);
             while reads + writes < 300.0 {
                 if conversations > 0.0 {

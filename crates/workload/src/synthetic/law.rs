@@ -16,19 +16,20 @@ pub struct Law {
     pub reads: f64,
     /// The share of trims, 0 to 1. Each trim goes to a random place that holds data.
     pub trims: f64,
-    /// The shares of the places in the writes.
+    /// The share of each place in the writes.
     pub shares: Shares,
 }
 
-/// The shares of places in the writes.
+/// The share of each place in the writes.
 pub enum Shares {
     /// All places have the same share.
     Uniform,
-    /// The first places share a part of the writes, and the other places the rest.
+    /// The hot places, which come first, share a part of the writes; the other places share the
+    /// remaining writes.
     HotCold {
         /// The number of hot places.
         hot: u64,
-        /// Their share of the writes, 0 to 1.
+        /// The share of the hot places in the writes, 0 to 1.
         writes: f64,
     },
     /// Shares are proportional to 1 / rank^exponent.

@@ -1,6 +1,6 @@
 use rand::{Rng, RngExt};
 
-/// The slots of the target range that hold data; drawing a random one takes constant time.
+/// The slots of the target range that hold data. Drawing a random slot takes constant time.
 pub(super) struct Live {
     /// The live slots, in no order.
     slots: Vec<u32>,

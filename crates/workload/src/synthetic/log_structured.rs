@@ -11,12 +11,14 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
 /// A log-structured store, which writes segments from start to end and cleans them itself.
 ///
-/// An update goes to the end of the open segment, and the former copy of the record is dead from then on. If only a few free segments are left, the full segment with the least
-/// live data is read, its live records are written to a segment of their own, and it is trimmed. Each
-/// segment is also trimmed before its first use. With segments as large as the zones of a drive, the store runs on a zoned drive,
-/// where such a trim resets the zone. Zones whose size is above their capacity need `spacing`.
+/// An update goes to the end of the open segment, and the former copy of the record is dead from then on. When few free
+/// segments are left, the store cleans: it reads the full segment with the least live data, writes its live records to
+/// a separate segment, and trims it. Each segment is also trimmed before its first use. With segments as large as the
+/// zones of a drive, the store runs on a zoned drive, where such a trim resets the zone. Zones whose size is above
+/// their capacity need `spacing`.
 ///
-/// Records that the store moves belong to stream 3, so that their share is counted apart. The store begins by writing all its records in order.
+/// Records that the store moves belong to stream 3, which allows counting them separately. The store begins by writing
+/// all its records in order.
 pub(super) const KIND: Kind = Kind {
     name: "log-structured",
     argument: None,
@@ -52,7 +54,8 @@ pub(super) const KIND: Kind = Kind {
 
 /// The number of free segments below which the store cleans: one for updates, and one for moved records.
 const FREE: usize = 2;
-/// The number of segments that hold no live records at worst: the free ones, the two open ones, and one that has just been filled.
+/// The number of segments without live records in the worst case: the free segments, the two open segments, and a
+/// segment that has just been filled.
 const SPARE: u64 = FREE as u64 + 3;
 /// A record or a slot that does not exist.
 const NONE: u32 = u32::MAX;
@@ -112,7 +115,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
 #[derive(Clone, Copy)]
 struct Head {
     segment: u32,
-    /// The number of slots written, and of those taken by records that are gathered in memory.
+    /// The number of slots written, and the number of slots taken, including records that are gathered in memory.
     written: u32,
     taken: u32,
 }
@@ -132,10 +135,11 @@ pub(super) struct LogStructured {
     /// Bytes from the start of a segment to the start of the next.
     spacing: u64,
     batch: u32,
-    /// The number of hot records, which come first, and a random number below this is an update of one.
+    /// The number of hot records, which come first. An update goes to a hot record if its random number is below
+    /// `hot_updates`.
     hot: u32,
     hot_updates: u64,
-    /// A random number below this is a lookup.
+    /// A request is a lookup if its random number is below this.
     lookups: u64,
     trims: bool,
     request: u64,
@@ -147,7 +151,7 @@ pub(super) struct LogStructured {
     record_at: Vec<u32>,
     /// The live records of each segment.
     live: Vec<u32>,
-    /// The free segments, the one that has been free for longest first.
+    /// The free segments, the segment that has been free for longest first.
     free: VecDeque<u32>,
     /// The number of segments opened, up to all of them. They are opened for the first time in order.
     used: u32,
@@ -262,7 +266,8 @@ impl LogStructured {
         }
     }
 
-    /// Moves the live records of the full segment that has the fewest, and frees it. Returns false if no segment has room for more.
+    /// Moves the live records of the full segment with the fewest live records, and frees the segment. Returns false if
+    /// every full segment holds only live records.
     fn clean(&mut self) -> bool {
         let fewest = (0..self.full.len()).min_by_key(|nth| self.live[self.full[*nth] as usize]);
         let Some(nth) = fewest.filter(|nth| self.live[self.full[*nth] as usize] < self.per_segment)
@@ -303,7 +308,7 @@ mod tests {
     use crate::Stream;
     use flashscope_block::Nanos;
 
-    /// Returns the bytes written by stream, of records that are moved and of others.
+    /// Returns the bytes written of moved records, and of other records.
     #[allow(clippy::cast_precision_loss)]
     fn written(ios: &[Io]) -> (f64, f64) {
         let of = |stream| {
@@ -313,9 +318,9 @@ mod tests {
         (of(MOVED_STREAM), of(0))
     }
 
-    // With uniform updates, the write amplification of the store is that of greedy cleaning of large blocks: with dead
-    // space in balance, 1 / (1 - u), where the share u of live records in a cleaned segment fulfils
-    // (u - 1) / ln u = load (Desnoyers, ACM TOS 2014, for blocks without end). The load is that of the full segments.
+    // With uniform updates, the write amplification of the store is that of greedy cleaning of large blocks:
+    // 1 / (1 - u). The share u of live records in a cleaned segment fulfils (u - 1) / ln u = load (Desnoyers, ACM TOS
+    // 2014, for infinite blocks). The load is the share of live records in the full segments.
     #[test]
     fn uniform_updates_have_the_amplification_of_greedy_cleaning() {
         for (live, load_to_cleaned) in [("0.6", 0.6), ("0.75", 0.75), ("0.85", 0.85)] {
@@ -327,7 +332,7 @@ mod tests {
             let (moved, new) = written(&ios[300_000..]);
             let found = (moved + new) / new;
             let segments = f64::from(u32::try_from(LARGE.capacity.0 / (512 << 10)).unwrap());
-            // One free segment, and two that are half full.
+            // One segment is free, and two are half full.
             let load = load_to_cleaned * segments / (segments - 2.0);
             let (mut low, mut high) = (1e-6, 1.0 - 1e-6);
             for _ in 0..60 {
@@ -339,7 +344,7 @@ mod tests {
         }
     }
 
-    // Writes to a segment follow each other from its start, which a trim precedes: a zoned drive accepts them.
+    // A trim precedes the writes to a segment, which follow each other from its start: a zoned drive accepts them.
     #[test]
     fn segments_are_written_from_start_to_end() {
         for spec in [
@@ -389,7 +394,7 @@ mod tests {
     }
 
     proptest! {
-        // Each record has one live copy, and live records are counted right, for any sizes.
+        // Each record has one live copy, and the counts of live records are correct, for any sizes.
         #[test]
         fn records_are_counted_right(
             records in 1u64..20, segments in 6u64..40, live in 0.01..0.99, seed in any::<u64>(),

@@ -13,17 +13,17 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 /// updates of a fixed number of keys.
 ///
 /// Changes gather in memory, and a full memtable is written as tables, each with its share of the keys. Each level is
-/// `ratio` times as large as the level above it; the last level fills the rest of the target range. A full table is
+/// `ratio` times as large as the level above it; the last level fills the remaining target range. A full table is
 /// merged into the tables of the next level that hold the same keys. The merge reads the full table and these tables,
 /// rewrites these tables, and deletes all old tables. Compaction chooses tables in turn. The tables below a merged
 /// table are therefore filled to different degrees: 1, 2, ... parts in `ratio`. The table that becomes full is merged
 /// next. The last level has each key once, and its tables keep their size.
 ///
-/// For each changed byte the tree writes one byte to the log, one from the memtable, (ratio + 1) / 2 bytes for each
-/// level in between, and for the last level as many bytes as its ratio. This is the formula of Callaghan, after Dayan
-/// and Idreos's equation 12. The model leaves out RocksDB's first level, whose tables hold all keys; compaction
-/// concurrent with changes; indexes and filters, a few percent of each table; and caches: each lookup reads a block of
-/// the table that holds its key.
+/// For each changed byte, the tree writes one byte to the log and one byte from the memtable. It also writes
+/// (ratio + 1) / 2 bytes for each level in between, and as many bytes as the ratio for the last level. This is the
+/// formula of Callaghan, after Dayan and Idreos's equation 12. The model leaves out RocksDB's first level, whose tables
+/// hold all keys; compaction concurrent with changes; indexes and filters, a few percent of each table; and caches:
+/// each lookup reads a block of the table that holds its key.
 ///
 /// `hints` marks writes by their expected lifetime. `rocksdb` has the policy of `RocksDB`, as stated in its pull request
 /// 13994: short for the log, medium for levels 0 and 1, long for level 2, extreme for all others. The tables of a memtable
@@ -59,7 +59,7 @@ pub(super) const KIND: Kind = Kind {
     open: |values, target| Application::open(values, target, |space| open(values, space)),
 };
 
-/// The maximum number of tables, which limits the memory for their places.
+/// The maximum number of tables, which limits the memory for their positions.
 const MAX_TABLES: u32 = 1 << 24;
 
 fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
@@ -99,14 +99,14 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     }))
 }
 
-/// Returns the minimum number of tables for which there must be space: a table of the memtable, a level of twice as
-/// many tables as the memtable has, and a second copy of the two tables that a table is merged into.
+/// Returns the minimum number of tables for which there must be space. They are a table of the memtable, a level of
+/// twice as many tables as the memtable has, and a second copy of the two tables that a table is merged into.
 fn min_tables(parts: u64) -> u64 {
     1 + 2 * parts + 2
 }
 
 /// Returns the size of each level relative to the level above it: `ratio`, or less for the last level, which takes the
-/// rest of the space. There is space for `room` tables, and the memtable has `parts` tables.
+/// remaining space. There is space for `room` tables, and the memtable has `parts` tables.
 fn ratios(room: u64, parts: u64, ratio: u64) -> Vec<u64> {
     let mut ratios = Vec::new();
     let (mut used, mut tables) = (1, parts);
@@ -173,7 +173,7 @@ pub(super) struct Lsm {
     free: VecDeque<u32>,
     /// Bytes that a lookup reads.
     lookup: u64,
-    /// A random number below this is a lookup.
+    /// An IO is a lookup if its random number is below this.
     lookups: u64,
     trims: bool,
     hints: Hints,
@@ -415,7 +415,7 @@ mod tests {
             }
             bytes.map(|of_stream| of_stream / bytes.iter().sum::<f64>())
         };
-        // The log and the memtable are written once, two levels (4 + 1) / 2 times, the last 4 times.
+        // The log and the memtable are written once, two levels (4 + 1) / 2 times, and the last level 4 times.
         let total = 1.0 + 1.0 + 2.5 + 2.5 + 4.0;
         let is = |shares: [f64; 6], of_streams: [f64; 6]| {
             shares.iter().zip(of_streams).all(|(share, of)| (share - of / total).abs() < 0.01)

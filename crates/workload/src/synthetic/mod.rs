@@ -1,12 +1,12 @@
-//! Synthetic workloads: distributions of places, sizes, operations and arrival times, and models of
-//! applications.
+//! Synthetic workloads: distributions of addresses, sizes, operations and arrival times, and models of applications.
 //!
 //! A workload is specified like `uniform?size=4KiB&reads=0.3`: the name of one of [`KINDS`], and after `?` any of its
-//! fields. Each kind has a file and a line in the registry below. Places, the addresses of IOs, come from a random
-//! sequence of their own. Workloads with the same seed and different shares of reads therefore access the same places.
+//! fields. Each kind has a file and a line in the registry below. The addresses of IOs (their places) come from a
+//! separate random sequence. Workloads with the same seed and different shares of reads therefore access the same
+//! addresses.
 //!
-//! With more than one IO in flight, an IO does not wait for another that it depends on in the
-//! application.
+//! With more than one IO in flight, an IO does not wait for another IO that it depends on in
+//! the application.
 
 mod alias;
 mod application;
@@ -85,7 +85,7 @@ macro_rules! registry {
         $($application:ident :: $model:ident),+ ;
         $($other:ident),+
     ) => {
-        /// The places of IOs, by kind of workload.
+        /// The generators of addresses, by kind of workload.
         enum Places {
             $($places($module::$places),)+
         }
@@ -109,7 +109,7 @@ macro_rules! registry {
             }
         }
 
-        /// Every workload, in the order in which they are shown.
+        /// Every workload, in display order.
         pub const KINDS: &[&Kind] =
             &[$(&$module::KIND,)+ $(&$application::KIND,)+ $(&$other::KIND),+];
     };
@@ -129,13 +129,13 @@ struct Place {
     stream: StreamId,
 }
 
-/// The parameters from which a kind of workload generates its places.
+/// The parameters from which a kind of workload generates its addresses.
 struct Room {
     /// The number of places, each with room for the smallest IO.
     units: u64,
     /// The distance from one place to the next in bytes.
     unit: u64,
-    /// The seed.
+    /// The seed of the random addresses.
     seed: u64,
 }
 
@@ -143,7 +143,7 @@ struct Room {
 pub const COMMON: &[Field] =
     &[SIZE, ALIGNMENT, OP, READS, TRIMS, OFFSET, LENGTH, DATA, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
 
-/// The common fields except `size` and `reads`, for which workloads modelled on a server have defaults of their own.
+/// The common fields except `size` and `reads`, for which workloads modelled on a server have other defaults.
 const COMMON_BUT_SIZE_AND_READS: &[Field] =
     &[ALIGNMENT, OP, TRIMS, OFFSET, LENGTH, DATA, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
 
@@ -231,21 +231,21 @@ pub enum Ios {
 
 /// A workload that fits its drive.
 pub struct Workload {
-    /// The IOs.
+    /// The IOs of the workload.
     pub ios: Ios,
     /// The requested number of IOs in flight, if given.
     pub queue_depth: Option<u32>,
     /// True for an open loop, in which IOs arrive independently of completions.
     pub open_loop: bool,
-    /// The seed of everything random in it.
+    /// The seed of all random numbers of the workload.
     pub seed: u64,
 }
 
 /// Creates the workload that `spec` describes, for a drive.
 ///
 /// # Errors
-/// An error in the spec, with the nearest valid name if one is unknown, or the reason why the
-/// workload cannot run on the drive.
+/// An error in the spec, with the nearest valid name if a name is unknown, or the reason why the workload cannot run on
+/// the drive.
 pub fn open(spec: &str, target: &Target) -> Result<Workload, WorkloadError> {
     let (name, fields) = spec.split_once('?').unwrap_or((spec, ""));
     let (name, argument) = name.split_once(':').unwrap_or((name, ""));

@@ -9,14 +9,14 @@ use super::generator::threshold;
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
-/// A cache of small and large objects on a drive, as `CacheLib` keeps it.
+/// A cache of small and large objects on a drive, as in `CacheLib`.
 ///
-/// Small objects are in buckets, to which a hash sends them: an insert reads a random bucket and writes it back. Large
-/// objects gather in a region in memory. A full region is written in place of the oldest one. A lookup reads a bucket,
-/// or an object anywhere in a written region.
+/// A hash assigns small objects to buckets: an insert reads a random bucket and writes it back. Large objects gather in
+/// a region in memory. A full region is written in place of the oldest one. A lookup reads a bucket, or an object
+/// anywhere in a written region.
 ///
-/// The buckets are in the first part of the target range. They die at random, and regions in the order in which they
-/// were written, so a drive that keeps the two apart moves fewer pages.
+/// The buckets are in the first part of the target range. Buckets become invalid at random, and regions in the order of
+/// writing. A drive that separates buckets from regions therefore moves fewer pages.
 pub(super) const KIND: Kind = Kind {
     name: "object-cache",
     argument: None,
@@ -95,11 +95,11 @@ pub(super) struct ObjectCache {
     regions: u64,
     /// The unit of the sizes of large objects.
     unit: u64,
-    /// A random number below this is a small object.
+    /// An object is small if its random number is below this.
     small: u64,
     /// The mean bytes of a large object.
     object: u64,
-    /// A random number below this is a lookup.
+    /// A request is a lookup if its random number is below this.
     lookups: u64,
     trims: bool,
     /// The streams of buckets and of regions.
@@ -201,8 +201,8 @@ mod tests {
         let spec = "object-cache?region=1MiB&streams=true&small=0.8&object=16KiB&lookups=0.5";
         let ios = ios_on(&LARGE, spec, 300_000);
         let written = |stream| bytes(&ios, |io| io.op == Op::Write && io.stream == stream);
-        // A region ends with the first object that does not fit, half of the mean square over the mean of sizes: about one
-        // mean size of a geometric distribution is left free.
+        // A region ends before the first object that does not fit. The free space is half of the mean square of the
+        // sizes divided by their mean: about one mean size for a geometric distribution.
         let (small, large) = (0.8 * 4096.0, 0.2 * 16384.0);
         let filled = 1.0 - 16.0 / 1024.0;
         let expected = small / (large / filled);

@@ -9,10 +9,10 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 /// The file system benchmark PostMark: many small files, as on a mail server.
 ///
 /// The benchmark creates a pool of files with uniform sizes from `smallest` to `largest`. An endless
-/// series of transactions follows. Each reads a file or appends to one, with equal probability, and
-/// creates or deletes one, with equal probability. The length of an append is uniform, up to the
-/// length that makes the file as long as `largest`. There are never more than twice the initial
-/// `files`.
+/// series of transactions follows. Each transaction reads a file or appends to a file, with equal
+/// probability, and creates or deletes a file, with equal probability. The length of an append is
+/// uniform, up to the length that makes the file as long as `largest`. There are never more than
+/// twice the initial `files`.
 ///
 /// The file system below allocates the next free block of 4 KiB, cycling through the target range. It
 /// writes whole blocks: all blocks of a new file, and the blocks that an append touches. Neighbouring
@@ -312,7 +312,7 @@ mod tests {
         assert_law(&ops, |_| 1.0 / 3.0);
     }
 
-    // For any sizes, is no free block read or trimmed, and is no block of an existing file allocated to another file?
+    // For any sizes, no free block is read or trimmed, and no block of an existing file is allocated to another file.
     #[test]
     fn blocks_belong_to_one_file() {
         for spec in [

@@ -16,11 +16,11 @@ const RULE: &str = "write it like `4KiB`, `geometric:8KiB`, `exponential:8KiB`, 
 /// The distribution of the size of an IO, in bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Size {
-    /// Always the same.
+    /// The same size for every IO.
     Fixed(u64),
     /// A geometric number of grains: each grain is the last with the same probability.
     ///
-    /// An exponential distribution that is rounded up to grains is geometric, so the two options differ only in their
+    /// An exponential distribution that is rounded up to grains is geometric: the two options differ only in their
     /// rate. *geometric* has the requested mean. *exponential* has the requested mean before rounding, and grain / (1 −
     /// e^(−grain/mean)) after it: half a grain more than the mean if the mean is long, and 1.58 grains if the mean is
     /// one grain. Boboila and Desnoyers (MSST 2011, section III) call the lengths of their writes exponential, in whole

@@ -26,7 +26,7 @@ use super::{
 ///
 /// The model leaves out the log, which is on other drives in the trace as well; small tables and the
 /// upper levels of indexes, which stay in memory; appended rows, about a page in ten new orders; and
-/// the buffer pool. A real buffer pool absorbs more of the frequent pages, so that its misses are more
+/// the buffer pool. A real buffer pool absorbs more of the frequent pages. Its misses are therefore more
 /// uniform than here, and it writes a page some time after reading it.
 pub(super) const KIND: Kind = Kind {
     name: "tpcc",
@@ -67,8 +67,8 @@ const ORDER_LINE: Table = Table { rows: 300_000, row: 54 };
 const DISTRICT: u64 = 3_000;
 const DISTRICTS: u64 = 10;
 
-/// The number of rows that a hundred transactions touch, and the parts of it: stock, customers by
-/// NURand, and customers drawn uniformly. The rest are order lines.
+/// The number of rows that a hundred transactions touch, and its parts: stock, customers by NURand, and customers drawn
+/// uniformly. The remaining rows are order lines.
 const TOUCHED: u64 = 626;
 const OF_STOCK: u64 = 450;
 const OF_CUSTOMERS: u64 = 92;
@@ -181,7 +181,7 @@ mod tests {
     use super::super::tests::{LARGE, assert_law, ios_on};
     use super::*;
 
-    /// Two warehouses of 8334 pages, and some pages more.
+    /// Two warehouses of 8334 pages, and a few additional pages.
     const TWO: Target = Target { capacity: Bytes::kib(8 * 2 * 8334 + 40), ..LARGE };
 
     // Each table and warehouse has its share of IOs, with two reads per write.

@@ -3,7 +3,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{COMMON, Generator, Kind, Place, Places, Room, WorkloadError};
 
-/// Uniform and independent places.
+/// Uniform and independent addresses.
 ///
 /// With `size=exponential:` or `size=geometric:` and the page as `alignment`, this is the workload of Boboila and
 /// Desnoyers (MSST 2011, section III): uniform starts, memoryless lengths, each write one IO. In their workload, a
@@ -19,7 +19,7 @@ pub(super) const KIND: Kind = Kind {
     open: |values, target| Generator::open(values, target, places),
 };
 
-/// Every place of a range.
+/// Creates the distribution over every address of a range.
 #[allow(clippy::unnecessary_wraps)] // all workloads create their places with this signature
 pub(super) fn places(room: Room) -> Result<Places, WorkloadError> {
     Ok(Places::Uniform(Uniform::over(room.units)))

@@ -9,10 +9,11 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
 /// Nearest-neighbour search in a graph of vectors that is on the drive, as vector databases do it.
 ///
-/// A node of the graph holds a vector and the places of its neighbours. A search takes some steps, in each of which it reads the
-/// most promising nodes, except those that memory holds. An insertion searches for the neighbours of the new vector, writes its
-/// node in place of the oldest, and then writes the nodes of some neighbours again, because they refer to it now. Numbers of
-/// steps are geometrically distributed. All defaults are chosen, not measured.
+/// A node of the graph holds a vector and the places of its neighbours. A search takes some steps, in each of which it
+/// reads the most promising nodes, except those that memory holds. An insertion first searches for the neighbours of
+/// the new vector. It then writes the new node in place of the oldest node, and rewrites the nodes of some neighbours,
+/// because they refer to the new node. Numbers of steps are geometrically distributed. All defaults are chosen, not
+/// measured.
 pub(super) const KIND: Kind = Kind {
     name: "vector-index",
     argument: None,
@@ -70,9 +71,9 @@ pub(super) struct VectorIndex {
     /// The mean number of steps of a search.
     steps: f64,
     width: u32,
-    /// A random number below this finds a node in memory.
+    /// A node is in memory if its random number is below this.
     cached: u64,
-    /// A random number below this inserts a vector.
+    /// A search inserts a vector if its random number is below this.
     inserts: u64,
     links: u32,
     request: u64,

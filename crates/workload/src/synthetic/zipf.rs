@@ -43,7 +43,7 @@ pub(super) struct Zipf {
 
 impl Zipf {
     /// Creates the distribution over places 0 to `units` − 1, at least one. With a seed, a permutation spreads the
-    /// ranks over the places. Otherwise the places are in the order of their ranks.
+    /// ranks over the places. Without a seed, the places are in the order of their ranks.
     pub(super) fn new(units: u64, exponent: f64, seed: Option<u64>) -> Zipf {
         let spread = seed.map(|seed| Permutation::new(units, seed));
         Zipf { ranks: Ranks::new(units, exponent), spread }
@@ -68,11 +68,11 @@ const BLOCKS_AN_OCTAVE: u64 = 16;
 /// blocks.
 ///
 /// A rank is drawn by rejection from a step function above the law, in two steps. An alias table gives a block of
-/// neighbouring ranks, as if each rank had the weight of the first. Then a uniform rank of the block is accepted with a
-/// probability: its weight divided by the weight of the first rank. The last rank of a block has nearly the weight of
-/// the first, and the weight is therefore rarely computed. Other exact methods take a logarithm and an exponential for
-/// each IO (rejection-inversion of Hörmann and Derflinger, in `rand_distr` with two more powers), which would cost
-/// three times as much.
+/// neighbouring ranks, as if each rank had the weight of the first rank. Then a uniform rank of the block is accepted
+/// with a probability: its weight divided by the weight of the first rank. The last rank of a block has nearly the
+/// weight of the first, and the weight is therefore rarely computed. Other exact methods take a logarithm and an
+/// exponential for each IO (rejection-inversion of Hörmann and Derflinger, in `rand_distr` with two more powers), which
+/// would cost three times as much.
 pub(crate) struct Ranks {
     exponent: f64,
     blocks: AliasTable<Block>,
@@ -88,8 +88,10 @@ struct Block {
 }
 
 impl Ranks {
+    /// Creates the distribution of the ranks 1 to `most`.
+    ///
     /// # Panics
-    /// If there is no rank.
+    /// `most` is 0.
     #[allow(clippy::cast_precision_loss)] // places are fewer than 2^53
     pub(crate) fn new(most: u64, exponent: f64) -> Ranks {
         assert!(most > 0, "at least one rank");
@@ -145,7 +147,7 @@ mod tests {
         }
     }
 
-    // Are the ranks spread over the whole range, each at its own place?
+    // The ranks are spread over the whole range, each at its own place.
     #[test]
     fn zipf_is_spread() {
         let mut spread = histogram(&ios("zipf", 1_000_000));
@@ -173,8 +175,8 @@ mod tests {
         assert!(ios("zipf?length=4KiB", 100).iter().all(|io| io.offset == Bytes(0)));
     }
 
-    // Do very many ranks, 2^40, get their shares at any exponent? Counts the ranks by octave, and merges octaves in
-    // which few draws are expected.
+    // Very many ranks, 2^40, get their shares at any exponent. The test counts the ranks by octave, and merges octaves
+    // in which few draws are expected.
     #[test]
     #[allow(clippy::cast_precision_loss)]
     fn zipf_of_very_many_ranks() {

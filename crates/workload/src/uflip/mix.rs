@@ -7,8 +7,9 @@ use crate::pattern::Reference;
 
 /// Measures whether two patterns disturb each other.
 ///
-/// Table 1: the six pairs of baselines, Ratio (#1/#2) in [2⁰, …, 2⁶]. Pattern #1 has the first
-/// half of the target space and pattern #2 the second, so that neither reads what the other wrote.
+/// Table 1: the six pairs of baselines, Ratio (#1/#2) in [2⁰, …, 2⁶]. Pattern #1 has the first half
+/// of the target space and pattern #2 the second half. Neither pattern therefore reads what the
+/// other wrote.
 pub(crate) const MIX: MicroBenchmark = MicroBenchmark {
     name: "mix",
     title: "Mix",

@@ -53,7 +53,7 @@ pub fn all() -> impl Iterator<Item = &'static MicroBenchmark> {
 /// The requirements of micro-benchmarks on an open drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
-    /// The largest IO.
+    /// The size of the largest IO.
     pub io: Bytes,
     /// The maximum number of concurrent streams.
     pub streams: u16,
@@ -215,7 +215,7 @@ impl PerBaseline {
 /// The parameters that all micro-benchmarks share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Setup {
-    /// The IO size wherever it does not vary.
+    /// The IO size, unless it varies.
     #[serde(rename = "io_size_bytes")]
     pub io_size: Bytes,
     /// The start of the usable space.
@@ -240,9 +240,9 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The paper's parameters (Table 1, section 5.1) for the first `target_size` bytes of a drive:
-    /// IOs of 32 KiB, an `IOCount` of 1,024 (5,120 for random writes), an `IOIgnore` of 0, and
-    /// bursts 100 ms apart. Preparation runs have 20,480 IOs, as in FlashIO.
+    /// Returns the paper's parameters (Table 1, section 5.1) for the first `target_size` bytes of a
+    /// drive. They are IOs of 32 KiB, an `IOCount` of 1,024 (5,120 for random writes), an
+    /// `IOIgnore` of 0, and bursts 100 ms apart. Preparation runs have 20,480 IOs, as in FlashIO.
     pub fn paper(target_size: Bytes, seed: u64) -> Setup {
         Setup {
             io_size: Bytes::kib(32),
@@ -259,8 +259,8 @@ impl Setup {
     /// Returns the baseline pattern with these parameters.
     ///
     /// A random pattern ranges over the whole target space. The target space of a sequential
-    /// pattern is only the space that it passes over, so that it can be placed where nothing else
-    /// was written.
+    /// pattern is only the space that it passes over. The pattern can therefore be placed where
+    /// nothing else was written.
     fn baseline(&self, baseline: Baseline) -> Pattern {
         let io_count = self.io_count.get(baseline);
         let random = baseline.is_random();
@@ -317,7 +317,7 @@ fn signed(value: u64) -> i64 {
 }
 
 impl MicroBenchmark {
-    /// Returns the experiments with the parameters of `setup`. Every run has a seed of its own.
+    /// Returns the experiments with the parameters of `setup`. Every run has its own seed.
     ///
     /// The result includes runs for which a drive has no room. [`Reference::validate`] detects
     /// them.

@@ -1,10 +1,10 @@
 use super::{Address, Baseline, Experiment, MicroBenchmark, Setup, Unit};
 use super::{powers_of_two, unsigned, vary};
 
-/// Measures at how many places the drive can write (or read) sequentially at once.
+/// Measures the number of partitions in which the drive can write (or read) sequentially at once.
 ///
 /// Table 1: Partitions in [2⁰, …, 2⁸], sequential patterns only. The partitions divide the whole
-/// target space, so that each lies in flash blocks of its own.
+/// target space; each partition therefore has its own flash blocks.
 pub(crate) const PARTITIONING: MicroBenchmark = MicroBenchmark {
     name: "partitioning",
     title: "Partitioning",

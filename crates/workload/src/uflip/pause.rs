@@ -4,7 +4,7 @@ use super::{Baseline, Experiment, MicroBenchmark, Setup, Unit};
 use super::{powers_of_two, unsigned, vary};
 use crate::pattern::Timing;
 
-/// Measures whether the drive uses idle time between IOs to work ahead.
+/// Measures whether the drive uses idle time between IOs for background work.
 ///
 /// Table 1: Pause in [2⁰, …, 2⁸] × 0.1 ms.
 pub(super) const PAUSE: MicroBenchmark = MicroBenchmark {

@@ -84,7 +84,7 @@ fn every_run_is_valid_and_distinct() {
     }
 }
 
-// Has each pattern of a benchmark its own random addresses, and does the seed reproduce them?
+// Each pattern of a benchmark has its own random addresses, and the seed reproduces them.
 #[test]
 fn seeds_are_distinct_and_reproducible() {
     let seeds = |setup: &Setup| -> Vec<u64> {

@@ -17,7 +17,7 @@ pub(super) fn place() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// The latency of an IO that is submitted at that time.
+/// Returns the latency of an IO from the IO and its submission time.
 type Latency = Box<dyn FnMut(&Io, Nanos) -> Nanos>;
 
 /// Answers every IO when its script says so, in the order of submission, on virtual time.
@@ -171,7 +171,7 @@ fn execute(
     observe(device, manifest, stop, folder, (surroundings, &mut ()))
 }
 
-/// Executes the plan of the manifest, and tells an observer of it.
+/// Executes the plan of the manifest and reports to `observer`.
 pub(super) fn observe(
     device: &mut ScriptedDrive,
     manifest: &mut Manifest,

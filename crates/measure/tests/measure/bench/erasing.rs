@@ -1,4 +1,4 @@
-//! Drives with an erase command of their own.
+//! Drives that have an erase command.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -141,8 +141,8 @@ fn stopping_during_an_erasure_reports_that_it_continues() {
     assert_eq!(*device.erased.lock().unwrap(), []);
 }
 
-// A drive is left alone if it refuses, has no erase command, or may be used only in part; `check_state` detects each case
-// beforehand.
+// A drive is not erased if it refuses, has no erase command, or may be used only in part. `check_state` detects all
+// three cases beforehand.
 #[test]
 fn drives_that_cannot_be_erased_are_refused_beforehand() {
     let part = |offset, size| {

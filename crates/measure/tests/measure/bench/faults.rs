@@ -1,5 +1,5 @@
-//! Drives that fail in every way, at points generated from seeds, while they are measured: the records that survive each kind of
-//! run, and the report of the fault.
+//! Injects every kind of fault into a drive during a measurement, at points generated from seeds. Checks the surviving
+//! records of each kind of run, and the report of the fault.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -115,7 +115,7 @@ fn kinds(folder: &Path) -> Vec<(String, Vec<MicroBenchmark>)> {
 struct FaultOutcome {
     ended: Result<Status, Error>,
     manifest: Manifest,
-    /// The records of each run that has any.
+    /// The records of each run that has records.
     records: BTreeMap<u32, Vec<Record>>,
     struck: Vec<(Fault, Io)>,
     asked: u64,
@@ -147,7 +147,7 @@ fn measure(plan: &[MicroBenchmark], state: State, faults: &[(u64, Fault)]) -> Fa
     FaultOutcome { ended, manifest, records, struck, asked }
 }
 
-/// Returns the length of the common prefix of both.
+/// Returns the length of the common prefix of two lists of records.
 fn common(one: &[Record], other: &[Record]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
@@ -162,7 +162,7 @@ fn assert_kept(sound: &FaultOutcome, measured: &FaultOutcome, number: u64, what:
         if before + whole.len() as u64 <= number {
             assert!(kept == whole, "{what}: run {id} was over before the fault");
         } else {
-            // Others may have been in flight with the failed IO.
+            // Other IOs may have been in flight with the failed IO.
             let answered = usize::try_from(number - before).unwrap().saturating_sub(16);
             let same = common(kept, whole);
             assert!(same >= answered, "{what}: {same} of {answered} records of run {id} are there");
@@ -228,7 +228,7 @@ fn what_was_measured_is_kept_and_the_fault_is_told() {
     println!("{} faults were injected while drives were measured", inject(POINTS, 13));
 }
 
-// The same at more points.
+// The same claim at 40 times as many points.
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn what_was_measured_is_kept_at_many_points() {
@@ -260,8 +260,8 @@ fn a_fault_during_a_fill_ends_the_plan_and_is_reported() {
     }
 }
 
-// A regression test: the missing answer was taken for the end of a run that was shorter than planned, with the message that a
-// trace had been changed.
+// A regression test: the missing answer ended the run as if the trace were too short, with the message that the trace
+// had been changed.
 #[test]
 fn a_lost_answer_times_out_instead_of_ending_a_short_trace() {
     let measured = measure(&some_runs("order"), State::Keep, &[(5, Fault::Lost)]);

@@ -18,13 +18,13 @@ use flashscope_workload::uflip::{PerBaseline, Setup};
 
 use crate::bench::drive::{ScriptedDrive, bench, bench_among, manifest, observe, place, short};
 
-/// The number of fast random writes after a rest of half a second.
+/// The number of fast random writes after an idle time of half a second.
 const START_UP: u64 = 125;
 
 /// After the start-up phase, half of each period of this many writes is slow.
 const PERIOD: u64 = 128;
 
-/// The number of slower reads after random writes, unless the drive rests for two and a half seconds.
+/// The number of slower reads after random writes, unless the drive is idle for two and a half seconds.
 const LINGERING: u64 = 3000;
 
 const FAST: Nanos = Nanos::micros(400);
@@ -220,7 +220,7 @@ fn the_state_is_enforced_again_only_where_planned() {
     assert_eq!(manifest.spent.bytes.0, (1 + resets) * Bytes::mib(64).0 + of_runs);
 }
 
-/// Counts the times that the manifest in a folder had the progress of a fill.
+/// Counts how often the manifest in a folder held the progress of a fill.
 struct Notes<'a> {
     folder: &'a ResultFolder,
     seen: u64,
@@ -337,8 +337,8 @@ impl Stream for Arrivals {
     }
 }
 
-// The drive stalls for 1 s of 10 s. The open loop sees a wait of 900 ms at the 99th percentile, though hardly any IO takes long
-// once submitted.
+// The drive stalls for 1 s of 10 s. The open loop shows a wait of 900 ms at the 99th percentile, although nearly every
+// IO is fast once submitted.
 #[test]
 fn an_open_loop_shows_a_stall() {
     let p99 = |open_loop| {

@@ -125,7 +125,7 @@ fn compare(manifest: &Manifest, log: &[(Nanos, Io)], times: &Times) -> u64 {
         let pattern = pattern_of(&run.reference, position);
         let half = 2 * (pattern.target_size.0 + pattern.io_size.0) > setup.target_size.0;
         let random = pattern.address == Address::Random;
-        // Runs that measure repeated writes to the same place.
+        // Runs that measure repeated writes to the same offset.
         let in_place = pattern.address == Address::Ordered { incr: 0 };
         let may_repeat = random || in_place || benchmark.name == "locality";
         let offenders = model.offenders(io, *id, may_repeat);

@@ -10,7 +10,7 @@ use super::{FLUSH_EVERY, Rests, Story};
 use crate::{Answer, Finding, Parameter, levels, median};
 use flashscope_document::probe::{Shape, Signal};
 
-/// The least cost of a write that waited for cleaning, relative to the slow writes before any cleaning was possible.
+/// Minimum cost of a write that waited for cleaning, relative to the slow writes before any cleaning was possible.
 const WAITED: f64 = 1.4;
 
 /// The cost of scattered overwriting relative to overwriting in order, above which the drive writes more than the host.
@@ -20,17 +20,17 @@ const AMPLIFIES: f64 = 2.5;
 /// fit was right for seven in eight simulated drives.
 const FITTED: f64 = 0.87;
 
-/// The misfit above which the best fit tells nothing about the physical space, as a multiple of the misfit that noise causes.
+/// Maximum misfit at which the best fit determines the physical space, as a multiple of the misfit that noise causes.
 const MAX_MISFIT: f64 = 4.0;
 
-/// The largest relative difference between the over-provisioning that waits show and the over-provisioning of the best fit.
+/// Maximum relative difference between the over-provisioning that waits show and the over-provisioning of the best fit.
 const MAX_DISAGREEMENT: f64 = 0.4;
 
-/// The factor on the probability of conclusions from the best fit, if the drive cleans between requests, which no model does. The
-/// best fit has the right policy for seven in ten such simulated drives.
+/// The factor on the probability of conclusions from the best fit, if the drive cleans between requests. No model
+/// cleans between requests. The best fit has the right policy for seven in ten simulated drives that do.
 const HIDDEN: f64 = 0.72;
 
-/// The least probability worth stating.
+/// Minimum probability of a finding.
 const MIN_PROBABILITY: f64 = 0.6;
 
 /// Returns the index of the write at which cleaning began: from this write on, writes wait far more often than before. Returns
@@ -119,7 +119,7 @@ pub(super) fn findings(
     let base = base(story, regions);
     let choice = choose(story, regions, base);
     let idle = idle(rests, fetches_map);
-    // If waits for the map hide idle cleaning, assume it: it leaves less evidence for the rest.
+    // If waits for the map hide idle cleaning, assume idle cleaning, which weakens the evidence for the other findings.
     let cleans_idle = is_class(&idle, "yes") || fetches_map && !idle.is_known();
     let findings = [
         room(story, regions, onset, &choice, cleans_idle),
@@ -239,7 +239,7 @@ fn policy(choice: &Choice, cleans_idle: bool) -> Finding {
         return Finding::unknown(Parameter::CleaningPolicy, why);
     }
     Finding::class(Parameter::CleaningPolicy, class, probability).because(format!(
-        "overwriting one region densely and the rest thinly costs as much as under {class} cleaning; \
+        "overwriting one region densely and the others thinly costs as much as under {class} cleaning; \
                 the best policy of another class has {ratio:.1} times the misfit"
     ))
 }
@@ -310,12 +310,12 @@ fn period(story: &Story, cleans_idle: bool, by_chance: bool) -> Finding {
         )
 }
 
-/// Estimates whether the drive cleans while idle. If it does, writes wait less often after a rest, unless they also wait for parts
-/// of the map, which no rest brings into memory.
+/// Estimates whether the drive cleans while idle. If it does, writes wait less often after an idle pause. Waits for
+/// parts of the map are an exception, because a pause does not load the map into memory.
 fn idle(rests: &Rests, fetches_map: bool) -> Finding {
     let unknown = |why: &str| Finding::unknown(Parameter::IdleCleaning, why);
     if rests.after.is_empty() {
-        return unknown("the write buffer absorbs the writes after a rest");
+        return unknown("the write buffer absorbs the writes after an idle pause");
     }
     let mut sorted = rests.after.clone();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -323,7 +323,7 @@ fn idle(rests: &Rests, fetches_map: bool) -> Finding {
     let [usual, after] = [&rests.usual, &rests.after].map(|costs| mean(costs) / base - 1.0);
     let expected = waits(&rests.usual, base) * rests.after.len() as f64;
     if usual < 0.1 || expected < 5.0 {
-        return unknown("too few writes wait for cleaning to see whether a rest helps");
+        return unknown("too few writes wait for cleaning to show whether an idle pause helps");
     }
     let ratio = after / usual;
     let class = if ratio < 0.45 { "yes" } else { "no" };
@@ -335,18 +335,19 @@ fn idle(rests: &Rests, fetches_map: bool) -> Finding {
     let clear = expected.sqrt() * (ratio - 0.45).abs() / 0.45;
     let probability = 0.99 - 0.4 * (-1.2 * clear).exp();
     if probability < 0.8 {
-        return unknown("a rest helps only a little, which may be chance");
+        return unknown("an idle pause helps only a little, which may be chance");
     }
-    let signal =
-        Signal::new("Random writes after rests", "write", "response time (ms)", Shape::Points)
-            .series(
-                "after a rest",
-                (0u32..).map(f64::from).zip(rests.after.iter().map(|c| c / 1e6)),
-            )
-            .series("without", (0u32..).map(f64::from).zip(rests.usual.iter().map(|c| c / 1e6)));
+    let signal = Signal::new(
+        "Random writes after idle pauses",
+        "write",
+        "response time (ms)",
+        Shape::Points,
+    )
+    .series("after an idle pause", (0u32..).map(f64::from).zip(rests.after.iter().map(|c| c / 1e6)))
+    .series("without", (0u32..).map(f64::from).zip(rests.usual.iter().map(|c| c / 1e6)));
     Finding::class(Parameter::IdleCleaning, class, probability)
         .because(format!(
-            "waits for cleaning cost {after:.2} of a write after a rest, and {usual:.2} otherwise"
+            "waits for cleaning cost {after:.2} of a write after an idle pause, and {usual:.2} without a pause"
         ))
         .signal(signal)
 }

@@ -6,7 +6,7 @@ use super::model::{Model, Policy, Size, Work};
 /// The number of random runs to average, for a policy with random choices.
 const DRAWS: u64 = 3;
 
-/// The least cost of moving a unit, relative to the cost of a host write of a unit.
+/// Minimum cost of moving a unit, relative to the cost of a host write of a unit.
 const MIN_MOVE_COST: f64 = 0.4;
 
 /// A range of writes that is analysed together.

@@ -16,39 +16,39 @@ use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run,
 /// The unit of writes in bytes, if the page size is not known: a multiple of all usual page sizes.
 const USUAL_UNIT: u64 = 16 << 10;
 
-/// The most units of a drive.
+/// Maximum number of units of a drive.
 const MAX_UNITS: u64 = 1 << 18;
 
 /// The length of the writes that fill the drive, in bytes.
 const FILL_SIZE: u64 = 128 << 10;
 
-/// The least and the most physical space that the experiment looks for, in percent of the space that the host can address.
+/// The minimum and the maximum physical space to look for, in percent of the space that the host can address.
 const MIN_SPACE: usize = 115;
 const MAX_SPACE: usize = 150;
 
 /// The number of writes between flushes, which empty a write buffer.
 const FLUSH_EVERY: usize = 16;
 
-/// The length of a rest.
+/// The length of an idle pause.
 const REST: Nanos = Nanos::secs(2);
 
-/// The least and the greatest number of rests.
+/// The minimum and the maximum number of idle pauses.
 const RESTS: [f64; 2] = [40.0, 120.0];
 
-/// The least number of rests if a write buffer must be filled again after each rest. All refills together write no more than the
-/// capacity of the drive.
+/// Minimum number of idle pauses if a write buffer must be filled again after each pause. All refills together write no
+/// more than the capacity of the drive.
 const MIN_RESTS: usize = 12;
 
 /// The number of writes after which to check whether a buffer is full.
 const REFILL: usize = 64;
 
-/// If writes take less than this share of the time of a write to flash, a buffer took them.
+/// A buffer took a write if the write takes less than this share of the time of a write to flash.
 const IN_MEMORY: f64 = 0.5;
 
-/// The writes before and after each rest.
+/// The number of writes before and after each idle pause.
 const AROUND_REST: [usize; 2] = [24, 8];
 
-/// The number of waits for cleaning that the writes after all rests should contain, if rests have no effect.
+/// The number of waits for cleaning that the writes after all idle pauses should contain, if pauses have no effect.
 const WAITS: f64 = 12.0;
 
 const FINDS: &[Parameter] = &[
@@ -113,7 +113,7 @@ struct Story {
     /// The cost of each write, in nanoseconds.
     costs: Vec<f64>,
     runs: Vec<u32>,
-    /// The index at which overwriting began; everything before went to empty blocks.
+    /// The index at which overwriting began; all earlier writes went to empty blocks.
     filled: usize,
     /// The index at which the thin overwriting ended and the repeated writing of a small region began.
     thinned: usize,
@@ -232,7 +232,7 @@ impl Bench<'_, '_> {
         self.write_through(purpose, units, FLUSH_EVERY)
     }
 
-    /// Writes units one by one, with a flush after each `every` of them.
+    /// Writes units one by one, with a flush after every `every` units.
     fn write_through(
         &mut self,
         purpose: &str,
@@ -296,8 +296,9 @@ impl Bench<'_, '_> {
         Ok(onset)
     }
 
-    /// Writes a small empty region again and again. Blocks with only its data become invalid as a whole; blocks shared with older
-    /// data never do. The region is larger than an SLC cache, in which it would otherwise be overwritten.
+    /// Writes a small empty region again and again. Blocks with only its data become invalid as a whole; blocks shared
+    /// with older data never do. The region is larger than an SLC cache, because the cache would absorb the overwriting
+    /// of a smaller region.
     fn circle(&mut self, regions: &Regions, onset: Option<usize>) -> Result<(), StopReason> {
         let units = regions.units as usize;
         let spare = onset.unwrap_or(units + units / 5) - regions.filled as usize;
@@ -315,7 +316,7 @@ impl Bench<'_, '_> {
     /// Writes at random over the whole drive until the cost is constant.
     fn settle(&mut self, regions: &Regions) -> Result<(), StopReason> {
         let untouched: Vec<u32> = (regions.filled..regions.units).collect();
-        self.write("fill the empty rest", &untouched)?;
+        self.write("fill the empty space", &untouched)?;
         let random = |lab: &mut Lab<'_>, percent: usize| -> Vec<u32> {
             let count = regions.units as usize * percent / 100;
             (0..count).map(|_| lab.rng.u32(0..regions.units)).collect()
@@ -330,15 +331,15 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    /// Returns the costs of random writes after rests, and without rests.
+    /// Returns the costs of random writes after idle pauses, and without pauses.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     fn idle(&mut self, regions: &Regions) -> Result<Rests, StopReason> {
         let each = estimate::waiting(&self.story).max(1e-4);
         let mut count = (WAITS / each / AROUND_REST[1] as f64).clamp(RESTS[0], RESTS[1]) as usize;
         let usual = count * AROUND_REST[1] * 2;
-        let usual = self.random("random writes without rests", regions, usual)?;
+        let usual = self.random("random writes without idle pauses", regions, usual)?;
         let mut rests = Rests { usual, after: Vec::new() };
-        // A buffer that ignores flushes empties during a rest, and then takes the following writes.
+        // A buffer that ignores flushes empties during a pause, and then takes the following writes.
         let most = regions.units as usize / MIN_RESTS;
         let (_, refilled) = self.after_rest(regions, most)?;
         if refilled >= most {
@@ -353,22 +354,22 @@ impl Bench<'_, '_> {
         Ok(rests)
     }
 
-    /// Returns the costs of the random writes that no buffer takes any more after a rest. Also returns the number of writes that
-    /// the buffer took before, at most `most`.
+    /// Returns the costs of random writes after an idle pause, once the buffer is full again. Also returns the number
+    /// of writes that filled the buffer, at most `most`.
     fn after_rest(
         &mut self,
         regions: &Regions,
         most: usize,
     ) -> Result<(Vec<f64>, usize), StopReason> {
-        // The number varies, to keep waits from synchronising with rests.
+        // The number varies, to prevent waits from synchronising with pauses.
         let before = self.lab.rng.usize(AROUND_REST[0] / 2..AROUND_REST[0]);
-        self.random("random writes before a rest", regions, before)?;
+        self.random("random writes before an idle pause", regions, before)?;
         self.lab.rest(REST);
         // The read absorbs the delay of waking the drive or the host, which is not a wait for
         // cleaning.
-        self.lab.run("a read that ends a rest", [Request::read(0, self.story.unit)])?;
+        self.lab.run("a read that ends an idle pause", [Request::read(0, self.story.unit)])?;
         let (on_flash, mut refilled) = (estimate::base(&self.story, regions), 0);
-        let purpose = "random writes after a rest";
+        let purpose = "random writes after an idle pause";
         let mut costs = self.random(purpose, regions, AROUND_REST[1])?;
         while self.buffered && median(&costs) < IN_MEMORY * on_flash && refilled < most {
             self.random("random writes that fill the buffer again", regions, REFILL)?;
@@ -395,8 +396,8 @@ impl Bench<'_, '_> {
 /// The costs of random writes, in nanoseconds.
 #[derive(Debug, Clone, Default)]
 struct Rests {
-    /// Costs without rests.
+    /// Costs without idle pauses.
     usual: Vec<f64>,
-    /// Costs after rests; empty if a buffer takes all writes.
+    /// Costs after idle pauses; empty if a buffer takes all writes.
     after: Vec<f64>,
 }

@@ -144,7 +144,7 @@ impl Model {
         }
     }
 
-    /// Puts a unit on the flash, after cleaning if necessary.
+    /// Writes a unit to the flash, after cleaning if necessary.
     fn place(&mut self, unit: u32) {
         if self.open.is_none() {
             self.open = self.take_free();

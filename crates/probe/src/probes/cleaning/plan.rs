@@ -10,10 +10,11 @@ const STALE: u32 = 4;
 
 /// The regions, in units, in the order in which they are filled.
 ///
-/// The drive is filled up to `filled`. Then most of the *stale* region is overwritten, and then the rest, thinly and evenly,
-/// until the drive has to clean and beyond. The blocks before the stale region are older and hold more valid data; those after it
-/// are younger. A greedy policy cleans the stale region first, at little cost, and the rest later. A policy by age meets
-/// expensive blocks, then the stale region, then expensive blocks again. A random policy always meets a mixture.
+/// The drive is filled up to `filled`. Then most of the *stale* region is overwritten, and then the other regions,
+/// thinly and evenly, until the drive has to clean and beyond. The blocks before the stale region are older and hold
+/// more valid data; the blocks after it are younger. A greedy policy cleans the stale region first, at little cost, and
+/// the other regions later. A policy by age first meets expensive blocks, then the stale region, then expensive blocks
+/// again. A random policy always meets a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Regions {
     pub(super) units: u32,

@@ -35,9 +35,7 @@ pub(super) fn without_list(
     }
     let trims = takes_trims(trial)?;
     if !has_segment && (fast > 0.5 || !trims) {
-        return Ok(
-            PROBE.unknown("the size of a segment is not known, so the probe cannot tell which writes make segments merge")
-        );
+        return Ok(PROBE.unknown("the probe needs the size of a segment, which is not known"));
     }
     if !trims {
         let cost = shared_merge_cost(trial)?;
@@ -56,7 +54,7 @@ pub(super) fn without_list(
         return Ok(PROBE.unknown(WHY));
     }
     let hidden = trims && buffered && trial.flushes_do_nothing()?;
-    // If even the size of a segment does not show, the evidence is weaker. If a buffer hides merges, the only evidence against
+    // If the size of a segment is unknown, the evidence is weaker. If a buffer hides merges, the only evidence against
     // log segments is TRIM support, which few drives with log segments have.
     let probability = (1.0 - fast) * if has_segment { 1.0 } else { 0.97 };
     let probability = if hidden { TRIMS_ALONE * probability } else { probability };
@@ -93,8 +91,8 @@ pub(super) fn takes_trims(trial: &mut Trial<'_, '_>) -> Result<bool, Halt> {
     }
 }
 
-/// Returns the findings for a drive with as many log segments as groups of segments: rounds never need another log segment, but
-/// many writes to one place merge.
+/// Returns the findings for a drive with as many log segments as groups of segments: rounds never need another log
+/// segment, but repeated writes to one page merge.
 fn few_groups(trial: &Trial<'_, '_>, cost: Finding, signal: &Signal) -> Vec<Finding> {
     let class = Finding::class(Parameter::FtlClass, "groups-of-blocks", 0.85 * cost.probability)
         .because("rounds over many segments do not merge, but many writes to one page do")

@@ -11,7 +11,7 @@ pub(super) struct Touch {
     pub slow: bool,
 }
 
-/// The policy that chooses the log segment to merge when another is needed.
+/// The policy that chooses the log segment to merge when another log segment is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Eviction {
     Fifo,
@@ -43,15 +43,15 @@ pub(super) struct List {
     pub eviction: Eviction,
 }
 
-/// The probability that a write is slow although the list predicts a fast one, or the reverse, because of hiccups or
-/// simplifications of the model.
+/// The probability that a write is slow although the list predicts a fast write, or fast although it predicts a slow
+/// write. The causes are hiccups and simplifications of the model.
 const ODD: f64 = 0.02;
 
 /// The weight of each write as evidence. Errors come in sequences, because one misjudged write shifts the contents of the list.
 /// Each write therefore counts half.
 const TEMPER: f64 = 0.5;
 
-/// The longest list to consider.
+/// Maximum length of a list to consider.
 pub(super) const MAX_LENGTH: usize = 40;
 
 /// The group sizes to consider.
@@ -125,9 +125,9 @@ fn ordered(touches: &[Touch], list: List) -> f64 {
 
 /// Returns the log-likelihood for random eviction.
 ///
-/// The contents of the list are uncertain: each segment is in it with some probability, and the probabilities add up to the
-/// length of the list. Each write shows whether its segment was there, which changes the probabilities of the other segments.
-/// Each merge removes a random segment.
+/// The contents of the list are uncertain: each segment is in it with some probability, and the probabilities add up to
+/// the length of the list. Each write shows whether its segment was in the list, which changes the probabilities of the
+/// other segments. Each merge removes a random segment.
 fn random(touches: &[Touch], list: List) -> f64 {
     let len = count(list.len);
     let mut held = Membership { keys: HashMap::new(), initial: len };
@@ -160,7 +160,7 @@ fn count(len: usize) -> f64 {
 /// The probability of each segment to be in the list.
 struct Membership {
     keys: HashMap<u64, f64>,
-    /// The expected number of segments in the list that were there before the first write.
+    /// The expected number of segments in the list that were already in it before the first write.
     initial: f64,
 }
 

@@ -9,10 +9,10 @@ use super::stripes::{
 };
 use crate::{Halt, Lab, Request, Run, median, spread, standard_error};
 
-/// The requests in flight, limited by the drive.
+/// The number of requests in flight; the queue depth of the drive limits it.
 const DEPTH: u32 = 16;
 
-/// The most pages to examine.
+/// Maximum number of pages to examine.
 const MAX_PAGES: u64 = 512;
 
 /// The number of reads at each stride, in addition to the first reads, which only fill the queue.
@@ -31,7 +31,7 @@ const WRITES: u32 = 32;
 /// The length of the writes that put pages in order, in bytes.
 const IN_ORDER: u64 = 128 << 10;
 
-/// The rest in which the drive completes its work after writes.
+/// The idle pause in which the drive completes its work after writes.
 const REST: Nanos = Nanos::secs(2);
 
 /// The measurements of all experiments.
@@ -42,7 +42,7 @@ pub(super) struct Evidence {
     pub start: u64,
     /// The number of examined pages.
     pub pages: u32,
-    /// The requests in flight.
+    /// The number of requests in flight.
     pub depth: u32,
     /// The results of the shortest reads at each stride.
     pub short: Vec<(u32, Series)>,
@@ -126,8 +126,8 @@ impl Evidence {
         lab.info().logical_block.0.clamp(1, self.page)
     }
 
-    /// Returns the length of the longest read of one page that ends before the next page, if the logical block is short enough.
-    /// Sequential reads could trigger read-ahead.
+    /// Returns the length of the longest read of one page that leaves a gap before the next page, if the logical block
+    /// is short enough. Reads without a gap would be sequential, and could trigger read-ahead.
     fn longest(&self, lab: &Lab<'_>) -> u64 {
         let block = self.shortest(lab);
         (self.page - block).max(block)
@@ -139,7 +139,7 @@ impl Evidence {
         if short < long { self.shortest(lab) } else { self.longest(lab) }
     }
 
-    /// Reads across the edges of pages, and within pages if they are long enough.
+    /// Reads across the edges of pages, and also within pages if pages are long enough.
     pub(super) fn cross(&mut self, lab: &mut Lab<'_>) -> Result<Vec<Crossing>, Halt> {
         let half = self.shortest(lab).min(self.page / 2);
         let edges = EDGES.min(self.pages - 1);
@@ -249,7 +249,7 @@ impl Evidence {
         weighed
     }
 
-    /// Returns why the measurements contradict the hypothesis, or `None` if they agree with it.
+    /// Returns the reason that the measurements contradict the hypothesis, or `None` if they agree with it.
     pub(super) fn refutes(&self, stripes: Stripes) -> Option<String> {
         let strides = unexplained(stripes, [&self.short, &self.long], self.depth as usize);
         if strides.len() < MIN_UNEXPLAINED {
@@ -300,7 +300,7 @@ impl Evidence {
         }
     }
 
-    /// Returns why the number of units is unknown.
+    /// Returns the reason that the number of units is unknown.
     pub(crate) fn why_unknown(&self) -> &'static str {
         match self.is_deep() {
             true => "no stride makes reads wait for each other long enough to stand out from noise",

@@ -32,10 +32,10 @@ pub(super) const PROBE: Probe = Probe {
     run,
 };
 
-/// The least probability worth stating.
+/// Minimum probability of a finding.
 const MIN_PROBABILITY: f64 = 0.6;
 
-/// The probability that the drive follows none of the hypotheses, which no measurement excludes.
+/// The probability that none of the hypotheses is true, which no measurement excludes.
 const SURPRISE: f64 = 0.01;
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {

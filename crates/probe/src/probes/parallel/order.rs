@@ -12,13 +12,13 @@ const SERIES: u32 = 5;
 /// The number of reads in a series, in addition to the first reads, which only fill the queue.
 const READS: u32 = 64;
 
-/// The rounds of single reads across page edges.
+/// The number of rounds of single reads across page edges.
 const ROUNDS: u32 = 4;
 
-/// The rest in which the drive completes its work after writes.
+/// The idle pause in which the drive completes its work after writes.
 const REST: Nanos = Nanos::millis(200);
 
-/// The least time of a read of the flash in nanoseconds, for all NAND but the fastest.
+/// Minimum time of a read of the flash in nanoseconds, for all NAND but the fastest.
 const MIN_READ_TIME: f64 = 20e3;
 
 /// The read times after pages were written in another order.
@@ -45,7 +45,7 @@ pub(super) struct Alone {
     /// The additional time after the pages were written in another order, in nanoseconds.
     longer: f64,
     error: f64,
-    /// The least additional time if pages were placed at random.
+    /// Minimum additional time if pages were placed at random.
     by_chance: f64,
 }
 
@@ -187,7 +187,7 @@ impl Follows {
         }
     }
 
-    /// Returns why the mapping is unknown.
+    /// Returns the reason that the mapping is unknown.
     pub(crate) fn why_unknown(&self) -> &'static str {
         "after pages were written in another order, neither addresses nor the order show which reads \
                 wait for each other"

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use crate::median;
 
-/// A striping of pages: `chunk` consecutive pages on one unit, then as many on the next.
+/// A striping of pages: `chunk` consecutive pages on one unit, then as many on the next unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stripes {
     /// The number of parallel units.
@@ -57,10 +57,10 @@ const UNITS: [(u32, f64); 15] = [
 /// The numbers of consecutive pages on a unit to consider.
 const CHUNKS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
-/// The longest period of a drive that takes one request at a time, in pages, and the longest of which every stride counts.
+/// The longest period to consider for a drive that takes one request at a time, in pages.
 pub(crate) const LONGEST_PERIOD: u32 = 64;
 
-/// The longest period to consider, in pages.
+/// The longest period to consider for a drive that takes several requests at once, in pages.
 pub(crate) const LONGEST_DEEP_PERIOD: u32 = 256;
 
 /// A multiple of every number of units times every chunk.
@@ -92,13 +92,13 @@ pub(super) struct Series {
 /// The error of the model as a share of response times, from details it omits: shared buses, controllers with several processors.
 const MODEL_ERROR: f64 = 0.03;
 
-/// The least relative error of a median of a few dozen response times.
+/// Minimum relative error of a median of a few dozen response times.
 const MIN_ERROR: f64 = 0.003;
 
 /// The limit of deviations, in standard deviations; a larger deviation counts as a disturbance.
 const OUTLIER: f64 = 5.0;
 
-/// The fewest unexplained strides that refute a hypothesis.
+/// Minimum number of unexplained strides that refute a hypothesis.
 pub(super) const MIN_UNEXPLAINED: usize = 3;
 
 /// The values to try for the controller's time for a request. The unit is the time of a flash read, times the ratio of the least
@@ -145,8 +145,8 @@ pub(super) fn series(strides: &[(u32, Series)]) -> Vec<Series> {
     strides.iter().map(|(_, series)| series.clone()).collect()
 }
 
-/// Returns the strides at which reads of both lengths take a time that the hypothesis does not predict. The times of one length
-/// may be disturbed by the host; those of both lengths are a property of the drive.
+/// Returns the strides at which reads of both lengths take a time that the hypothesis does not predict. The host may
+/// disturb the times of one length; a deviation at both lengths is a property of the drive.
 pub(super) fn unexplained(
     stripes: Stripes,
     [short, long]: [&[(u32, Series)]; 2],
@@ -197,10 +197,11 @@ fn predict(stripes: Stripes, pages: &[u32], depth: usize, front: f64) -> f64 {
     }
 }
 
-/// A single short read, perhaps across the edge of a page.
+/// A single short read, which may cross the edge of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Crossing {
-    /// The page where the read ends. The read begins in the page before if it crosses the edge, and otherwise in this page.
+    /// The page where the read ends. A read that crosses the edge begins in the previous page; any other read begins in
+    /// this page.
     pub page: u32,
     /// True if the read crosses into this page.
     pub crosses: bool,
@@ -208,8 +209,8 @@ pub(super) struct Crossing {
     pub took: f64,
 }
 
-/// The least ratio of the time of a short read that waits for another flash read to the time of a short read that does not. It
-/// limits the share of the response time that host and controller may take.
+/// Minimum ratio of the time of a short read that waits for another flash read to the time of a short read that does
+/// not wait. It limits the share of the response time that host and controller may take.
 const MIN_WAIT_RATIO: f64 = 1.04;
 
 /// Returns the log-likelihood of single short reads, some across the edge between two pages. If both pages are on the same unit,
@@ -379,8 +380,8 @@ mod tests {
         }
     }
 
-    // Four buses of four packages each: reads of packages on one bus overlap except for their transfers. Short reads across edges
-    // then show chunks of four pages.
+    // Each of four buses has four packages: reads of packages on one bus overlap except for their transfers. Short
+    // reads across edges then show chunks of four pages.
     #[test]
     fn units_that_share_buses_are_not_explained_by_equal_units() {
         let took = |pages: &[u32]| {

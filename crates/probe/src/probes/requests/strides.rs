@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use super::{BLOCK, LONGEST_FOUND, MIN_STRIDE};
 use crate::{Knowledge, Parameter};
 
-/// The difference in length between two compared reads, in blocks: one or several rounds over the parallel units of the flash, so
-/// that both reads end at the same place of a round.
+/// The difference in length between two compared reads, in blocks: one or several rounds over the parallel units of the
+/// flash. Both reads then end at the same position of a round.
 pub(super) struct Strides {
     /// The length of one round.
     pub round: u64,
@@ -41,8 +41,8 @@ impl Strides {
         }
     }
 
-    /// Returns the lengths whose divisors no stride can show as cuts: all differences over a stride contain as many of them. Cuts
-    /// below the shortest stride are not tried, and most of them divide a power of two.
+    /// Returns the lengths whose divisors no stride can show as cuts: all differences over a stride contain the same
+    /// number of them. Cuts below the shortest stride are not tried, and most of them divide a power of two.
     pub(super) fn blind(&self) -> [u64; 2] {
         let shortest = self.short.unwrap_or(self.long);
         [shortest, 1 << shortest.ilog2()]

@@ -57,7 +57,7 @@ fn rows_come_back() {
     let [first, second] = [&rows()[..2], &rows()[2..]];
     folder.keep(&sweep().factors, first).unwrap();
     folder.keep(&sweep().factors, second).unwrap();
-    // The remains of a part after a kill.
+    // The unfinished part that a killed process leaves.
     fs::write(path.join("parts/part-00002.unfinished"), "PAR1").unwrap();
     drop(folder);
     let (mut folder, read, kept) = SweepFolder::resume(&path).unwrap();

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use flashscope_document::collection::Quantiles;
 use serde::{Deserialize, Serialize};
 
-/// The buckets of each power of two, as a power of two.
+/// The number of buckets per power of two, as a power of two.
 const STEPS: u32 = 5;
 
-/// The values that have a bucket each.
+/// The lowest value that shares its bucket with other values.
 const EXACT: u64 = 2 << STEPS;
 
-/// The number of values in each bucket. Values below 64 have a bucket each; above, 32 buckets divide each power of two.
+/// The number of values in each bucket. Each value below 64 has its own bucket; above, 32 buckets divide each power of
+/// two.
 ///
 /// A collection has thousands of volumes with few different values, hence a map instead of the table of `hdrhistogram`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +51,7 @@ impl Histogram {
     /// Adds a value.
     pub(super) fn push(&mut self, value: u64) {
         *self.counts.entry(bucket(value)).or_default() += 1;
-        // Saturating sums merge in any order as well.
+        // A saturating sum does not depend on the order of its terms.
         self.sum = self.sum.saturating_add(value);
         (self.min, self.max) = (self.min.min(value), self.max.max(value));
     }
@@ -78,7 +79,7 @@ impl Histogram {
         })
     }
 
-    /// Returns the value at or below which `thousandths` of all values are, rounded down to its bucket.
+    /// Returns the quantile `thousandths` / 1000 of the values, rounded down to the lowest value of its bucket.
     #[allow(clippy::cast_possible_truncation, reason = "the rank is at most the count")]
     fn quantile(&self, count: u64, thousandths: u128) -> u64 {
         let rank = (u128::from(count) * thousandths).div_ceil(1000) as u64;

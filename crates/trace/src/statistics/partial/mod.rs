@@ -13,7 +13,7 @@ use flashscope_stats::Estimate;
 use super::ratio;
 pub use volume::{Place, VolumePart};
 
-/// Gathers the statistics of whole volumes, one after the other, and their total.
+/// Gathers the statistics of complete volumes, one after the other, and their total.
 #[derive(Default)]
 pub struct Total {
     sums: volume::Sums,

@@ -1,8 +1,9 @@
 //! A sample of the pages of a volume, by a hash of their addresses, with a fixed number of pages.
 //!
-//! The sample holds the pages whose hash has at least `shift` leading zeros (SHARDS, Waldspurger et al., FAST 2015, section 4).
-//! The shift is the smallest for which they fit. A part of the requests touches no more pages than all requests do, so its shift
-//! is never larger than the final one. Samples of parts therefore contain every page of the final sample, and merge exactly.
+//! The sample holds the pages whose hash has at least `shift` leading zeros (SHARDS, Waldspurger et al., FAST 2015,
+//! section 4). The shift is the smallest one for which these pages fit. A part of the requests touches no more pages
+//! than all requests do; its shift is therefore never larger than the final shift. Samples of parts contain every page
+//! of the final sample, and merge exactly.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -43,11 +44,11 @@ impl Page {
 #[derive(Debug, Clone)]
 pub(super) struct PageSample {
     seed: u64,
-    /// The most pages to keep.
+    /// Maximum number of pages in the sample.
     most: usize,
     shift: u32,
     pages: HashMap<u64, Page, BuildHasherDefault<HashedKeyHasher>>,
-    /// The writes of all pages, in the sample or not.
+    /// The number of writes of all pages, including pages outside the sample.
     page_writes: u64,
 }
 
@@ -88,7 +89,7 @@ impl PageSample {
         self.pages.len()
     }
 
-    /// Removes pages until the rest fits.
+    /// Raises the shift until the sample has at most `most` pages.
     fn shrink(&mut self) {
         while self.pages.len() > self.most && self.shift < u64::BITS {
             self.raise(self.shift + 1);

@@ -1,4 +1,4 @@
-//! The law of merging: any division of the requests and any order of the parts give the same bytes.
+//! Tests that any division of the requests and any order of the parts give the same bytes.
 
 use flashscope_block::Op;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use super::*;
 use crate::Request;
 use crate::statistics::tests::request;
 
-/// Few pages, so that samples overflow.
+/// A number of pages at which samples overflow.
 const SAMPLE: usize = 16;
 
 fn place(file: u32, part: u32, segment: u32) -> Place {
@@ -83,7 +83,7 @@ proptest! {
         for (request, cut) in all.iter().zip(cuts) {
             at.file += u32::from(cut);
             let mut part = VolumePart::new("v", SAMPLE);
-            // A segment for each request merges in reverse below.
+            // Each request forms a segment. The segments merge in reverse order.
             at.segment += 1;
             part.push(request, at);
             part.merge(merged);

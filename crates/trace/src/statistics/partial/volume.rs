@@ -11,39 +11,41 @@ use super::histogram::Histogram;
 use super::sample::{PageSample, SavedSample};
 use crate::Request;
 
-/// The place of a stretch of requests in a collection. Within a file, stretches are in the order of their places.
+/// The position of successive requests in a collection. Within a file, positions increase in the order of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// The number of the file, in the order of names.
     pub file: u32,
     /// The number of the part of the file.
     pub part: u32,
-    /// The number of the segment: partial statistics leave memory as a segment when they are full.
+    /// The number of the segment. A segment ends when the partial statistics in memory reach a limit.
     pub segment: u32,
 }
 
-/// Successive requests of a volume: their ends, which meet those of the neighbours when all stretches are known.
+/// The first and the last of successive requests of a volume. Once all parts are merged, each stretch is compared with
+/// the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stretch {
     place: Place,
     /// The times of the first and the last request.
     first: u64,
     last: u64,
-    /// The earliest and the latest time.
+    /// The earliest and the latest time of a request.
     start: u64,
     end: u64,
     /// The offset of the first access and the end of the last one; absent without accesses.
     access: Option<(u64, u64)>,
 }
 
-/// The numbers that add up. Saturating sums merge in any order as well.
+/// The counters of a volume. They saturate, and merge in any order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Sums {
     /// The requests and the bytes, by operation code.
     requests: [u64; 4],
     bytes: [u64; 4],
     highest_end: u64,
-    /// Accesses, those that begin at the end of the previous one, and those not aligned to a page.
+    /// The number of accesses, of those that begin at the end of the previous access, and of those not aligned to a
+    /// page.
     accesses: u64,
     sequential: u64,
     unaligned: u64,
@@ -139,7 +141,7 @@ impl VolumePart {
         self.sample.len()
     }
 
-    /// Adds the next request of the stretch at `place`.
+    /// Adds the next request at `place`.
     pub(crate) fn push(&mut self, request: &Request, place: Place) {
         let at = request.at.0;
         match self.stretches.last_mut().filter(|stretch| stretch.place == place) {
@@ -209,7 +211,7 @@ impl VolumePart {
     /// Restores statistics from a line of JSON.
     ///
     /// # Errors
-    /// The line has another content.
+    /// The line was not written by [`VolumePart::to_line`].
     pub(crate) fn from_line(line: &str, sample_pages: usize) -> serde_json::Result<VolumePart> {
         let SavedPart { name, sums, stretches, sample } = serde_json::from_str(line)?;
         let sample = PageSample::restore(&name, sample_pages, sample);
@@ -252,8 +254,9 @@ impl VolumePart {
         (statistics, sums)
     }
 
-    /// Adds what happens between stretches, in their order: files by the time of their first request, then by number.
-    /// Returns the number of files, and of those that begin before an earlier one ends.
+    /// Counts the gaps and the sequential accesses from each stretch to the next. Files are in the order of the time of
+    /// their first request, then by number. Returns the number of files, and the number of files that begin before an
+    /// earlier file ends.
     fn join(&mut self) -> (u64, u64) {
         self.stretches.sort_by_key(|stretch| stretch.place);
         let mut files: Vec<&[Stretch]> =

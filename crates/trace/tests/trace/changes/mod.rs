@@ -23,7 +23,8 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Writes requests of these volumes to a file; returns what the format could not store.
+    /// Writes requests of these volumes to a file; returns the counts of information that the
+    /// format could not store.
     fn write(&self, name: &str, volumes: &[&str], requests: &[Request]) -> writer::OmissionCounts {
         let mut known = Volumes::new();
         for volume in volumes {
@@ -61,7 +62,7 @@ fn spec(fields: &[(&str, &str)]) -> Spec {
     spec
 }
 
-/// Returns everything that a reader yields.
+/// Returns all requests of a reader.
 fn all(reader: &mut dyn Reader) -> Result<Vec<Request>, Error> {
     let (mut requests, mut batch) = (Vec::new(), Vec::new());
     loop {

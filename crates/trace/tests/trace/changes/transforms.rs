@@ -8,7 +8,7 @@ use super::{Folder, all, spec, write_at};
 const SECOND: u64 = 1_000_000_000;
 
 /// A trace of ten seconds with a request each half second. It cycles through three volumes and all
-/// operations, with addresses all over the first 20 MiB.
+/// operations, with addresses throughout the first 20 MiB.
 fn story() -> Vec<Request> {
     (0..20)
         .map(|i| Request {
@@ -34,7 +34,7 @@ fn changed(fields: &[(&str, &str)]) -> Vec<Request> {
     folder().read(&["t.parquet"], fields)
 }
 
-// Each selection keeps exactly the requests that it names.
+// Each selection returns exactly the requests that it names.
 #[test]
 fn selections_keep_what_they_name() {
     let of = |keep: fn(&&Request) -> bool| story().iter().filter(keep).copied().collect::<Vec<_>>();
@@ -59,7 +59,7 @@ fn an_unknown_volume_is_named() {
     assert_eq!(error, "the trace: it has no volume `d`; it has a, b, c");
 }
 
-// Times scale from the first request, addresses from 0, and offsets within a page stay.
+// Times scale from the first request, addresses from 0, and offsets within a page stay unchanged.
 #[test]
 fn times_and_addresses_scale() {
     let times = |fields: &[(&str, &str)]| -> Vec<u64> {
@@ -135,7 +135,8 @@ fn a_remapped_trace_stays_on_the_drive() {
     let offsets: Vec<u64> = compact.iter().map(|r| r.offset.0).collect();
     assert_eq!(offsets, (0..5).map(|i| (i << 20) + 3584).collect::<Vec<u64>>());
     assert!(compact.iter().all(|r| r.volume == 0));
-    // Adjacent regions stay together, and a request past the end moves back to end there.
+    // Adjacent regions stay together. A request past the end of the drive is moved back to end
+    // there.
     let folder = Folder::new();
     let long = Request { len: Bytes::mib(3), ..write_at(0, 100 << 20) };
     folder.write(
@@ -185,7 +186,6 @@ fn passes_follow_each_other() {
     assert!(error.contains("write it to a file first"), "{error}");
 }
 
-// Every field has an effect.
 #[test]
 fn every_field_changes_something() {
     const OTHERS: [(&str, &str); 23] = [
@@ -280,7 +280,7 @@ fn values_are_checked() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    // For any transforms of any trace, every request stays on the drive, in order and complete.
+    // For any transforms of any trace, the requests stay on the drive, in order and without loss.
     #[test]
     fn remapped_traces_fit(
         offsets in prop::collection::vec((any::<u64>(), 1u64..1 << 26, 0u32..3), 1..60),

@@ -40,7 +40,7 @@ proptest! {
     }
 }
 
-// A trace of several row groups reads in order, with only one of them in memory.
+// A trace of several row groups is read in order, with only one row group in memory.
 #[test]
 fn parquet_of_many_row_groups() {
     let requests: Vec<Request> = (0..300_000).map(|i| write_at(i * 7, i % 1000 * 4096)).collect();

@@ -155,7 +155,8 @@ fn place(error: &Error) -> String {
     }
 }
 
-// A garbled line is an error with its number, or is counted, and the other lines are read.
+// A garbled line is an error with its number. If bad lines are skipped, the reader counts it and
+// reads the other lines.
 #[test]
 fn garbled_lines_are_reported() {
     for sample in texts() {
@@ -195,7 +196,7 @@ fn lines_that_are_cut_off_are_reported() {
     }
 }
 
-// Content without requests reads to its end.
+// Content without requests is read to its end without an error.
 #[test]
 fn a_trace_may_be_empty() {
     for sample in texts() {

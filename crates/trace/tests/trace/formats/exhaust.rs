@@ -7,7 +7,7 @@ use flashscope_trace::format::FORMATS;
 use flashscope_trace::format::{open, open_as};
 use flashscope_trace::{BATCH, OnBad, Options, Reader, Source};
 
-/// The maximum number of requests that a reader holds back for their completions.
+/// The maximum number of requests that wait in a reader for their completions.
 const MAX_HELD: usize = 1 << 12;
 
 /// Reads content in every format and in the detected one; returns the number of requests.

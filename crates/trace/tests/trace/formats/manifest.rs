@@ -9,7 +9,7 @@ use flashscope_trace::{SkippedInput, Source};
 use crate::formats::{TraceContent, open_all};
 use crate::manifest::{Entry, manifest};
 
-/// Returns the name of a format here from its name in the manifest.
+/// Returns flashscope's name of a format from its name in the manifest.
 fn format_of(parser: &str) -> &str {
     match parser {
         "cpcsv" => "cloudphysics",

@@ -93,7 +93,7 @@ impl Expression {
     }
 }
 
-/// Seconds, operation, volume, offset and length in bytes, latency in milliseconds.
+/// The requests: second, operation, volume, offset and length in bytes, latency in milliseconds.
 const STORY: [(u64, Op, u32, u64, u64, u64); 8] = [
     (0, Op::Write, 0, 0, 4096, 2),
     (1, Op::Read, 0, 0, 4096, 1),

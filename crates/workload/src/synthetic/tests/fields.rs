@@ -6,7 +6,7 @@ use super::{LARGE, TARGET, ios, ios_on, small_kinds};
 use crate::Field;
 use crate::synthetic::{KINDS, Target, open};
 
-// Does every field change the IOs, in every workload that is defined by distributions?
+// Every field changes the IOs, in every workload that is defined by distributions.
 #[test]
 fn every_field_matters() {
     for kind in small_kinds() {
@@ -46,7 +46,7 @@ fn every_field_matters() {
     }
 }
 
-// Does every field of every application, and of tpcc, change the IOs?
+// Every field of every application, and of tpcc, changes the IOs.
 #[test]
 fn every_field_of_an_application_matters() {
     let shared = "offset=64KiB rate=500 arrivals=poisson queue_depth=3 seed=5";

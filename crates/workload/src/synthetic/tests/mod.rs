@@ -10,7 +10,7 @@ use crate::Stream;
 
 mod fields;
 
-/// A drive whose number of 4 KiB pages is no power of two.
+/// A drive whose number of 4 KiB pages is not a power of two.
 pub(super) const TARGET: Target =
     Target { capacity: Bytes::kib(4 * 1000), logical_block: Bytes(512), filled: true, seed: 2009 };
 
@@ -92,8 +92,8 @@ pub(super) fn histogram(ios: &[Io]) -> Vec<f64> {
     counts
 }
 
-/// Asserts that counts are what a law expects, by Pearson's chi-square: four standard deviations
-/// are allowed, and the seeds are fixed.
+/// Asserts that counts follow a distribution, by Pearson's chi-square. Up to four standard
+/// deviations are allowed, and the seeds are fixed.
 #[allow(clippy::cast_precision_loss)]
 pub(super) fn assert_law(counts: &[f64], probability: impl Fn(usize) -> f64) {
     let total: f64 = counts.iter().sum();
@@ -108,7 +108,7 @@ pub(super) fn assert_law(counts: &[f64], probability: impl Fn(usize) -> f64) {
     assert!(deviations.abs() < 4.0, "chi-square {chi_square}, {deviations} deviations off");
 }
 
-// Do the workloads issue exactly the IOs of the golden vectors?
+// The workloads issue exactly the IOs of the golden vectors.
 #[test]
 fn golden_vectors() {
     for kind in small_kinds() {
@@ -130,7 +130,7 @@ fn golden_vectors() {
     }
 }
 
-// Do the workloads that need a larger drive issue exactly the IOs of the golden vectors?
+// The workloads that need a larger drive issue exactly the IOs of the golden vectors.
 #[test]
 fn golden_vectors_of_applications() {
     for (name, fields) in [
@@ -168,7 +168,7 @@ fn golden_vectors_of_applications() {
     );
 }
 
-// Is the registry valid: names are unique, no text is empty, and every default is a valid value?
+// Names are unique, no text is empty, and every default is a valid value.
 #[test]
 fn registry_is_complete() {
     for (i, kind) in KINDS.iter().enumerate() {
@@ -190,7 +190,7 @@ fn registry_is_complete() {
     }
 }
 
-// Does every IO of every workload stay in its range, aligned, with its size in blocks?
+// Every IO of every workload stays in its range, aligned, with a size in whole blocks.
 #[test]
 fn ios_stay_in_range() {
     let sizes = ["12KiB", "geometric:32KiB", "uniform:4KiB..512KiB", "4KiB:1+1MiB:1"];
@@ -207,14 +207,13 @@ fn ios_stay_in_range() {
                     && io.len.is_multiple_of(Bytes(512))
             };
             assert!(ios.iter().all(in_range), "{spec}");
-            // The offsets begin at the first aligned place of the range.
+            // The offsets begin at the first aligned offset of the range.
             let first = ios.iter().map(|io| io.offset).min();
             assert_eq!(first, Some(Bytes::kib(8)), "{spec}");
         }
     }
 }
 
-// Are all places equally likely in a uniform workload?
 #[test]
 fn uniform_is_uniform() {
     assert_law(&histogram(&ios("uniform", 1_000_000)), |_| 1e-3);
@@ -236,7 +235,7 @@ fn sequential_covers_the_range() {
     assert_eq!((uneven[332].end(), uneven[333].offset), (Bytes::kib(3996), Bytes(0)));
 }
 
-// Does the hot part get its share of IOs and of space, and are both parts uniform?
+// The hot part gets its share of IOs and of space, and both parts are uniform.
 #[test]
 fn hot_and_cold_shares() {
     let ios = ios("hotcold?hot_space=0.05&hot_writes=0.9&streams=true", 1_000_000);
@@ -245,7 +244,6 @@ fn hot_and_cold_shares() {
     assert!(ios.iter().all(|io| io.stream == if hot(io) { 1 } else { 2 }));
 }
 
-// Do sizes have the requested distribution?
 #[test]
 fn sizes_follow_their_law() {
     let uniform = sizes("uniform:8KiB..64KiB");
@@ -269,7 +267,7 @@ fn sizes(law: &str) -> Vec<f64> {
 #[test]
 #[allow(clippy::cast_precision_loss)]
 fn memoryless_sizes() {
-    // The law, and the probability that a page is the last.
+    // The law, and the probability that a page is the last page of an IO.
     for (law, last) in [
         ("geometric:4KiB", 1.0),
         ("geometric:10KiB", 0.4),
@@ -411,7 +409,7 @@ fn uflip_runs() {
     assert!(all.iter().all(|run| run.validate(Bytes::kib(128), Bytes(512)).is_ok()));
 }
 
-// Is every wrong spec refused with what is wrong and what to do?
+// Every wrong spec is refused with the problem and a remedy.
 #[test]
 fn wrong_specs() {
     let specs = [
@@ -539,7 +537,7 @@ const VALUES: [&str; 32] = [
 ];
 
 proptest! {
-    // Is every spec either refused or a workload whose IOs the drive can execute, without a panic?
+    // Every spec is either refused or a workload whose IOs the drive can execute, without a panic.
     #[test]
     fn any_spec_is_refused_or_works(
         name in select(vec![
@@ -577,8 +575,8 @@ fn works(mut stream: impl Stream, target: &Target) {
     }
 }
 
-// Workloads that store state for each place refuse a drive with too many places, instead of taking
-// the memory.
+// Workloads that store state for each page or block refuse a drive with too many of them, instead
+// of allocating the memory.
 #[test]
 fn workloads_that_remember_places_refuse_drives_with_too_many() {
     let target = Target { capacity: Bytes((MAX_PLACES + 1) * 4096), ..TARGET };
@@ -587,7 +585,7 @@ fn workloads_that_remember_places_refuse_drives_with_too_many() {
         let refusal = refused_on(&target, spec);
         assert!(refusal.contains(&MAX_PLACES.to_string()), "{spec}: {refusal}");
     }
-    // A larger place, or a shorter range, makes the same drive small enough.
+    // A larger unit, or a shorter range, makes the same drive small enough.
     open("uniform?size=1MiB&alignment=1MiB&reads=0.3&trims=0.1", &target).unwrap();
     open("postmark?length=64MiB", &target).unwrap();
 }
