@@ -25,7 +25,7 @@ pub fn changed(samples: &[Vec<u8>], random: &mut fastrand::Rng) -> Vec<u8> {
     bytes
 }
 
-/// Changes bytes according to `script`: each step replaces a few bytes at one place.
+/// Changes bytes according to `script`: each step replaces a few bytes at one offset.
 pub fn edit_bytes(sample: &[u8], script: &mut Unstructured<'_>) -> Vec<u8> {
     let mut bytes = sample.to_vec();
     while !script.is_empty() && bytes.len() < 2 * sample.len() + 64 {

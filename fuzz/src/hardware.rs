@@ -158,7 +158,7 @@ fn padded<const LEN: usize>(bytes: &[u8]) -> [u8; LEN] {
     page
 }
 
-/// Replaces the file that the first byte selects by the rest of the input, and reads all files of
+/// Replaces the file that the first byte selects by the remaining input, and reads all files of
 /// the machine.
 fn texts(bytes: &[u8]) {
     let Some((which, text)) = bytes.split_first() else { return };

@@ -22,8 +22,8 @@ fn server() -> (Runtime, Router) {
     (runtime.expect("a runtime"), app(folders, Access::Network))
 }
 
-/// Sends a request; the first line of the input is a method and an address, and the rest is the
-/// body.
+/// Sends a request; the first line of the input is a method and an address, and the other lines are
+/// the body.
 pub fn run(input: &[u8]) {
     let (line, body) =
         input.split_at(input.iter().position(|b| *b == b'\n').unwrap_or(input.len()));

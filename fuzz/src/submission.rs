@@ -19,8 +19,8 @@ static SAMPLES: LazyLock<Vec<Value>> = LazyLock::new(|| {
     ["v1", "inside", "probed", "simulated"].map(sample).to_vec()
 });
 
-/// Reads and checks a submission. The first byte selects a sample. If the second is 0, the rest is
-/// sent as it is; otherwise the rest is a script of changes to the sample.
+/// Reads and checks a submission. The first byte selects a sample. If the second byte is 0, the
+/// remaining input is sent unchanged; else it is a script of changes to the sample.
 pub fn run(input: &[u8]) {
     let [which, rest @ ..] = input else { return };
     let nth = usize::from(*which) % SAMPLES.len();

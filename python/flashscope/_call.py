@@ -148,8 +148,8 @@ def _call(command: re.Match[str]) -> str:
 
 @contextmanager
 def replacing(output: Any, overwrite: bool) -> Iterator[None]:
-    """With ``overwrite``, moves the old result at ``output`` aside. Deletes the old result once a new one exists, and
-    restores it otherwise. Raises ``UsageError`` if ``output`` is no result."""
+    """With ``overwrite``, moves the old result at ``output`` aside. Deletes the old result once the new one exists,
+    and restores it if no new one appears. Raises ``UsageError`` if ``output`` is no result."""
     path = None if output is None else Path(output)
     if not overwrite or path is None or not path.exists():
         yield

@@ -95,7 +95,7 @@ def compare(
         compare("old.flashscope", fs.bench(drive), fail_on_regression=0.05).regressions
         compare(fs.predict(drive, workload), fs.simulate(drive, workload))
 
-    ``fail_on_regression`` is the largest tolerated loss; no exception follows from a larger one.
+    ``fail_on_regression`` is the maximum tolerated loss; a larger loss raises no exception.
     """
     inputs = [_input(result) for result in results]
     arguments = words(options, *(name for name, _ in inputs))
@@ -114,7 +114,7 @@ def query(
 
         query(result, "latency > 10ms and op = write", limit=1000).records
 
-    ``limit`` is the largest number of IOs in ``records``.
+    ``limit`` is the maximum number of IOs in ``records``.
     """
     path = str(result.path) if isinstance(result, Measurement) else fspath(result)
     outcome = call(_native.query, words(options, path, expression), progress=progress)

@@ -153,7 +153,7 @@ def verify(
         verify("file:scratch.img?size=64MiB", journal="scratch.journal", writes=20_000).verdict
         verify("/dev/nvme1n1", journal="/mnt/usb/nvme1.journal", resume=True)
 
-    Damaged data is no exception: it is the ``verdict`` and the ``findings``.
+    Damaged data raises no exception: see ``verdict`` and ``findings``.
     """
     outcome = call(_native.verify, words(options, str(drive)), progress=progress)
     return kept(outcome, lambda json: decode(Verification, json))

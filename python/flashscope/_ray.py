@@ -19,10 +19,10 @@ except ImportError as error:
     raise UsageError("--engine ray needs Ray: python -m pip install ray") from error
 
 SECONDS = 1.0
-"""The time in seconds after which a task returns its rows; other tasks run the rest of its trials. Short trials thus
+"""The time in seconds after which a task returns its rows; other tasks run its remaining trials. Short trials thus
 share a task, and little work is lost with a worker."""
 MAX_PART = 1000
-"""The most trials of a task."""
+"""The maximum number of trials in a task."""
 AHEAD = 2
 """The number of tasks for each CPU: one task waits while another runs."""
 PARTS = 4

@@ -17,7 +17,7 @@ pub(crate) fn parse<T: Args + FromArgMatches>(
     let matches = T::augment_args(command).try_get_matches_from(words);
     matches.and_then(|matches| T::from_arg_matches(&matches)).map_err(|error| {
         let text = error.to_string();
-        // The usage line describes a terminal, so it is of no use here.
+        // Drop the usage line, which describes the command in a terminal.
         let reason = text.split("\n\nUsage:").next().unwrap_or(&text);
         let reason = reason.split("\n\nFor more information").next().unwrap_or(reason);
         UsageError::new_err(reason.trim_start_matches("error: ").trim_end().to_string())

@@ -1,4 +1,4 @@
-//! Results: comparing them, finding their IOs, and importing those of other tools.
+//! Compares results, finds their IOs, and imports measurements of other tools.
 
 use std::path::PathBuf;
 

@@ -22,8 +22,9 @@ use crate::watched::watched;
 
 /// Sweeps a design space, from a file or from `text`. Returns the folder of the result, and true if Ctrl-C stopped it.
 ///
-/// `workers`, if given, runs the trials. It receives the trials as JSON and the most trials to run at once, and returns
-/// an iterator over lists of rows as JSON. It may return empty lists, because signals are handled between two lists.
+/// `workers`, if given, runs the trials. It receives the trials as JSON and the maximum number of concurrent trials,
+/// and returns an iterator over lists of rows as JSON. It may return empty lists, because signals are handled between
+/// two lists.
 #[pyfunction]
 pub(crate) fn sweep(
     py: Python<'_>,
@@ -80,7 +81,7 @@ impl WorkerFailure {
 /// Workers that Python manages.
 struct PythonWorkers<'a> {
     call: Py<PyAny>,
-    /// The most trials to run at once, if limited.
+    /// The maximum number of concurrent trials, if limited.
     jobs: Option<usize>,
     stop: &'a AtomicBool,
     failed: Option<WorkerFailure>,

@@ -1,4 +1,4 @@
-//! Verifying a drive across power cuts, which needs the drives that only Linux has.
+//! Verifies drives across power cuts. Only Linux supports this.
 
 use pyo3::prelude::*;
 

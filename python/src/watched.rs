@@ -47,7 +47,7 @@ impl Progress for Mailbox<'_> {
     }
 }
 
-/// Runs `work` on a thread of its own. This thread calls `progress(phase, now, done, total, unit)` and `note(text)`
+/// Runs `work` on its own thread. This thread calls `progress(phase, now, done, total, unit)` and `note(text)`
 /// and handles signals; an exception from any of them stops the work. Returns the value, and true if Ctrl-C stopped
 /// the work and the value is partial.
 ///

@@ -74,7 +74,7 @@ def test_ctrl_c_stops_a_call_without_a_result() -> None:
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        # Models of the long run do not know writes of several sizes, so this prediction reads its requests.
+        # No steady-state model covers writes of several sizes, so this prediction processes each request.
         fs.predict(**LONG | {"workload": "uniform?size=geometric:8KiB"}, progress=False)
 
 

@@ -25,7 +25,7 @@ def test_a_fill_sweep_becomes_a_drive(levels: str) -> None:
     predicted = twin.predict(fs.workload("uniform", size="4KiB"), ios=2000, warmup="none", draws=2, progress=False)
     assert (predicted.draws, predicted.ios) == (2, 2000)
     assert predicted.latency_ns.mean.low <= predicted.latency_ns.mean.value <= predicted.latency_ns.mean.high
-    # The sweep does not tell its queue depth, so the prediction assumes 32.
+    # The sweep does not state its queue depth: the prediction assumes 32.
     same = fs.simulate(twin.drive, "uniform?size=4KiB", ios=2000, warmup="none", queue_depth=32, progress=False)
     assert same.report.latency_ns is not None
     assert same.report.latency_ns.mean.value == pytest.approx(predicted.latency_ns.mean.value)

@@ -30,7 +30,7 @@ function adapt(node) {
   const adapted = Object.fromEntries(
     Object.entries(node).map(([key, value]) => [key, adapt(value)]),
   );
-  // The compiler knows tuples only by the keywords of older drafts.
+  // The compiler supports tuples only with the keywords of older drafts.
   if (adapted.prefixItems)
     return { ...adapted, items: adapted.prefixItems, additionalItems: false };
   // The compiler would name the type of a column by its title.

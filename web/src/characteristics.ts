@@ -20,7 +20,7 @@ export interface Cell {
   baseline?: 'SR' | 'RR' | 'SW' | 'RW';
 }
 
-/** The micro-benchmarks that may give the cost of a basic pattern; the first that ran it does, as in the analysis. */
+/** The micro-benchmarks that may give the cost of a basic pattern. The first one that ran it counts. */
 const BASIC_FROM = ['preparation', 'granularity', 'alignment', 'parallelism'];
 
 /** The micro-benchmark of a result that a cell's number comes from. */
@@ -117,7 +117,7 @@ function pauseCell(effect: PauseEffect | null | undefined): Cell {
   }
 }
 
-/** The sentences about a limit: if no measured value is cheap, if all are, and if values up to a limit are. */
+/** The sentences about a limit: no measured value is cheap, all values are cheap, or values up to a limit are cheap. */
 interface LimitWords {
   no: string;
   unlimited: (measured: string) => string;

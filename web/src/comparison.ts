@@ -17,7 +17,7 @@ export function namesOf(models: Model[]): string[] {
   );
 }
 
-/** The numeric columns of Table 3: their names, and whether they are times. */
+/** The numeric columns of Table 3: their names, and true for times. */
 export const CHARACTERISTICS: Record<string, { words: string; time: boolean }> = {
   sequential_read_ns: { words: 'sequential reads (SR)', time: true },
   random_read_ns: { words: 'random reads (RR)', time: true },
@@ -28,7 +28,7 @@ export const CHARACTERISTICS: Record<string, { words: string; time: boolean }> =
   large_increments: { words: 'large increments, relative to RW', time: false },
 };
 
-/** A ratio with as many decimals as it takes to tell it from 1: `×1.04`, `×0.998`. */
+/** A ratio with as many decimals as it needs to differ from 1: `×1.04`, `×0.998`. */
 function times(value: number): string {
   if (value < 0.1 || value >= 10) return ratio(value);
   const digits = [2, 3, 4].find((n) => Number(value.toFixed(n)) !== 1);

@@ -80,7 +80,7 @@ export function percent(share: number | null | undefined): string {
   return share == null ? MISSING : `${decimal(100 * share)} %`;
 }
 
-/** A number with three digits, or a whole number from 1000 on: `1.84`, `0.0456`, `16,284`. */
+/** A number with three digits, or an integer from 1000 on: `1.84`, `0.0456`, `16,284`. */
 export function decimal(value: number | null | undefined): string {
   if (value == null) return MISSING;
   if (value === 0) return '0';
@@ -171,7 +171,7 @@ const FINER = new Map<(value: number) => string, (value: number, digits: number)
 
 /**
  * The labels of an axis: `write` formats each tick. If that gives two ticks the same label, such as
- * `658 MiB` twice, all of them have as many digits as it takes to tell them apart.
+ * `658 MiB` twice, all of them have as many digits as they need to differ.
  */
 export function distinctLabels(ticks: number[], write: (value: number) => string): string[] {
   const labels = ticks.map((tick) => write(tick));

@@ -3,7 +3,7 @@
 // A browser may print a page at its load event, as headless Chromium does with `--print-to-pdf`. Without
 // the delay it would print “Loading…”. An iframe whose document stays open delays the event.
 
-/** The longest delay in ms. A slow server must not delay the event forever. */
+/** The maximum delay in ms. A slow server must not delay the event forever. */
 const MAX_DELAY = 10_000;
 
 let pending = 0;

@@ -6,8 +6,8 @@ import { share } from './methodology';
 
 /** The reason why the preparation did not find a quantity. */
 const OBSTACLES: Record<Obstacle, string> = {
-  time: 'ended at its limit of time',
-  bytes: 'ended at its limit of bytes',
+  time: 'ended at its time limit',
+  bytes: 'ended at its write limit',
   space: 'reached the end of its target space',
   budget: 'was skipped to keep within the budget',
   noise: 'ended before the reads were as fast as before the writes',
@@ -17,7 +17,7 @@ const OBSTACLES: Record<Obstacle, string> = {
 /** An unknown quantity, the reason, and the assumption made instead. */
 function unknownWords({ quantity, experiment, run, because, assumed }: Unknown): string {
   const what = quantity === 'phases' ? `The phases of ${experiment}` : 'The recovery from writes';
-  return `${what} could not be found, as run ${run} ${OBSTACLES[because]}. Assumed: ${assumed}.`;
+  return `${what} could not be determined, because run ${run} ${OBSTACLES[because]}. Assumed: ${assumed}.`;
 }
 
 /** A warning that concerns the use of a number. */

@@ -81,7 +81,7 @@ export const isNumber = (unit: Column['unit']): boolean => unit !== 'operation' 
 export const unitName = (unit: Column['unit']): string | undefined =>
   unit === 'offset' ? 'bytes' : unit === 'ns' || unit === 'bytes' ? unit : undefined;
 
-/** The size and place of a pattern's IOs: ` of 32 KiB within 1 GiB`. */
+/** The size and the target space of a pattern's IOs: ` of 32 KiB within 1 GiB`. */
 function extentWords(pattern: Pattern): string {
   const { detail } = addressWords(pattern.address);
   const shift = pattern.io_shift_bytes > 0 ? `, shifted by ${bytes(pattern.io_shift_bytes)}` : '';
@@ -191,7 +191,7 @@ function jobParameters(job: Job): [string, string][] {
   ];
 }
 
-/** The names of the parts of a run that have statistics of their own. */
+/** The name of a part of a run that has its own statistics. */
 export const partName = (reference: Reference, part: number): string =>
   reference.kind === 'jobs'
     ? `job ${reference.jobs[part]?.name ?? part + 1}`
@@ -284,7 +284,7 @@ export const UNIT_WORDS: Record<Unit, string | undefined> = {
 
 /** The state of the drive before the first run. */
 export const STATE_WORDS: Record<State, string> = {
-  keep: 'the drive was left as it was',
+  keep: 'the drive was not changed',
   purged: 'the whole drive was trimmed, and nothing was written',
   formatted: 'the drive formatted itself',
   sanitized: 'the drive sanitized itself',

@@ -1,4 +1,4 @@
-// The application on several results, in a page of its own and through a server.
+// The application on several results, in a single page and through a server.
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Every page begins with conclusions, and each piece of evidence leads to the place that shows it.
+// Every page begins with conclusions, and each piece of evidence leads to the section or screen that shows it.
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

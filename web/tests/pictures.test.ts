@@ -190,7 +190,7 @@ describe('run', () => {
       await page.waitForTimeout(400);
       const [, later] = /from=(\d+)/.exec(await hash(page)) ?? [];
       expect(Math.abs(Number(later) - Number(from))).toBeLessThanOrEqual(2);
-      // By time, too, the address says which IOs are in view.
+      // On the time axis, too, the address contains the IOs in view.
       await page.getByRole('button', { name: 'Zoom in' }).click();
       await page.waitForFunction((before) => !location.hash.includes(before), `from=${later}&`);
       const [, first, last] = /from=(\d+)&to=(\d+)/.exec(await hash(page)) ?? [];
@@ -243,7 +243,7 @@ it('shows running means', async () => {
     await page.getByLabel('running means').uncheck();
     await page.waitForTimeout(200);
     expect(await drawn()).not.toBe(before);
-    // A page without a server says how to see everything.
+    // A page without a server explains how to see every IO.
     await page.getByText('To see every IO, run “flashscope serve”').first().waitFor();
   });
 });

@@ -29,7 +29,7 @@ function* corners(): Generator<Settings> {
       const policies = hasLogBlocks(ftl) ? ['greedy'] : Object.keys(POLICIES);
       for (const [i, policy] of policies.entries()) {
         for (const [j, scheduler] of Object.keys(SCHEDULERS).entries()) {
-          // It takes a while to fill the larger drive.
+          // Filling the larger drive is slow.
           if (kind.id === 'large' && i !== j) continue;
           const spare = (i + j) % 2 === 0 ? kind.spare.least : kind.spare.most;
           const reads = j === 0 ? 0 : 0.95;

@@ -197,7 +197,7 @@ describe('in a frame of the book', () => {
 
 describe('the size', () => {
   it('stays within the budget of a page', async () => {
-    // A page of a full demo has 10 MB; its results need most of them. Cells, bit errors and energy took 60 kB.
+    // A page of a full demo has 10 MB, most of it results.
     expect(playground().length).toBeLessThan(660_000);
     expect((await template()).length).toBeLessThan(700_000);
   });

@@ -2,7 +2,7 @@
 import { parse } from 'svelte/compiler';
 import ts from 'typescript';
 
-/** Words that begin a headless clause, which tells the reader too late what the sentence is about. */
+/** Words that begin a headless clause, which hides the subject of the sentence. */
 const OPENINGS = ['What', 'Who', 'Whose', 'Whom', 'Whether', 'Those', 'Where', 'None'];
 
 /** Terms that the field does not use, each with its replacement. */
@@ -19,7 +19,7 @@ const GLOSSARY: [term: RegExp, instead: string][] = [
 
 const PASSIVE = /\b(is|are|was|were|be|been) (said|told|seen|asked|heard|looked at)\b/i;
 
-/** The most words in a sentence. */
+/** The maximum number of words in a sentence. */
 const MAX_WORDS = 30;
 
 /** A broken rule, with the text that breaks it. */
@@ -96,7 +96,7 @@ const INLINE = ['a', 'b', 'code', 'strong', 'small', 'q', 'i', 'em', 'sup', 'kbd
 // biome-ignore lint/suspicious/noExplicitAny: the nodes of a Svelte template are a wide union
 type Node = any;
 
-/** The text of some nodes, with `…` for values; other elements and blocks are texts of their own. */
+/** The text of some nodes, with `…` for values; other elements and blocks are separate texts. */
 function textOf(nodes: Node[], prose: Prose[]): string {
   return nodes
     .map((node): string => {

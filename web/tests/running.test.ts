@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => bench?.stop());
 
-/** Opens the page of a command that is at `first`, and goes on every `every` ms. */
+/** Opens the page of a command at step `first`, which advances by a step every `every` ms. */
 async function visit(
   { first = 20, every = 100_000 },
   what: (page: Page, stop: () => Promise<void>) => Promise<void>,

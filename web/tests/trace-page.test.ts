@@ -46,7 +46,7 @@ it('shows warnings before numbers', () =>
       'the time goes backwards at 3 of 4000 requests',
       'LBA mod 8 is 7 in 100 % of accesses',
       '12 unreadable lines skipped',
-      'the time of 3 requests is before that of an earlier one',
+      '3 requests have an earlier time than a request before them',
     ]);
   }));
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::prose::{self, Rule};
 use crate::{Source, uses};
 
-/// The largest number of lines of a function that fits a screen.
+/// The maximum number of lines of a function that fits a screen.
 const SCREEN: usize = 60;
 
 /// The measures of a crate, or of all crates.

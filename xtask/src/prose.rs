@@ -13,7 +13,7 @@ use crate::sources;
 const PAGES: [&str; 6] =
     ["docs/*.md", "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
 
-/// Words that begin a headless clause: the reader learns late, or never, what the sentence is about.
+/// Words that begin a headless clause, which hides the subject of the sentence.
 const OPENINGS: [&str; 8] = ["What", "Who", "Whose", "Whom", "Whether", "Those", "Where", "None"];
 
 /// Terms that the field does not use, each with what to write.
@@ -66,7 +66,7 @@ const IRREGULAR: [&str; 28] = [
     "Understood",
 ];
 
-/// A place that breaks a rule.
+/// A violation of a rule.
 pub(crate) struct Finding {
     /// The line, from 1.
     pub line: usize,
@@ -149,7 +149,7 @@ fn is_participle(name: &str) -> bool {
             || name.len() > 4 && name.ends_with("ed") && !name.ends_with("eed"))
 }
 
-/// Returns every place of a Rust file that breaks a rule.
+/// Returns the violations of rules in a Rust file.
 pub(crate) fn findings(text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for (line, content) in (1..).zip(text.lines()) {
@@ -157,7 +157,8 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
         if let Some(comment) = comment(content) {
             let first =
                 comment.split(|letter: char| !letter.is_alphabetic()).next().unwrap_or_default();
-            // Questions pass: a heading may be the question that its section answers, and a comment the question of its test.
+            // Questions pass: a heading may be the question that its section answers, and a comment the question of its
+            // test.
             if OPENINGS.contains(&first) && !comment.contains('?') {
                 add(
                     Rule::Opening,
@@ -172,7 +173,8 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// Returns the rules that the messages of a Rust file break. A string literal of at least four words is a message. The limit on the length of sentences does not apply to messages.
+/// Returns the rules that the messages of a Rust file break. A string literal of at least four words is a message. The
+/// limit on the length of sentences does not apply to messages.
 fn message_findings(text: &str) -> Vec<Finding> {
     let messages =
         literals::literals(text).into_iter().filter(|literal| literal.text.split(' ').count() > 3);

@@ -10,10 +10,10 @@ import type { ChartSpec } from './spec';
 /** Nanoseconds in a second. */
 const SECOND = 1e9;
 
-/** The shortest time axis. */
+/** The minimum length of the time axis, in ns. */
 const MIN_AXIS = 60 * SECOND;
 
-/** The longest time axis. */
+/** The maximum length of the time axis, in ns. */
 const MAX_AXIS = 300 * SECOND;
 
 const OTHER = (colors: Palette) => colors.other.color;
@@ -144,7 +144,7 @@ export const freeBlocks = (samples: Sample[]) =>
     { name: 'free blocks', color: OTHER, of: (s) => s.free_blocks_percent },
   ]);
 
-/** The chart of how late completions were. */
+/** The chart of the lateness of completions. */
 export const lateness = (samples: Sample[]) =>
   overSamples(
     samples,

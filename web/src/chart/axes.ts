@@ -1,24 +1,24 @@
-// The places of values on axes, and the choice of ticks.
+// The positions of values on axes, and the choice of ticks.
 
-/** The tick steps of an axis of whole numbers. */
+/** The tick steps of an axis of integers. */
 export const COUNT_STEPS = Array.from({ length: 15 }, (_, i) =>
   [1, 2, 5].map((n) => n * 10 ** i),
 ).flat();
 
 /** An axis of parameter values: powers of two are equally far apart. */
 export interface ParameterAxis {
-  /** The place of a value on the axis. */
+  /** The position of a value on the axis. */
   at(value: number): number;
   /** The values, ascending. */
   values: number[];
-  /** The places at which lines are broken, after values that are not on the log scale. */
+  /** The positions at which lines are broken, after values that are not on the log scale. */
   breaks: number[];
   min: number;
   max: number;
 }
 
 /**
- * Creates the axis of some values. Zero and negative values have no place on a log scale. They are to the left
+ * Creates the axis of some values. Zero and negative values have no position on a log scale. They are to the left
  * of the scale, one step apart.
  */
 export function parameterAxis(all: Iterable<number>): ParameterAxis {

@@ -10,7 +10,7 @@ export function leastGap(u: uPlot, values: ParameterAxis): number {
   return Math.min(...at.slice(1).map((x, i) => x - (at[i] ?? 0)), u.bbox.width);
 }
 
-/** The largest width of a box, in CSS pixels. */
+/** The maximum width of a box, in CSS pixels. */
 const WIDEST = 11;
 
 /**

@@ -12,7 +12,7 @@ export interface Scale {
   low: number;
   high: number;
   log?: boolean;
-  /** True if ticks must be whole numbers. */
+  /** True if ticks must be integers. */
   whole?: boolean;
   write(value: number): string;
 }
@@ -35,7 +35,7 @@ export interface Cells {
   y(colors: Palette): uPlot.Axis;
 }
 
-/** The place of a number on a scale, from 0 to 1. */
+/** The position of a number on a scale, from 0 to 1. */
 export function shareOf({ low, high, log }: Scale, value: number): number {
   if (high <= low) return 1;
   if (!log) return (value - low) / (high - low);

@@ -41,13 +41,13 @@ export interface Codes {
 /** A range of response times in ns: the times of the first and the last colour. */
 export type Span = readonly [low: number, high: number];
 
-/** The largest and the smallest height of a row, in CSS pixels. */
+/** The maximum and the minimum height of a row, in CSS pixels. */
 const ROW = { most: 36, least: 7 };
 
 /** The height of the picture without its rows, in CSS pixels. */
 const BELOW = 56;
 
-/** The largest width of the vertical axis, in CSS pixels. */
+/** The maximum width of the vertical axis, in CSS pixels. */
 const LABELS = 120;
 
 /** The height of a label on the vertical axis, in CSS pixels. */
@@ -186,7 +186,7 @@ function rowAxis(colors: Palette, runs: ColourRun[]): uPlot.Axis {
   };
 }
 
-/** The place of a row in device pixels, with a gap before the runs of another value. */
+/** The position of a row in device pixels, with a gap before the runs of another value. */
 function bounds(u: uPlot, runs: ColourRun[], row: number): { top: number; height: number } {
   const top = Math.round(u.valToPos(row, 'y', true));
   const height = Math.round(u.valToPos(row + 1, 'y', true)) - top;
@@ -272,7 +272,7 @@ function marks(u: uPlot, { runs, zoom }: ColourScene, colors: Palette): void {
   ctx.restore();
 }
 
-/** The run and the IOs at a place of the plot, with the slowest response time of these IOs. */
+/** The run and the IOs at a position of the plot, with the slowest response time of these IOs. */
 function pointAt(u: uPlot, { runs, windows }: ColourScene, left: number, top: number) {
   const row = runs[Math.floor(u.posToVal(top, 'y'))];
   const at = u.posToVal(left, 'x');
@@ -316,7 +316,7 @@ function tipAt(u: uPlot, scene: ColourScene, left: number, top: number): Tip | n
   };
 }
 
-/** The place of the next run or the next point. */
+/** The position of the next run or the next point. */
 function stepFrom(
   u: uPlot,
   { runs, windows }: ColourScene,

@@ -14,10 +14,10 @@ const NEAR = 36;
 /** From this number of points on, points are drawn small. */
 const MANY = 120;
 
-/** The largest number of points that a line marks. */
+/** The maximum number of points that a line marks. */
 const FEW = 24;
 
-/** The share of a category's width that its bars take. */
+/** The share of a category's width that its bars occupy. */
 const CLUSTER = 0.78;
 
 /** The shapes of measured points; printed points are diamonds. */
@@ -205,7 +205,7 @@ export function figureChart(figure: Figure): ChartSpec {
   };
 }
 
-/** The place of a point in CSS pixels, or in pixels of the canvas. */
+/** The position of a point in CSS pixels, or in pixels of the canvas. */
 function placeOf(u: uPlot, { x, y, of }: Point, canvas = false): [number, number] {
   return [u.valToPos(x + of.aside, 'x', canvas), u.valToPos(y, 'y', canvas)];
 }
@@ -316,7 +316,7 @@ function tipAt(u: uPlot, points: Point[], figure: Figure, at: [number, number]):
   for (const point of points) {
     const [x, y] = placeOf(u, point);
     const distance = (x - at[0]) ** 2 + (y - at[1]) ** 2;
-    // Of points at one place, the last one is drawn on top.
+    // Of points at one position, the last one is drawn on top.
     if (distance <= least) [best, least] = [point, distance];
   }
   if (best === undefined) return null;
@@ -333,7 +333,7 @@ function tipAt(u: uPlot, points: Point[], figure: Figure, at: [number, number]):
 }
 
 /**
- * The next place of the keyboard cursor: the previous or next point of the series, or the nearest point of
+ * The next position of the keyboard cursor: the previous or next point of the series, or the nearest point of
  * the previous or next series. Starts at the first point.
  */
 function neighbour(

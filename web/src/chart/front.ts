@@ -113,13 +113,13 @@ export function nearest<D extends PointAt>(
   for (const dot of dots) {
     const across = u.valToPos(dot.x.value, 'x') - left;
     const distance = across ** 2 + (u.valToPos(dot.y.value, 'y') - top) ** 2;
-    // Of points at one place, the one on the front comes last.
+    // Of points at one position, the one on the front comes last.
     if (distance <= least) [best, least] = [dot, distance];
   }
   return best;
 }
 
-/** The next place of the keyboard cursor along the horizontal axis. Starts at the first point. */
+/** The next position of the keyboard cursor along the horizontal axis. Starts at the first point. */
 export function neighbour(
   u: uPlot,
   stops: PointAt[],

@@ -5,7 +5,7 @@ import type { Zoom } from './zoom.svelte';
 /** The zoom factor for each pixel of a wheel's movement; a notch is about 100 pixels. */
 const PER_PIXEL = 1.0016;
 
-/** The largest movement of a pointer that still counts as a click, in pixels. */
+/** The maximum movement of a pointer that still counts as a click, in pixels. */
 const CLICK = 4;
 
 /** The height of a line in pixels, for wheels that count lines. */

@@ -11,9 +11,9 @@ export interface Line {
   values: (number | null)[];
   color(colors: Palette): string;
   dash?: boolean;
-  /** True if most places have no value: the values are points, and the line spans the places without one. */
+  /** True if most positions have no value: the values are points, and the line spans the positions without one. */
   sparse?: boolean;
-  /** The ends of the interval at each place. */
+  /** The ends of the interval at each position. */
   interval?: { low: number[]; high: number[] };
 }
 
@@ -24,20 +24,20 @@ export interface Lines {
   label: string;
   x: number[];
   /**
-   * True for filled steps: each value holds up to the next place, and the last place only ends the last step.
+   * True for filled steps: each value holds up to the next position, and the last position only ends the last step.
    */
   steps?: boolean;
   lines: Line[];
   across: Measure;
   up: Measure;
-  /** The title of the tip at a place. */
+  /** The title of the tip at a position. */
   title(x: number, index: number): string;
 }
 
 /** The dashes of a dashed line. */
 const DASH = [6, 4];
 
-/** The values to draw: a log scale has no place for 0. */
+/** The values to draw: a log scale cannot show 0. */
 const drawn = (measure: Measure, values: (number | null)[]) =>
   measure.log ? values.map((value) => (value !== null && value > 0 ? value : null)) : values;
 
@@ -110,13 +110,13 @@ export function lineChart(chart: Lines): ChartSpec {
   };
 }
 
-/** The index of the step that contains a place. */
+/** The index of the step that contains a position. */
 function stepAt(x: number[], at: number): number {
   const after = x.findIndex((start) => start > at);
   return after < 0 ? x.length : after - 1;
 }
 
-/** The index of the nearest place; a log scale compares ratios. */
+/** The index of the nearest position; a log scale compares ratios. */
 function nearest(x: number[], at: number, log: boolean): number {
   const distance = (value: number) => (log ? Math.abs(Math.log(value / at)) : Math.abs(value - at));
   return x.reduce((best, value, i) => (distance(value) < distance(x[best] ?? value) ? i : best), 0);

@@ -4,7 +4,7 @@ import { periodOf, type Region, type RunView, regionsOf } from '../data/model';
 import { time } from '../format';
 import { fade, type Palette } from './palette';
 
-/** The smallest distance at which the lines of a run's period are drawn, in CSS pixels. */
+/** The minimum distance at which the lines of a run's period are drawn, in CSS pixels. */
 const MIN_PERIOD = 5;
 
 /** Runs `draw` with drawing clipped to the plot. */

@@ -158,7 +158,7 @@ export function responseBars(scene: Neighbourhood): ChartSpec {
   };
 }
 
-/** Draws a triangle that points down at a place. */
+/** Draws a triangle that points down at a position. */
 export function triangle(ctx: CanvasRenderingContext2D, x: number, y: number): void {
   const side = 5 * devicePixelRatio;
   ctx.beginPath();

@@ -230,7 +230,7 @@ export function activityColor(colors: Palette, kind: string): string {
   return colors.causes[cause];
 }
 
-/** The colour of a place on the heat scale, from 0 to 1. */
+/** The colour of a position on the heat scale, from 0 to 1. */
 export function heatColor(colors: Palette, share: number): string {
   return `rgb(${between(colors.heat, share).join(' ')})`;
 }
@@ -263,7 +263,7 @@ export const SLOWNESS: readonly string[] = [
 export const channels = (hex = '#000000') =>
   [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
 
-/** The red, green and blue at a place on a colour scale, from 0 to 1. */
+/** The red, green and blue at a position on a colour scale, from 0 to 1. */
 export function between(scale: readonly string[], share: number): number[] {
   const last = scale.length - 1;
   const at = Math.min(1, Math.max(0, share)) * last;

@@ -9,7 +9,7 @@ import { axis } from './spec';
 /** A range of response times in ns. */
 export type Span = [number, number];
 
-/** The places on the axis with their values; a break has none. */
+/** The positions on the axis with their values; a break has no value. */
 export function positions(axisOf: ParameterAxis): { at: number; value: number | undefined }[] {
   const values = axisOf.values.map((value) => ({ at: axisOf.at(value), value }));
   const breaks = axisOf.breaks.map((at) => ({ at, value: undefined }));
@@ -36,7 +36,7 @@ export function parameterAxisOf(
   };
 }
 
-/** The value nearest to a place on the axis. */
+/** The value nearest to a position on the axis. */
 export function nearest(values: ParameterAxis, at: number): number {
   return values.values.reduce(
     (best, value) =>

@@ -26,7 +26,7 @@ export const curveKeys = (colors: Palette, hasTheory: boolean, hasBefore: boolea
     : []),
 ];
 
-/** The value of a curve at a place, between its points. */
+/** The value of a curve at a position, between its points. */
 function valueAt({ host, ratio }: CurveOf, place: number): number | null {
   const next = host.findIndex((at) => at >= place);
   if (next < 0) return null;

@@ -16,7 +16,7 @@ interface Point {
   series: number;
 }
 
-/** The points of all series that have a place on the horizontal axis, in its order. */
+/** The points of all series that have a position on the horizontal axis, in its order. */
 function pointsOf(signal: Signal): Point[] {
   const all = signal.series.flatMap(({ points }, series) =>
     points.map(([x, y]): Point => ({ x, y, series })),
@@ -37,7 +37,7 @@ function acrossOf(signal: Signal, points: Point[]): Measure {
   const measure: Measure = { title: signal.x, write: short, log: signal.log_x };
   const places = [...points.map(({ x }) => x), ...signal.marks.map(({ x }) => x)];
   const [low, high] = [Math.min(...places), Math.max(...places)];
-  // A log axis takes its range from its values.
+  // A log axis derives its range from its values.
   if (signal.log_x) return { ...measure, ticks: roundNumbers };
   if (!Number.isFinite(low)) return measure;
   const room = 0.02 * (high - low) || 1;
@@ -47,7 +47,7 @@ function acrossOf(signal: Signal, points: Point[]): Measure {
 const colorOf = (colors: Palette, series: number) =>
   colors.results[series % colors.results.length] ?? colors.text;
 
-/** The most lines that the labels of marks take. */
+/** The maximum number of lines of mark labels. */
 const LINES = 4;
 
 /** The first mark of each label; further marks of the same label have no text. */
@@ -82,7 +82,7 @@ function drawMarks(u: uPlot, marks: Mark[], colors: Palette): void {
   });
 }
 
-/** The point nearest to a place, if one is within reach. */
+/** The point nearest to a position, if one is within reach. */
 function nextTo(u: uPlot, points: Point[], left: number, top: number): Point | undefined {
   let [best, least]: [Point | undefined, number] = [undefined, NEAR ** 2];
   for (const point of points) {

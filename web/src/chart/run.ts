@@ -83,7 +83,7 @@ export function positions(windows: Windows<Dots>, zoom: Zoom, x: Horizontal): [n
   return [Math.max(0, from - 1), Math.min(windows.total, Math.max(to, from) + 1)];
 }
 
-/** Calls `visit` for every dot from `low` to `high`: its index in `dots`, its place on the axis, its kind. */
+/** Calls `visit` for every dot from `low` to `high`: its index in `dots`, its position on the axis, its kind. */
 function each(
   scene: RunScene,
   low: number,
@@ -223,7 +223,7 @@ function stroke(
 export const hasMeans = (windows: Windows<Dots>) =>
   windows.pieces.at(-1)?.data.outline.running_means != null;
 
-/** The dot nearest to a place of the plot, if one is within reach. */
+/** The dot nearest to a position of the plot, if one is within reach. */
 function nearest(
   u: uPlot,
   scene: RunScene,

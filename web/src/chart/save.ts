@@ -17,7 +17,7 @@ async function record(spec: ChartSpec, width: number, height: number): Promise<s
   const { getContext } = HTMLCanvasElement.prototype;
   const NativePath = window.Path2D;
   let plot: uPlot;
-  // uPlot asks its canvas for the context once, in the constructor.
+  // uPlot requests the context of its canvas once, in the constructor.
   HTMLCanvasElement.prototype.getContext = (() => context) as unknown as typeof getContext;
   window.Path2D = RecordedPath;
   try {

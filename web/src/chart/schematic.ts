@@ -3,7 +3,7 @@
 import { patternsOf } from '../data/model';
 import type { Address, Pattern, Reference } from '../data/views.gen';
 
-/** An IO of a sketch; places and sizes are shares of its width and height, from the lower left. */
+/** An IO of a sketch; positions and sizes are shares of its width and height, from the lower left. */
 export interface DrawnIo {
   x: number;
   y: number;
@@ -30,7 +30,7 @@ export interface Extremes {
 /** The number of IOs in a sketch. */
 const IOS = 24;
 
-/** The largest number of processes or partitions that a sketch shows. */
+/** The maximum number of processes or partitions that a sketch shows. */
 const PARTS = 6;
 
 const pauseOf = ({ timing }: Pattern) => (timing.function === 'consecutive' ? 0 : timing.pause_ns);
@@ -50,7 +50,7 @@ export function extremesOf(references: Reference[]): Extremes {
   };
 }
 
-/** The place of a value between two on a log scale, from 0 to 1; 1 if both are equal. */
+/** The position of a value between two on a log scale, from 0 to 1; 1 if both are equal. */
 function share(value: number, [least, most]: [number, number]): number {
   if (most <= least || value <= 0) return most <= least ? 1 : 0;
   const low = Math.max(least, 1);

@@ -166,7 +166,7 @@ export function unitsByCause({ units }: UtilizationReport): ChartSpec {
 /** The time from which the wear map counts erases. */
 export type Since = 'measurement' | 'new';
 
-/** The largest number of cells in a line. */
+/** The maximum number of cells in a line. */
 const ACROSS = 128;
 
 /** The layout of the wear map: the number of lines, the first line of each unit, and the cells in a line. */

@@ -7,7 +7,7 @@ import { pointPath, type Shape } from './shapes';
 
 /** A tooltip. */
 export interface Tip {
-  /** Its place, in CSS pixels within the plot. */
+  /** Its position, in CSS pixels within the plot. */
   left: number;
   top: number;
   title: string;
@@ -52,11 +52,11 @@ export interface Ramp {
   name: string;
   /** The colours, evenly spaced. */
   colors: readonly string[];
-  /** The ticks, each at a place from 0 to 1. */
+  /** The ticks, each at a position from 0 to 1. */
   ticks: { at: number; label: string }[];
 }
 
-/** A place in a plot, in CSS pixels. */
+/** A position in a plot, in CSS pixels. */
 export interface Place {
   left: number;
   top: number;
@@ -70,9 +70,9 @@ export interface ChartSpec {
   title: string;
   data: uPlot.AlignedData;
   options(colors: Palette): Omit<uPlot.Options, 'width' | 'height'>;
-  /** The tooltip at a place of the plot. */
+  /** The tooltip at a position of the plot. */
   tip?: (plot: uPlot, left: number, top: number) => Tip | null;
-  /** The next place of the keyboard cursor; a few pixels further by default. */
+  /** The next position of the keyboard cursor; a few pixels further by default. */
   step?: (plot: uPlot, from: Place | null, across: number, down: number) => Place | null;
   /** The legend in a saved file. */
   keys?(colors: Palette): Key[];

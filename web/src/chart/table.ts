@@ -13,10 +13,10 @@ const COLORS: Line['color'][] = [
   (colors: Palette) => colors.other.color,
 ];
 
-/** The most curves. */
+/** The maximum number of curves. */
 export const MAX_CURVES = COLORS.length;
 
-/** The values are those of the file, so they are written as they are. */
+/** Writes integers in full, and other numbers with six significant digits. */
 const write = (value: number) =>
   Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(6)));
 

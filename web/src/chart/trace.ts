@@ -24,7 +24,7 @@ function rates(
 ): ChartSpec {
   const { steps, step_ns } = facts.series;
   const rate = (amount: number) => (amount / step_ns) * 1e9;
-  // The value of the last step holds until its end. The chart therefore has one more place than there are
+  // The value of the last step holds until its end. The chart therefore has one more position than there are
   // steps.
   const values = (pick: (step: Step) => number) =>
     [...steps, ...steps.slice(-1)].map((step) => rate(pick(step)));

@@ -13,7 +13,7 @@ const STRIDE = 0.25;
 export class Zoom {
   /** The whole axis. */
   readonly whole: Window;
-  /** The shortest possible window. */
+  /** The minimum length of the window. */
   readonly least: number;
   #window = $state.raw<Window>([0, 1]);
 
@@ -50,7 +50,7 @@ export class Zoom {
     if (first !== this.from || first + span !== this.to) this.#window = [first, first + span];
   }
 
-  /** Zooms by a factor, in if it is above 1. The place `about` stays where it is. */
+  /** Zooms by a factor, in if it is above 1. The position `about` stays where it is. */
   by(factor: number, about = (this.from + this.to) / 2): void {
     const span = Math.max(this.least, this.span / factor);
     const share = (about - this.from) / this.span;

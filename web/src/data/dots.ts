@@ -12,7 +12,7 @@ export type Kind = (typeof KINDS)[number];
 
 /** IOs of a run, sorted along one axis. */
 export interface Row {
-  /** The place of each IO on the axis, ascending. */
+  /** The position of each IO on the axis, ascending. */
   at: Float64Array;
   /** The index of each IO in the outline. */
   order: Uint32Array;
@@ -65,7 +65,7 @@ export function pieceOf(outline: Outline, from: number, to: number, ignored: num
   return { from, to, step, data: dotsOf(outline, ignored) };
 }
 
-/** The most buckets that a server returns at once. */
+/** The maximum number of buckets in a response of a server. */
 const MAX_BUCKETS = 2000;
 
 /** The windows of a run, which load a piece when it comes into view. */
@@ -84,7 +84,7 @@ export function windowsOf(
   return windows;
 }
 
-/** Converts a place from one axis to the other, by the finest piece loaded around it. */
+/** Converts a position from one axis to the other, by the finest piece loaded around it. */
 export function convert(
   windows: Windows<Dots>,
   place: number,
@@ -107,7 +107,7 @@ export function convert(
   return place;
 }
 
-/** A running mean at some IOs: their places on an axis, and the mean of all IOs up to each. */
+/** A running mean at some IOs: their positions on an axis, and the mean of all IOs up to each. */
 export interface Line {
   at: number[];
   mean: (number | null)[];

@@ -9,7 +9,7 @@ import { parseTable, type Table } from './table';
 import type { Trace } from './trace.gen';
 import { NoTrace, readTrace } from './trace-module';
 
-/** The largest file to read, in bytes. */
+/** The maximum size of a file to read, in bytes. */
 const MAX_BYTES = 256 * 1024 ** 2;
 
 /** A file that opens. */
@@ -27,7 +27,7 @@ export interface DropOutcome {
 
 type Json = Record<string, unknown>;
 
-/** The ends of the names of files that the program reads and the page does not, with the command that opens them. */
+/** Extensions of files that the program reads but the page does not, with the command that opens such files. */
 const ELSEWHERE: [RegExp, string][] = [
   [
     /\.parquet$/i,
@@ -40,11 +40,11 @@ const ELSEWHERE: [RegExp, string][] = [
   [/\.html?$/i, 'Open pages in the browser itself.'],
 ];
 
-/** The ends of the names of profiles and of traces and tables. */
+/** The extensions of profiles, and of traces and tables. */
 const PROFILE = /\.toml$/i;
 const LINES = /\.(csv|tsv|txt|trace|log|ascii|srt|spc|vscsi|blktrace)(\.gz)?$/i;
 
-/** The most bytes of a trace, decompressed. */
+/** The maximum size of a decompressed trace in bytes. */
 const MAX_CONTENT = 1024 ** 3;
 
 /** The address at which an item opens. */
@@ -72,7 +72,7 @@ async function contentOf(file: File): Promise<ArrayBuffer> {
   }
 }
 
-/** The files of a result folder that another of its files explains. */
+/** Files of a result folder that open only together with another file of the folder. */
 const BESIDE = new Set(['facts.json', 'grid.json', 'marks.json']);
 
 /** The name of a document: its file, or the folder of a result. */
@@ -91,7 +91,7 @@ const tooLarge = (file: File) => `${file.name} is larger than ${MAX_BYTES / 1024
 const words = (error: unknown) =>
   (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
 
-/** A table, or why the content is none. */
+/** Returns the table, or the reason why the content is not a table. */
 function tableOf(content: ArrayBuffer): Table | string {
   try {
     return parseTable(new TextDecoder().decode(content));
@@ -100,7 +100,7 @@ function tableOf(content: ArrayBuffer): Table | string {
   }
 }
 
-/** Parses a file; undefined for other files than documents. */
+/** Parses the JSON of a file; returns a problem in words for any other file. */
 async function documentOf(file: File): Promise<Json | string> {
   const elsewhere = ELSEWHERE.find(([end]) => end.test(file.name));
   if (elsewhere !== undefined) return `The page cannot read ${file.name}. ${elsewhere[1]}`;
@@ -109,7 +109,7 @@ async function documentOf(file: File): Promise<Json | string> {
     const json = parseJson(await file.text());
     if (typeof json === 'object' && json !== null) return json as Json;
   } catch {
-    // The message below says what is wrong.
+    // The problem below covers this error.
   }
   return `${file.name} is no document of flashscope: drop the JSON files of a result folder, or the output of --json.`;
 }
@@ -154,7 +154,7 @@ const KINDS: [keyof Page, OnlyItem['kind']][] = [
   ['predictions', 'prediction'],
 ];
 
-/** A source to which dropped documents are added. It asks the other source for everything else. */
+/** A source to which dropped documents are added. Everything else comes from the other source. */
 export class DropSource implements Source {
   readonly served: boolean;
   readonly whatIfs: boolean;

@@ -102,7 +102,7 @@ export interface Page {
   predictions?: EmbeddedPrediction[];
   /**
    * The n-th comparison has the n-th measurement first, then those after it, then those before it. A page
-   * with many measurements has room for the first comparison only.
+   * with many measurements has room for only the first comparisons.
    */
   comparisons: (Comparison | string)[];
 }

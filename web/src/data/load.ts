@@ -8,7 +8,7 @@ import { Served, type ServerAbilities } from './served';
 import type { Source } from './source';
 import type { Trace } from './trace.gen';
 
-/** An error that says why the page has nothing to show. */
+/** The error for a page without content; the message is the reason. */
 export class NoReport extends Error {}
 
 /** The content of a page: one of the kinds that the program embeds. */

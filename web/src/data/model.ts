@@ -199,7 +199,7 @@ export function ioIgnore(reference: Reference): number {
   }
 }
 
-/** A region of a run that differs from the rest, by positions of IOs. */
+/** A range of positions in a run whose IOs differ from the run's other IOs. */
 export interface Region {
   kind: 'start-up' | 'affected';
   name: string;

@@ -53,7 +53,7 @@ export function byReason(findings: StatedFinding[]): [why: string, titles: strin
   return [...reasons];
 }
 
-/** The most ranges that `runsText` lists. */
+/** The maximum number of ranges that `runsText` lists. */
 const MAX_RANGES = 4;
 
 /** Numbers of runs as ranges: `1, 3 to 5`. Many ranges become a count: `6 of 1 to 10`. */

@@ -2,7 +2,7 @@
 import { COLUMNS } from './columns.gen';
 import { SourceError } from './source';
 
-/** An IO as the module takes it. */
+/** An IO in the form that the module expects. */
 export interface QueryRow {
   run: number;
   position: number;
@@ -38,9 +38,9 @@ export class QueryModule {
   }
 
   /**
-   * Takes an expression, and returns it in its canonical form.
+   * Parses an expression, and returns it in its canonical form.
    *
-   * @throws SourceError that names the place of an error.
+   * @throws SourceError with the position of the error.
    */
   parse(text: string): string {
     this.#input(text);
@@ -57,7 +57,7 @@ export class QueryModule {
     }
   }
 
-  /** False or true if the expression has this value for all IOs of a run, which `name` has named. */
+  /** The value of the expression if it is equal for all IOs of the run that `name` has named, else undefined. */
   decided(run: number): boolean | undefined {
     this.#numbers([run]);
     return [false, true, undefined][this.#exports.query_decided()];

@@ -86,7 +86,7 @@ export async function jsonOf(response: Response): Promise<unknown> {
   }
 }
 
-/** The abilities of a server, as its page states them. */
+/** The optional features of a server, as its page states them. */
 export interface ServerAbilities {
   what_ifs?: boolean;
   submissions?: boolean;

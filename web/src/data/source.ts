@@ -21,7 +21,7 @@ import type {
 
 /** An error of a source, with a message for the user. */
 export class SourceError extends Error {
-  /** The place of the error in an expression: its first character, and the one after its last. */
+  /** The position of the error in an expression, as a half-open range of characters. */
   readonly place: [number, number] | undefined;
 
   constructor(message: string, place?: [number, number]) {
@@ -42,7 +42,7 @@ export interface Source {
   readonly whatIfs: boolean;
   /** True if the server accepts submissions, as a registry does. */
   readonly submissions: boolean;
-  /** True if the server knows the commands that write to its shelf. */
+  /** True if the server shows the running commands that write to its shelf. */
   readonly commands: boolean;
   /** The only item of the source, if it has exactly one. There is no shelf then. */
   readonly only: OnlyItem | undefined;
@@ -101,5 +101,5 @@ export interface Source {
   setMarks(id: string, marks: Marks): Promise<void>;
 }
 
-/** The way to see everything, for pages without a server. */
+/** The hint on pages without a server: the command that shows every IO. */
 export const SEE_ALL = 'To see every IO, run “flashscope serve” on the result.';

@@ -1,6 +1,6 @@
 // A CSV file with named columns, as the user drops it on the page.
 
-/** The most rows of a table. */
+/** The maximum number of rows of a table. */
 export const MAX_ROWS = 200_000;
 
 /** A column: its name, and its values as numbers if all of them are. */
@@ -15,11 +15,11 @@ export interface Table {
   columns: TableColumn[];
   /** The cells, row by row. */
   rows: string[][];
-  /** The rows of the file that are left out, because the table has the most. */
+  /** The number of rows of the file beyond `MAX_ROWS`, which the table leaves out. */
   leftOut: number;
 }
 
-/** The separators of columns, the commonest first. */
+/** The separators of columns, the most common first. */
 const SEPARATORS = [',', ';', '\t'];
 
 /** Splits text into rows of fields (RFC 4180). */
@@ -55,7 +55,7 @@ const numeric = (text: string) => /^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$
 /**
  * Parses a table. The first line names the columns: none of its fields is a number.
  *
- * @throws Error that says, after the name of the file, why it is no table.
+ * @throws Error with the reason why the text is no table, as a continuation of the file's name.
  */
 export function parseTable(text: string): Table {
   const start = text.slice(0, text.indexOf('\n') + 1 || text.length);

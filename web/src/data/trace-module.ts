@@ -14,7 +14,7 @@ export interface TraceRequest {
 /** The document, or the reason why the file is no trace. */
 export type TraceAnswer = { json: string } | { reason: string };
 
-/** Why a file is no trace. */
+/** The error for a file that is no trace; the message is the reason. */
 export class NoTrace extends Error {}
 
 /**

@@ -9,11 +9,11 @@ export interface DriveKind {
   spec: string;
   /** The FTLs that suit the profile; the first one is its own. */
   ftls: string[];
-  /** The range of over-provisioning, and its value at first. */
+  /** The range of over-provisioning, and its initial value. */
   spare: { least: number; most: number; first: number };
   /** The profile in TOML, if the user dropped it on the page. */
   toml?: string;
-  /** The policies of the profile, if they are not the first ones. */
+  /** The policies of the profile, if they are not the defaults. */
   own?: { policy: string; scheduler: string };
 }
 
@@ -113,7 +113,7 @@ export interface DriveSettings {
   ftl: string;
   spare: number;
   policy: string;
-  /** True if moved data goes to blocks of its own. */
+  /** True if moved data goes to separate blocks. */
   apart: boolean;
   scheduler: string;
 }

@@ -61,7 +61,7 @@ export const GUIDE: [GuideStep, ...GuideStep[]] = [
   },
   {
     title: 'Spare space is the remedy',
-    text: 'Every drive has more flash than it shows to the host. With more spare space, grey pages can gather for longer, and a block has fewer current pages when its turn comes. So the drive copies less.',
+    text: 'Every drive has more flash than it shows to the host. With more spare space, grey pages can gather for longer, and a block has fewer current pages when its turn comes. The drive therefore copies less.',
     action:
       'This drive keeps 30 % in reserve instead of 15 %. Move the slider “Spare space” yourself.',
     settings: { ...DEFAULTS, spare: 0.3 },

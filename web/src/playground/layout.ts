@@ -1,4 +1,4 @@
-// The places of dies, blocks and pages in the picture of the flash.
+// The positions of dies, blocks and pages in the picture of the flash.
 
 /** The dimensions of a drive. */
 export interface Dimensions {
@@ -31,12 +31,12 @@ export interface FlashLayout extends Dimensions {
   /** The blocks in a row of a die. */
   across: number;
   places: DiePlace[];
-  /** The place of the first page of each block. */
+  /** The position of the first page of each block. */
   blockX: Int32Array;
   blockY: Int32Array;
 }
 
-/** The largest distance between two pages, in pixels of CSS. */
+/** The maximum distance between two pages, in CSS pixels. */
 const MAX_PITCH = 18;
 
 /** The gap between blocks, in which the frame of a block is drawn. */
@@ -48,13 +48,13 @@ export const LABEL = 20;
 /** The gap between dies, relative to `scale`. */
 const DIE_GAP = 14;
 
-/** The least side of a page in pixels of CSS, for which a picture may be as high as it takes. */
+/** The minimum side of a page in CSS pixels. The picture exceeds its height rather than this limit. */
 const MIN_SIDE = 2;
 
 /**
- * Lays out the flash in a picture of this width, with pages as large as fit into `height`. Pages of a large drive
- * are no smaller than two pixels, and the picture is higher then. `scale` is the number of pixels of the picture
- * in a pixel of CSS.
+ * Lays out the flash in a picture of this width, with pages as large as fit into `height`. Pages are at least two
+ * CSS pixels wide, and the picture of a large drive may be higher than `height`. `scale` is the number of picture
+ * pixels per CSS pixel.
  */
 export function layOut(of: Dimensions, width: number, height: number, scale: number): FlashLayout {
   const least = Math.max(1, Math.round(MIN_SIDE * scale));
@@ -119,7 +119,7 @@ function withBlocks(
   return { ...layout, cell: pitch > 3 ? pitch - 1 : pitch, blockX, blockY };
 }
 
-/** The block and the page at a place of the picture, if there is one. */
+/** The block and the page at a position of the picture, if there is one. */
 export function pageAt(
   layout: FlashLayout,
   x: number,

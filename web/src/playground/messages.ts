@@ -9,7 +9,7 @@ export type Request =
   | { kind: 'change'; workload: Workload }
   /** Shows flash commands, for at most `budget` milliseconds. `pages` is memory to reuse. */
   | { kind: 'advance'; commands: number; budget: number; pages?: ArrayBuffer }
-  /** Shows the rest of the IO in progress, then the next IO. */
+  /** Shows the remaining commands of the IO in progress, then the next IO. */
   | { kind: 'advance-io' };
 
 /** An answer of the worker. */

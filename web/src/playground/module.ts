@@ -141,7 +141,7 @@ interface Exports {
   playground_text_len(): number;
 }
 
-/** A setting is invalid; the message says which and why. */
+/** The error for an invalid setting; the message names the setting and the reason. */
 export class Refused extends Error {}
 
 /** A drive with its workload. */
@@ -155,14 +155,14 @@ export class Drive {
     this.#names = this.#text().split(' ') as (keyof Numbers)[];
   }
 
-  /** Loads the module. The drive has to be opened before anything else. */
+  /** Loads the module. Call `open` before any other method. */
   static async load(module: BufferSource): Promise<Drive> {
     const { instance } = await WebAssembly.instantiate(module);
     return new Drive(instance.exports as unknown as Exports);
   }
 
   /**
-   * Opens a drive, filled if the setup says so.
+   * Opens a drive, and fills it if `filled` is true.
    *
    * @throws Refused if a setting is invalid; the previous drive stays.
    */
@@ -176,7 +176,7 @@ export class Drive {
   }
 
   /**
-   * Changes the workload of the drive as it is.
+   * Changes the workload, but not the state of the drive.
    *
    * @throws Refused if a setting is invalid.
    */
@@ -190,7 +190,7 @@ export class Drive {
     return this.#exports.playground_advance(commands, ios);
   }
 
-  /** Shows the rest of the IO in progress, then the next IO. */
+  /** Shows the remaining commands of the IO in progress, then the next IO. */
   advanceIo(): void {
     this.#exports.playground_advance_io();
   }
@@ -201,7 +201,7 @@ export class Drive {
     exports.playground_picture();
     const length = exports.playground_pages_len();
     const blocks = exports.playground_emptied_len();
-    // The functions above may have moved the memory; those below only return places in it.
+    // The functions above may have moved the memory; the functions below only return addresses in it.
     const { buffer } = exports.memory;
     const copy = into?.byteLength === length ? new Uint8Array(into) : new Uint8Array(length);
     copy.set(new Uint8Array(buffer, exports.playground_pages(), length));
@@ -264,7 +264,7 @@ export class Drive {
   }
 }
 
-/** A profile of the user, with what makes it small enough to draw (crates/playground/src/dropped.rs). */
+/** A profile of the user, with the fields that make it small enough to draw (crates/playground/src/dropped.rs). */
 export interface DroppedProfile {
   ftl: string;
   spare: number;

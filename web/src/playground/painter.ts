@@ -23,7 +23,7 @@ export class Painter {
   #touch = new Uint8Array(0);
   #step = new Uint8Array(0);
   #framed = new Uint8Array(0);
-  /** The pages whose command still shows. */
+  /** The pages whose last command is still visible. */
   #glowing: number[] = [];
   /** The rows of pixels to show again. */
   #top = Number.POSITIVE_INFINITY;
@@ -65,7 +65,7 @@ export class Painter {
       this.#fill(x, y, width, height, this.#background);
   }
 
-  /** Takes over a picture. Commands since the last one glow if `glow` is true. */
+  /** Shows a picture. Commands since the last picture glow if `glow` is true. */
   show(picture: Picture, glow: boolean): void {
     const layout = this.#layout;
     if (layout === undefined || picture.pages.length !== this.#state.length) return;
@@ -111,7 +111,7 @@ export class Painter {
     [this.#top, this.#bottom] = [Number.POSITIVE_INFINITY, 0];
   }
 
-  /** True while a command still shows. */
+  /** True while any command is still visible. */
   get isGlowing(): boolean {
     return this.#glowing.length > 0;
   }

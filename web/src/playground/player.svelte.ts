@@ -1,4 +1,4 @@
-// Plays the film of the flash: asks the worker for a picture each frame, at the chosen speed.
+// Plays the film of the flash: requests a picture from the worker each frame, at the chosen speed.
 import { unpack } from '../data/module';
 import type { Answer, Request } from './messages';
 import type { Picture } from './module';
@@ -8,16 +8,16 @@ import FlashWorker from './worker?worker&inline';
 /** The speeds, in flash commands a second. */
 export const SPEEDS = [4, 15, 60, 300, 2000, 20_000, Number.POSITIVE_INFINITY] as const;
 
-/** The time of the worker for a frame, in ms: the rest is for painting. */
+/** The maximum time of the worker per frame, in ms: painting needs the remaining time. */
 const BUDGET = 10;
 
 /** The time between two updates of the numbers, in ms. */
 const NUMBERS_EVERY = 150;
 
-/** The points of a curve that say something. */
+/** The minimum number of points of a curve. */
 const MIN_POINTS = 2;
 
-/** The most commands that one frame catches up with, in seconds of play. */
+/** The maximum backlog of commands that one frame catches up with, in seconds of play. */
 const MAX_BEHIND = 0.1;
 
 /** The curve of write amplification: host pages written and the ratio. */
@@ -33,7 +33,7 @@ export class Player {
   speed = $state(2);
   /** The last picture, a few times a second. */
   shown = $state.raw<Picture | undefined>();
-  /** The curve of the drive before the last change, and its theory. */
+  /** The curve of the drive before the last change. */
   before = $state.raw<CurveOf | undefined>();
   commandLine = $state('');
   /** The reason why the drive does not work. */
@@ -86,7 +86,7 @@ export class Player {
     this.settings = settings;
     this.problem = '';
     if (opens) {
-      // While a slider moves, drives come and go before they have a curve.
+      // While a slider moves, each drive is replaced before it has a curve: keep the earlier curve.
       this.before = fresh ? undefined : (curveOf(this.#latest) ?? this.before);
       this.#replace({ kind: 'open', setup: setupOf(settings), ios });
     } else {
@@ -173,7 +173,7 @@ export class Player {
       const now = performance.now();
       if (fresh || !this.playing || now - this.#numbersAt > NUMBERS_EVERY) {
         this.#numbersAt = now;
-        // The worker gets the memory of the pages back after the next picture.
+        // Copy the pages: their memory goes back to the worker after the next picture.
         this.shown = { ...picture, pages: picture.pages.slice() };
       }
     }

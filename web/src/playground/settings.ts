@@ -11,7 +11,7 @@ export interface Settings extends DriveSettings, Omit<Workload, 'skew'> {
   filled: boolean;
 }
 
-/** The settings at first. */
+/** The initial settings. */
 export const DEFAULTS: Settings = {
   drive: DRIVES[0].id,
   ftl: 'page-map',
@@ -28,7 +28,7 @@ export const DEFAULTS: Settings = {
   filled: true,
 };
 
-/** The settings for another drive: those of the host stay. */
+/** The settings for another drive, with the host's settings unchanged. */
 export function withDrive(settings: Settings, id: string): Settings {
   const drive = driveOf(id);
   const [ftl = 'page-map'] = drive.ftls;
@@ -44,7 +44,7 @@ export const withFtl = (settings: Settings, ftl: string): Settings => ({
   trims: hasLogBlocks(ftl) ? 0 : settings.trims,
 });
 
-/** The largest share of trims beside a share of reads: the drive must still hold data. */
+/** The maximum share of trims for a share of reads: the drive must still hold data. */
 export const mostTrims = (reads: number) => Math.floor((1 - reads) * 0.45 * 100) / 100;
 
 /** The workload of the settings. */
@@ -62,11 +62,11 @@ export const setupOf = (settings: Settings): Setup => ({
   seed: 1,
 });
 
-/** True if two settings need different drives, and not only other IOs. */
+/** True if two settings need different drives, not only different workloads. */
 export const needsNewDrive = (one: Settings, other: Settings) =>
   driveSpec(one) !== driveSpec(other) || one.filled !== other.filled;
 
-/** The settings that differ from those of the drive at first, as the query of an address. */
+/** The settings that differ from the initial settings of the drive, as the query of an address. */
 export function settingsQuery(settings: Settings): string {
   const query = new URLSearchParams();
   if (settings.drive !== DEFAULTS.drive) query.set('drive', settings.drive);

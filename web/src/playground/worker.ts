@@ -2,10 +2,10 @@
 import type { Answer, Request } from './messages';
 import { Drive, Refused } from './module';
 
-/** The flash commands to show between two looks at the clock: a fraction of a millisecond. */
+/** The number of flash commands between two readings of the clock, which take a fraction of a millisecond. */
 const STRIDE = 400;
 
-/** The largest number of IOs to compute for one request. */
+/** The maximum number of IOs to compute for one step of `STRIDE` commands. */
 const MAX_IOS = 1_000_000;
 
 let drive: Drive | undefined;
@@ -39,7 +39,7 @@ function advance(drive: Drive, commands: number, budget: number): void {
   let left = commands;
   while (left > 0) {
     const stride = Math.min(left, STRIDE);
-    // Fewer commands than that mean that the drive has failed.
+    // If the drive shows fewer commands, it has failed or computed `MAX_IOS` IOs.
     if (drive.advance(stride, MAX_IOS) < stride || performance.now() > end) return;
     left -= stride;
   }

@@ -95,9 +95,9 @@ pub(crate) struct Case {
     pub suspensions_max: Option<u32>,
     pub suspend_min_progress_us: f64,
     pub suspend_min_remaining_us: f64,
-    /// `asking`, or `data-first` as in MQSim.
+    /// The order in which a bus serves requests: `asking`, or `data-first` as in MQSim.
     pub bus_order: BusOrder,
-    /// `die-free`, or `bus-granted` as in MQSim.
+    /// The time at which a die chooses its next command: `die-free`, or `bus-granted` as in MQSim.
     pub choice_time: ChoiceTime,
     pub cleaning: Cleaning,
     pub cleaning_priority: Priority,
@@ -177,7 +177,7 @@ impl Default for Case {
     }
 }
 
-/// Converts microseconds to whole nanoseconds; a half rounds to the even number.
+/// Converts microseconds to integer nanoseconds; a half rounds to the even number.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 pub(super) fn nanoseconds(us: f64) -> u64 {
     (us * 1000.0).round_ties_even() as u64

@@ -74,7 +74,7 @@ impl Twister {
         (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
     }
 
-    /// Returns a whole number below `count`, as `int(random() * count)`.
+    /// Returns an integer below `count`, as `int(random() * count)`.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below count")]
     pub(super) fn below(&mut self, count: u32) -> u32 {
         (self.unit() * f64::from(count)) as u32

@@ -5,7 +5,7 @@
 pub(super) struct Literal {
     /// The line on which it begins, from 1.
     pub line: usize,
-    /// Its text, on one line; escapes other than line breaks stay as they are.
+    /// Its text, on one line; escapes other than line breaks stay unchanged.
     pub text: String,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Finding, OPENINGS, Rule, glossary_findings};
 
-/// The most words of a sentence; a code span counts as one word.
+/// The maximum number of words in a sentence; a code span counts as one word.
 pub(super) const MAX_WORDS: usize = 30;
 
 /// Verbs of speech and perception, whose passive hides who speaks or perceives.
@@ -22,7 +22,7 @@ struct Block {
     text: String,
 }
 
-/// Returns every place of a Markdown page that breaks a rule. Code, tables, comments and HTML are left out.
+/// Returns the violations of rules in a Markdown page, except in code, tables, comments and HTML.
 pub(super) fn findings(page: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for block in blocks(page) {
@@ -139,7 +139,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// Returns three positions of the first link `[text](address)`: where it begins, where its text ends, and where the link ends.
+/// Returns three positions of the first link `[text](address)`: its start, the end of its text, and its end.
 fn link(text: &str) -> Option<(usize, usize, usize)> {
     let middle = text.find("](")?;
     let start = text[..middle].rfind('[')?;

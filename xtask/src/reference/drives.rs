@@ -44,8 +44,8 @@ the maximum). flashscope refuses these engines if the drive or the kernel lacks 
 ## Other systems
 
 Only Linux can measure real drives. On macOS and Windows, `cargo build --package flashscope --no-default-features`
-builds the rest: simulated drives, models, probes of simulated drives, traces and reports. It omits `attach`, `devices` and
-`trace record`. Windows cannot lock folders, so do not resume one result from two processes there.
+builds the other parts: simulated drives, models, probes of simulated drives, traces and reports. It omits `attach`,
+`devices` and `trace record`. Windows cannot lock folders, so do not resume one result from two processes there.
 
 ## Files
 
@@ -59,8 +59,8 @@ attributes, every file needs confirmation.
 
 Drives belong to root and usually to the group `disk`. You can measure one as another user in three ways:
 
-- join the group of the drives: `sudo usermod --append --groups disk \"$USER\"`, then log in again. Its members can read and
- overwrite every drive of the machine;
+- join the group of the drives: `sudo usermod --append --groups disk \"$USER\"`, then log in again. Its members can read
+  and overwrite every drive of the machine;
 - own a single drive by a udev rule such as `SUBSYSTEM==\"block\", ENV{ID_SERIAL_SHORT}==\"S4EWNX0R123456\", OWNER=\"anna\"` in
   `/etc/udev/rules.d/60-flashscope.rules`, then `sudo udevadm control --reload && sudo udevadm trigger`;
 - the capabilities for NVMe commands and for reading reservations, given to the program:
@@ -78,8 +78,9 @@ names the signature, its position, and the commands that erase it. flashscope se
 counts:
 
 - libblkid, the library of `blkid` and `wipefs`. flashscope loads it at run time (`libblkid.so.1`) and never links it,
-  because of its licence, the LGPL. Without the library, and in the static build, it runs `blkid` from `/usr/sbin`, `/sbin` or
-  `/usr/bin`, without an environment and on the open descriptor. If neither works, or libblkid is too old, the table below decides alone.
+  because of its licence, the LGPL. Without the library, and in the static build, it runs `blkid` from `/usr/sbin`,
+  `/sbin` or `/usr/bin`, without an environment and on the open descriptor. If neither works, or libblkid is too old,
+  flashscope uses only the table below.
 - The table of flashscope, listed below. It also knows the backup superblocks from which tools restore a file system. For ext2,
   ext3 and ext4 it covers block groups of the default size, and for XFS the default division of the whole
   device by `mkfs.xfs`. For btrfs, F2FS, JFS, NTFS, ReFS, exFAT, FAT, HFS and GPT it covers the positions in their formats.
@@ -88,10 +89,10 @@ The first and the last 1 MiB of the drive must be readable, or flashscope refuse
 as free of signatures, so a drive with bad sectors can be measured. A signature of one or two bytes does not count if its sector
 looks like random data. Data written by flashscope thus never prevents another measurement.
 
-`wipefs --all` erases the signatures that libblkid knows. It leaves backup superblocks, disk images, databases, archives, and
-partition tables in files and partitions. For those, the refusal has a `dd` command that writes zeros to their sectors. After
-both, a drive has no known signature. Data without a signature, such as a VeraCrypt volume or dm-crypt without LUKS,
-looks like random data. Only its owner can protect it.
+`wipefs --all` erases the signatures that libblkid knows. It leaves backup superblocks, disk images, databases,
+archives, and partition tables in files and partitions. For those, the refusal has a `dd` command that writes zeros to
+their sectors. After both steps, a drive has no known signature. Data without a signature, such as a VeraCrypt volume or
+dm-crypt without LUKS, looks like random data. Only its owner can protect it.
 
 ### Shared storage
 

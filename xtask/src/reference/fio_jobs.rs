@@ -22,8 +22,8 @@ Without a drive, the jobs run on their `filename`, with their `ioengine` and the
 replaces all three. The guards are those of every benchmark: a file that flashscope did not create, and every device, needs
 `--destroy-data-on`, unless all jobs only read.
 
-Jobs run at the same time up to a `stonewall`, which begins a new run. The page of a run shows the mean of each job and of each
-operation. The drive stays as it is, as with fio; `--state` prepares it first.
+Jobs run at the same time up to a `stonewall`, which begins a new run. The page of a run shows the mean of each job and
+of each operation. The drive keeps its state, as with fio; `--state` prepares the drive first.
 
 ## Options
 
@@ -48,13 +48,15 @@ Any other option is refused by name, with its section and its line.
 
 ## Compared with fio
 
-Tests run the same files with fio 3 and compare the IOs of both. For jobs without chance the IOs are equal: their number, places,
-sizes and flushes. For mixes and skewed places, numbers, sizes and shares agree within the chance of both programs.
+Tests run the same files with fio 3 and compare the IOs of both. Jobs without randomness have equal IOs: their number,
+offsets, sizes and flushes. For mixes and skewed offsets, numbers, sizes and shares agree within the random variation of
+both programs.
 
-- Random places come from a generator of flashscope, so their order differs from fio's. The seed is `randseed` or follows from
-  `--seed`, and the same seed gives the same IOs.
+- Random offsets come from flashscope's own generator: their order differs from fio's. The seed is `randseed` or follows
+  from `--seed`, and the same seed gives the same IOs.
 - fio 3.33 flushes again if a read follows a flush. flashscope flushes once after each `fsync` writes.
-- With `random_distribution`, the most frequent places are spread over the target space by another permutation than fio's.
+- With `random_distribution`, the most frequent offsets are spread over the target space by another permutation than
+  fio's.
 - All processes share one thread of flashscope. `iodepth` of an engine that waits for each IO has no effect, as in fio.
 - Writes have random data that no drive can compress.
 ";

@@ -31,8 +31,8 @@ Each claim has one of three verdicts, and an item has the worst of its claims:
 The program fails if a claim is not reproduced for an unknown reason. The source contains only published values. Tests run every item, and run it again with each of its
 inputs changed, which must change the result.
 
-An item that measures drives runs `flashscope bench`, and has no code of its own that measures. With `--full` it uses the default options.
-Otherwise the preparation is shorter, the precision is 5 %, and runs are not repeated.
+An item that measures drives runs `flashscope bench`, and has no separate measurement code. With `--full` it uses the
+default options. Without `--full`, the preparation is shorter, the precision is 5 %, and runs are not repeated.
 
 The verdict of all other items is the same in their quick form and at the papers' own lengths (`--full`). With `--full`, `boboila-figure3`
 generates eight workloads on a drive of 30 GiB and takes 18 minutes on a slow processor. In a debug build, the quick items that

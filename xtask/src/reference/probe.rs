@@ -24,10 +24,10 @@ Performance Study Based On Benchmarks\" (assume, test, refine), and adds later r
 
 ## Effect on the drive
 
-The probe first fills the drive in sequence, which gives every page a known place. It writes at most ten times the
-capacity in total, or less with `--budget-bytes`. `--read-only` writes nothing and finds only the parameters that reads reveal.
-`--file PATH` uses one file only. The guards are those of `flashscope bench`: writing needs the serial number or path of
-the device, and a device in use is refused.
+The probe first fills the drive sequentially, which gives every page a known position. It writes at most ten times the
+capacity in total, or less with `--budget-bytes`. `--read-only` writes nothing and finds only the parameters that reads
+reveal. `--file PATH` uses one file only. The guards are those of `flashscope bench`: writing needs the serial number or
+path of the device, and a device in use is refused.
 
 ## Method
 

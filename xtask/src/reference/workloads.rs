@@ -57,7 +57,7 @@ pub(crate) fn page() -> Result<String> {
         if !kind.fields.is_empty() {
             fields(&mut page, kind.fields)?;
         }
-        // The fields of traces are in a table of their own.
+        // The fields of traces are in their own table.
         let shared = kind.common.iter().map(|field| format!("`{}`", field.name));
         let shared: Vec<_> = shared.collect();
         if !shared.is_empty() {

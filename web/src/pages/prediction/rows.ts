@@ -3,7 +3,7 @@ import type { PredictedValue, PredictionReport } from '../../data/prediction.gen
 import type { Range, TwinPrediction } from '../../data/twin-prediction.gen';
 import { bytes, count, decimal, throughput, time } from '../../format';
 
-/** A predicted number, and what the simulator found if it ran. */
+/** A predicted number, and the simulated number if the simulator ran. */
 export interface ExpectedRow {
   name: string;
   value: number;

@@ -40,7 +40,7 @@ export function queryOf(question: Question): string {
   return params.toString();
 }
 
-/** The changes that are not empty, each once: a variant that is there twice would have no name of its own. */
+/** The distinct changes that are not empty: two equal variants would have the same name. */
 const filled = ({ changes }: Question) => [
   ...new Set(changes.map((change) => change.trim()).filter((change) => change !== '')),
 ];
