@@ -5,10 +5,6 @@ use std::ops::{Add, Mul};
 
 use flashscope_block::Bytes;
 
-use crate::nand::Array;
-use crate::setup::Layout;
-use crate::{cache, observe};
-
 /// The memory that a drive takes at most, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprint {
@@ -75,18 +71,4 @@ pub(crate) fn tree<T>(count: impl Into<u64>) -> Size {
     let (count, node) = (count.into(), 11 * size_of::<T>() as u64 + 16);
     let leaves = Size(node) * (count / 5).saturating_add(1);
     leaves + Size(node + 96) * (count / 25).saturating_add(1)
-}
-
-/// Returns the footprint of a drive of this layout whose interface needs `interface`.
-pub(crate) fn of(layout: &Layout, interface: Size) -> Footprint {
-    let parts = [
-        Array::footprint(&layout.parts()),
-        (layout.ftl.footprint)(layout),
-        cache::footprint(layout),
-        interface,
-        // Buffers for moved pages, names, and the drive structure itself.
-        grown::<[u64; 8]>(layout.slots_per_block()) + Size(16 << 10),
-    ];
-    let drive = parts.into_iter().fold(Size(0), Size::add);
-    Footprint { drive: Bytes(drive.0), observers: Bytes(observe::footprint(layout).0) }
 }
