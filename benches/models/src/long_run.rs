@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use flashscope_model::trace::Total;
 use flashscope_predict::long_run::{LONG_RUN_MODELS, LongRun, Skew, required_coverage};
 use flashscope_predict::{CountedPasses, LONG_RUN_TURNS, Requests, SimulatedDrive, free_pages};
-use flashscope_sim::setup::{self, Layout};
+use flashscope_sim::{Design, setup};
 use flashscope_workload::synthetic::{Generator, Ios};
 
 use crate::population::{Part, target_of};
@@ -80,29 +80,29 @@ impl Pair {
         Pair { drive, workload: workload(held_out, rng) }
     }
 
-    fn layout(&self) -> Option<Layout> {
-        setup::parse(&self.drive).ok()?.layout().ok()
+    fn design(&self) -> Option<Design> {
+        setup::parse(&self.drive).ok()?.design().ok()
     }
 
-    fn generator(&self, layout: &Layout) -> Option<Box<Generator>> {
-        match flashscope_trace::open_workload(&self.workload, &target_of(layout)).ok()?.ios {
+    fn generator(&self, design: &Design) -> Option<Box<Generator>> {
+        match flashscope_trace::open_workload(&self.workload, &target_of(design)).ok()?.ios {
             Ios::Endless(generator) => Some(generator),
             _ => None,
         }
     }
 
     fn compare(&self) -> Option<LongRunCase> {
-        let (profile, layout) = (setup::parse(&self.drive).ok()?, self.layout()?);
-        let generator = self.generator(&layout)?;
-        let run = LongRun::of(&generator.law()?, &layout, &profile.interface)?;
-        let (page_size, ios) = (layout.logical_page_size().into(), layout.logical_pages().into());
-        let computed = run.total(ios, &layout).write_amplification();
+        let (profile, design) = (setup::parse(&self.drive).ok()?, self.design()?);
+        let generator = self.generator(&design)?;
+        let run = LongRun::of(&generator.law()?, &design, &profile.interface)?;
+        let (page_size, ios) = (design.logical_page_size().into(), design.logical_pages().into());
+        let computed = run.total(ios, &design).write_amplification();
         let mut requests = Requests::Endless { stream: generator, page_size, ios, trims: false };
         let mut drive = SimulatedDrive::new(&profile).ok()?;
         let never = AtomicBool::new(false);
         let counted = CountedPasses::until_steady(
             &mut drive,
-            (LONG_RUN_TURNS, free_pages(&layout)),
+            (LONG_RUN_TURNS, free_pages(&design)),
             &mut requests,
             "",
             (&never, &mut ()),

@@ -168,15 +168,15 @@ fn on_full_drives(name: &str, requests: &[Request], grids: &Grids, book: &mut Bo
 /// Compares each model of a case with the simulator. All models and the simulator run as many passes
 /// as the best model needs to converge.
 fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
-    let layout = case.profile.layout().expect("a valid profile");
+    let design = case.profile.design().expect("a valid profile");
     let mut passes: Option<Passes> = None;
     let mut requests = Requests::Repeated(requests.to_vec());
     let Requests::Repeated(all) = &requests else { unreachable!("just made") };
     let in_pass = all.len() as f64;
     let mut predicted = Vec::new();
     for (model, pieces) in &case.models {
-        let selected = SelectedModel::named(model, &layout).expect("a model of the drive");
-        let mut pools = Pools::new(&layout, selected, *pieces).expect("a drive in range");
+        let selected = SelectedModel::named(model, &design).expect("a model of the drive");
+        let mut pools = Pools::new(&design, selected, *pieces).expect("a drive in range");
         let start = Instant::now();
         let total = match &passes {
             Some(passes) => {
@@ -201,10 +201,10 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
         predicted.push((label, total, start.elapsed().as_nanos() as f64));
     }
     if case.drive == cases::PAPERS
-        && let Some(grid) = grids.of(layout.ftl.name)
+        && let Some(grid) = grids.of(design.ftl.name)
     {
         let start = Instant::now();
-        let prediction = grid.predict(space(&layout), Pieces::default(), &mut requests);
+        let prediction = grid.predict(space(&design), Pieces::default(), &mut requests);
         let (counted, cost) = prediction.expect("the workload writes");
         let took = start.elapsed().as_nanos() as f64 / f64::from(counted);
         let per_pass = passes.as_ref().map_or(1, |passes| passes.warm_up + passes.counted);
@@ -221,7 +221,7 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     for (model, total, nanos) in predicted {
         book.add(Line {
             model,
-            ftl: layout.ftl.name,
+            ftl: design.ftl.name,
             workload: case.workload.clone(),
             drive: case.drive.clone(),
             predicted: total,

@@ -6,7 +6,7 @@
 
 use flashscope_block::Bytes;
 use flashscope_predict::{Requests, SelectedModel};
-use flashscope_sim::setup::{self, Layout};
+use flashscope_sim::{Design, setup};
 use flashscope_workload::synthetic::{Ios, Target};
 
 /// A part of the population.
@@ -138,14 +138,14 @@ impl Part {
 
 impl Pair {
     /// Returns the layout of the drive; `None` if the random fields contradict each other.
-    pub(crate) fn layout(&self) -> Option<Layout> {
-        setup::parse(&self.drive).ok()?.layout().ok()
+    pub(crate) fn design(&self) -> Option<Design> {
+        setup::parse(&self.drive).ok()?.design().ok()
     }
 
     /// Opens the workload on a drive.
-    pub(crate) fn requests(&self, layout: &Layout) -> Option<Requests> {
-        let page_size = u64::from(layout.logical_page_size());
-        let workload = flashscope_trace::open_workload(&self.workload, &target_of(layout)).ok()?;
+    pub(crate) fn requests(&self, design: &Design) -> Option<Requests> {
+        let page_size = u64::from(design.logical_page_size());
+        let workload = flashscope_trace::open_workload(&self.workload, &target_of(design)).ok()?;
         let stream: Box<dyn flashscope_workload::Stream> = match workload.ios {
             Ios::Endless(stream) => stream,
             Ios::Application(stream) => stream,
@@ -156,10 +156,10 @@ impl Pair {
 }
 
 /// Returns the properties of a full drive that a workload depends on.
-pub(crate) fn target_of(layout: &Layout) -> Target {
-    let page_size = u64::from(layout.logical_page_size());
+pub(crate) fn target_of(design: &Design) -> Target {
+    let page_size = u64::from(design.logical_page_size());
     Target {
-        capacity: Bytes(u64::from(layout.logical_pages()) * page_size),
+        capacity: Bytes(u64::from(design.logical_pages()) * page_size),
         logical_block: Bytes(page_size),
         filled: true,
         seed: 1,
@@ -167,12 +167,12 @@ pub(crate) fn target_of(layout: &Layout) -> Target {
 }
 
 /// Returns the models of a drive for which predictions have intervals, the best first.
-pub(crate) fn models(layout: &Layout) -> Vec<SelectedModel> {
+pub(crate) fn models(design: &Design) -> Vec<SelectedModel> {
     let names = ["reuse", "greedy", "fifo", "bast", "bast-eager", "bast-lazy", "fast", "fast-2011"];
-    let best = SelectedModel::for_drive(layout).ok();
-    let others = names.iter().filter_map(|name| SelectedModel::named(name, layout).ok());
+    let best = SelectedModel::for_drive(design).ok();
+    let others = names.iter().filter_map(|name| SelectedModel::named(name, design).ok());
     let suits = |model: &SelectedModel| match model.name() {
-        "greedy" | "fifo" => model.name() == layout.policy.name,
+        "greedy" | "fifo" => model.name() == design.policies.victim.name,
         _ => true,
     };
     best.into_iter().chain(others.filter(suits)).collect()

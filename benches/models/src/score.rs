@@ -12,7 +12,7 @@ use flashscope_predict::{
     CountedPasses, Numbers, Pieces, Pools, SelectedModel, SimulatedDrive, not_modelled,
     repeat_passes, simulate_passes,
 };
-use flashscope_sim::setup::{self, Layout};
+use flashscope_sim::{Design, setup};
 
 use crate::population::{Pair, Part, models};
 use crate::side_by_side::side_by_side;
@@ -28,7 +28,7 @@ pub(crate) struct ScoredPrediction {
     model: &'static str,
     ftl: &'static str,
     stratum: Stratum,
-    layout: Layout,
+    design: Design,
     predicted: Total,
     simulated: Total,
 }
@@ -51,7 +51,7 @@ impl ScoredPrediction {
     /// `None` if there are too few cases for intervals.
     fn holds(&self, calibration: &[Case<'_>]) -> Option<[bool; 2]> {
         let factors = Factors::of(calibration, LEVEL)?;
-        let numbers = Numbers::new(&self.layout, self.predicted, Some(factors));
+        let numbers = Numbers::new(&self.design, self.predicted, Some(factors));
         let contains = |interval: Option<Interval>, value: f64| {
             interval.is_some_and(|one| one.low <= value && value <= one.high)
         };
@@ -72,18 +72,18 @@ pub(crate) fn run(part: Part, count: usize) -> Vec<ScoredPrediction> {
 /// Compares each model of a pair with the simulator.
 fn score(pair: &Pair) -> Vec<ScoredPrediction> {
     let never = AtomicBool::new(false);
-    let Some(layout) = pair.layout() else { return Vec::new() };
-    let Some(mut requests) = pair.requests(&layout) else { return Vec::new() };
-    if !not_modelled(&layout).is_empty() {
+    let Some(design) = pair.design() else { return Vec::new() };
+    let Some(mut requests) = pair.requests(&design) else { return Vec::new() };
+    if !not_modelled(&design).is_empty() {
         return Vec::new();
     }
     let mut passes: Option<Passes> = None;
     let mut predicted: Vec<(SelectedModel, Total, bool)> = Vec::new();
-    for model in models(&layout) {
-        let Ok(mut pools) = Pools::new(&layout, model, Pieces::default()) else { continue };
+    for model in models(&design) {
+        let Ok(mut pools) = Pools::new(&design, model, Pieces::default()) else { continue };
         let total = match passes {
             Some(passes) => {
-                let Some(mut again) = pair.requests(&layout) else { continue };
+                let Some(mut again) = pair.requests(&design) else { continue };
                 repeat_passes(&passes, &mut pools, &mut again)
             }
             None => CountedPasses::find(&mut pools, &mut requests, (&never, &mut ())).map(
@@ -97,9 +97,9 @@ fn score(pair: &Pair) -> Vec<ScoredPrediction> {
         predicted.push((model, total, requests.has_trimmed()));
     }
     let Some(passes) = passes.filter(|passes| passes.converged) else { return Vec::new() };
-    let profile = setup::parse(&pair.drive).expect("it has a layout");
-    let mut simulated = SimulatedDrive::new(&profile).expect("it has a layout");
-    let Some(mut again) = pair.requests(&layout) else { return Vec::new() };
+    let profile = setup::parse(&pair.drive).expect("it has a design");
+    let mut simulated = SimulatedDrive::new(&profile).expect("it has a design");
+    let Some(mut again) = pair.requests(&design) else { return Vec::new() };
     let Ok((truth, _)) = simulate_passes(&passes, &mut simulated, &mut again, (&never, &mut ()))
     else {
         return Vec::new();
@@ -108,9 +108,9 @@ fn score(pair: &Pair) -> Vec<ScoredPrediction> {
         predicted.into_iter().filter(|(model, _, trims)| model.follows_trims() || !trims);
     let scored = followed.map(|(model, total, trims)| ScoredPrediction {
         model: model.name(),
-        ftl: layout.ftl.name,
+        ftl: design.ftl.name,
         stratum: Stratum::of(total.write_amplification(), trims),
-        layout: layout.clone(),
+        design: design.clone(),
         predicted: total,
         simulated: truth,
     });

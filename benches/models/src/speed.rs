@@ -53,12 +53,12 @@ fn print_requests(selected: impl Fn(&str) -> bool) {
     let traits = Traits { requests: 10_000_000, ..PRXY0 };
     let mut requests = Requests::Repeated(cases::generate(&traits));
     for case in cases::on_the_papers_drive(traits.name) {
-        let layout = case.profile.layout().expect("a valid profile");
+        let design = case.profile.design().expect("a valid profile");
         for (model, pieces) in case.models.into_iter().filter(|(model, _)| selected(model)) {
-            let selected = SelectedModel::named(model, &layout).expect("a model of the drive");
+            let selected = SelectedModel::named(model, &design).expect("a model of the drive");
             let mut fastest = vec![Duration::MAX; traits.requests.div_ceil(STRETCH) as usize + 1];
             for _ in 0..TIMES {
-                let mut pools = Pools::new(&layout, selected, pieces).expect("a drive in range");
+                let mut pools = Pools::new(&design, selected, pieces).expect("a drive in range");
                 let stretches = stretches(&mut pools, &mut requests);
                 fastest
                     .iter_mut()

@@ -74,7 +74,7 @@ pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
 /// Opens the simulated drive `spec` to write anywhere on it.
 fn open_simulated(spec: &str, purpose: &Purpose) -> Result<Drive, ProfileError> {
     let profile = setup::parse(spec)?;
-    profile.layout_without_zones("the measurement")?;
+    profile.design_without_zones("the measurement")?;
     Drive::within(&format!("sim:{spec}"), &profile, &purpose.memory)
 }
 

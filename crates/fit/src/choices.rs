@@ -41,12 +41,12 @@ fn named(
 }
 
 fn page_mapped(profile: &Profile) -> bool {
-    matches!(Family::named(&profile.ftl), Some(Family::PageMapped { .. }))
+    matches!(ftl::family(&profile.ftl), Some(Family::PageMapped { .. }))
 }
 
 /// Returns true if groups of logical blocks share log blocks.
 fn has_groups(profile: &Profile) -> bool {
-    Family::named(&profile.ftl).and_then(Family::sharing) == Some(LogSharing::Group)
+    ftl::family(&profile.ftl).and_then(Family::sharing) == Some(LogSharing::Group)
 }
 
 fn is_dynamic(profile: &Profile) -> bool {
@@ -240,8 +240,7 @@ pub(crate) const CHOICES: &[Choice] = &[
         field: "map_cache.size",
         others: |p| {
             let sizes = [Bytes(p.map_cache.size.0 / 2), Bytes(p.map_cache.size.0 * 2)];
-            let is_cached =
-                Family::named(&p.ftl) == Some(Family::PageMapped { map_on_flash: true });
+            let is_cached = ftl::family(&p.ftl) == Some(Family::PageMapped { map_on_flash: true });
             if is_cached { each(p, &sizes, |p| &mut p.map_cache.size) } else { vec![] }
         },
     },

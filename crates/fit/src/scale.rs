@@ -3,7 +3,7 @@
 use flashscope_block::Bytes;
 use flashscope_document::twin::Twin;
 use flashscope_sim::Profile;
-use flashscope_sim::ftl::Family;
+use flashscope_sim::ftl::{self, Family};
 use flashscope_workload::synthetic::KINDS;
 
 use super::of_fill::{FREE_BLOCKS, KEPT};
@@ -86,7 +86,7 @@ impl Size {
         if profile.cache.kind != "none" {
             drive.cache.size = scaled(drive.cache.size, self.scale, drive.flash.page_size);
         }
-        if Family::named(&profile.ftl) == Some(Family::PageMapped { map_on_flash: true }) {
+        if ftl::family(&profile.ftl) == Some(Family::PageMapped { map_on_flash: true }) {
             drive.map_cache.size = scaled(drive.map_cache.size, self.scale, drive.flash.page_size);
         }
         Ok(drive.sized(whole(filled_now))?)

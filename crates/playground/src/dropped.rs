@@ -88,7 +88,7 @@ impl DroppedProfile {
 /// Checks that the playground can show a profile with overrides.
 fn opens(toml: &str, overrides: &str) -> Result<(), Refusal> {
     let shrunken = setup::from_toml_with(toml, overrides).map_err(refusal)?;
-    suits(&shrunken.layout().map_err(refusal)?)
+    suits(&shrunken.design().map_err(refusal)?)
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below the count")]

@@ -2,10 +2,11 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use flashscope_block::{Bytes, Device, Nanos, Op};
+use flashscope_sim::Design;
 use flashscope_sim::budget::{Budget, Limit};
 use flashscope_sim::nand::BlockId;
 use flashscope_sim::observe::{Command, CommandKind, ObserverHandle};
-use flashscope_sim::setup::{self, Layout, ProfileError};
+use flashscope_sim::setup::{self, ProfileError};
 use flashscope_sim::{Counters, Profile, SimDevice};
 use flashscope_stats::Summary;
 use flashscope_workload::Stream;
@@ -61,7 +62,7 @@ pub(crate) fn refusal(error: impl fmt::Display) -> Refusal {
 /// A drive, its workload, and the film of its flash.
 pub struct Playground {
     drive: Box<SimDevice>,
-    layout: Layout,
+    design: Design,
     recorder: ObserverHandle<Recorder>,
     engine: Engine,
     setup: Setup,
@@ -82,19 +83,19 @@ impl Playground {
     /// Returns the reason if a setting is invalid.
     pub fn open(setup: &Setup) -> Result<Playground, Refusal> {
         let profile = profile(&setup.drive).map_err(refusal)?;
-        let layout = profile.layout_without_zones("the playground").map_err(refusal)?;
-        check(&layout, setup)?;
+        let design = profile.design_without_zones("the playground").map_err(refusal)?;
+        check(&design, setup)?;
         let memory = Budget::new(Limit::of(MEMORY));
         let mut drive = SimDevice::within("playground", &profile, &memory).map_err(refusal)?;
         drive.keep_stamps();
         let recorder = drive.observe(Recorder::default());
-        let film = Film::new(&layout.geometry, layout.logical_pages());
+        let film = Film::new(&design.geometry, design.logical_pages());
         let stream = stream(&drive, setup, &setup.workload)?;
         let mut playground = Playground {
             filled: (drive.counters(), drive.now()),
             drive: Box::new(drive),
-            theory: theory::write_amplification(&layout, &setup.workload),
-            layout,
+            theory: theory::write_amplification(&design, &setup.workload),
+            design,
             recorder,
             engine: Engine::new(stream, setup.queue_depth),
             setup: setup.clone(),
@@ -132,11 +133,11 @@ impl Playground {
     /// Returns the reason if the workload is invalid.
     pub fn change_workload(&mut self, workload: Workload, depth: u32) -> Result<(), Refusal> {
         let setup = Setup { workload, queue_depth: depth, ..self.setup.clone() };
-        check(&self.layout, &setup)?;
+        check(&self.design, &setup)?;
         let stream = stream(&self.drive, &setup, &workload)?;
         self.with_engine(|engine, drive, note| engine.drain(drive, note));
         self.engine = Engine::new(stream, depth);
-        self.theory = theory::write_amplification(&self.layout, &workload);
+        self.theory = theory::write_amplification(&self.design, &workload);
         self.latencies = Default::default();
         self.setup = setup;
         Ok(())
@@ -198,8 +199,8 @@ impl Playground {
         &mut self,
         act: impl FnOnce(&mut Engine, &mut SimDevice, &mut dyn FnMut(&SimDevice, HostEvent<'_>)) -> T,
     ) -> T {
-        let Playground { engine, drive, events, recorder, layout, failure, .. } = self;
-        let size = u64::from(layout.logical_page_size());
+        let Playground { engine, drive, events, recorder, design, failure, .. } = self;
+        let size = u64::from(design.logical_page_size());
         let page = |bytes: u64| u32::try_from(bytes / size).unwrap_or(u32::MAX);
         let mut note = |drive: &SimDevice, event: HostEvent<'_>| match event {
             HostEvent::Submitting(io) => {
@@ -276,7 +277,7 @@ impl Playground {
     pub fn command_line(&self) -> String {
         let Setup { drive, workload, queue_depth, filled, seed } = &self.setup;
         let drive = drive.split('\n').next().unwrap_or(drive);
-        let workload = workload.spec(self.layout.logical_page_size());
+        let workload = workload.spec(self.design.logical_page_size());
         let fill = if *filled { "sequential" } else { "none" };
         format!(
             "flashscope simulate --drive '{drive}' --workload '{workload}' --fill {fill} \
@@ -294,7 +295,7 @@ impl Playground {
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // counts and times are far below 2^53
     pub fn numbers(&self) -> Numbers {
-        let geometry = &self.layout.geometry;
+        let geometry = &self.design.geometry;
         let counts = self.film.counts();
         let host = |op: Op| counts.host[usize::from(op.code())] as f64;
         let programs = counts.programs_host + counts.programs_moved + counts.programs_mapping;
@@ -311,8 +312,8 @@ impl Playground {
             dies: f64::from(geometry.blocks() / per_die),
             blocks_per_die: per_die.into(),
             pages_per_block: geometry.pages_per_block.into(),
-            logical_pages: self.layout.logical_pages().into(),
-            page_size: self.layout.logical_page_size().into(),
+            logical_pages: self.design.logical_pages().into(),
+            page_size: self.design.logical_page_size().into(),
             host_written: written,
             host_read: host(Op::Read),
             host_trimmed: host(Op::Trim),
@@ -350,7 +351,7 @@ impl Playground {
         });
         self.show_all();
         self.drive.catch_up();
-        let (nand, geometry) = (self.drive.nand(), &self.layout.geometry);
+        let (nand, geometry) = (self.drive.nand(), &self.design.geometry);
         let differs = |(number, byte): (u32, &u8)| {
             let (block, index) =
                 (BlockId(number / geometry.pages_per_block), number % geometry.pages_per_block);
@@ -394,8 +395,8 @@ fn profile(drive: &str) -> Result<Profile, ProfileError> {
 }
 
 /// Checks that the playground can show drives of this structure.
-pub(crate) fn suits(layout: &Layout) -> Result<(), Refusal> {
-    let geometry = &layout.geometry;
+pub(crate) fn suits(design: &Design) -> Result<(), Refusal> {
+    let geometry = &design.geometry;
     let say = |text: &str| Err(Refusal(text.into()));
     if geometry.slots_per_page != 1 || geometry.pages_per_slot != 1 || geometry.span != 1 {
         return say(
@@ -406,11 +407,11 @@ pub(crate) fn suits(layout: &Layout) -> Result<(), Refusal> {
 }
 
 /// Checks that the film can show the drive, and that the drive can carry out the workload.
-fn check(layout: &Layout, setup: &Setup) -> Result<(), Refusal> {
-    suits(layout)?;
-    let geometry = &layout.geometry;
+fn check(design: &Design, setup: &Setup) -> Result<(), Refusal> {
+    suits(design)?;
+    let geometry = &design.geometry;
     let say = |text: &str| Err(Refusal(text.into()));
-    if setup.workload.trims > 0.0 && !layout.map_survives {
+    if setup.workload.trims > 0.0 && !design.map_survives {
         return say(
             "with trims, persistence.map must be nv-ram: otherwise pages become superseded only once \
                     the drive has recorded their trims",
@@ -420,7 +421,7 @@ fn check(layout: &Layout, setup: &Setup) -> Result<(), Refusal> {
     if pages > MAX_PAGES {
         return say("the drive is too large to draw: lower flash.blocks_per_plane");
     }
-    if setup.workload.trims > 0.0 && !layout.ftl.trims() {
+    if setup.workload.trims > 0.0 && !design.family.trims() {
         return say("this FTL does not support trims: set the share of trims to 0");
     }
     Ok(())

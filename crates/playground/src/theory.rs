@@ -1,22 +1,23 @@
 //! The closed form for a drive and its workload.
 
 use flashscope_model::{Mix, Model, Uniform, trim, zipf};
+use flashscope_sim::Design;
 use flashscope_sim::ftl::{Family, LogSharing};
-use flashscope_sim::setup::{Eviction, Frontiers, Layout, Merge};
+use flashscope_sim::setup::{Eviction, Frontiers, Merge};
 
 use crate::workload::{HOT_SPACE, Pattern, Workload};
 
 /// Returns the write amplification in the steady state, or `None` if no closed form covers the drive
 /// and its workload.
-pub(crate) fn write_amplification(layout: &Layout, workload: &Workload) -> Option<f64> {
+pub(crate) fn write_amplification(design: &Design, workload: &Workload) -> Option<f64> {
     if workload.reads >= 1.0 {
         return None;
     }
-    match layout.ftl.family {
-        Family::PageMapped { map_on_flash: false } => page_map(layout, workload),
+    match design.family {
+        Family::PageMapped { map_on_flash: false } => page_map(design, workload),
         Family::PageMapped { map_on_flash: true } => None,
         Family::LogBlock(uses) => {
-            let logs = &layout.logs.options;
+            let logs = &design.logs.options;
             let modelled = uses.any_order && logs.eviction == Eviction::Fifo && logs.switch;
             let name = match uses.sharing {
                 LogSharing::One if modelled && logs.merge == Merge::Eager => "bast-eager",
@@ -24,9 +25,9 @@ pub(crate) fn write_amplification(layout: &Layout, workload: &Workload) -> Optio
                 LogSharing::All => "fast",
                 _ => return None,
             };
-            let free = f64::from(layout.logs.options.blocks) / logical_blocks(layout);
+            let free = f64::from(design.logs.options.blocks) / logical_blocks(design);
             match workload.pattern {
-                Pattern::Uniform => uniform(layout, name, free),
+                Pattern::Uniform => uniform(design, name, free),
                 _ => None,
             }
         }
@@ -34,30 +35,30 @@ pub(crate) fn write_amplification(layout: &Layout, workload: &Workload) -> Optio
 }
 
 /// Returns the logical blocks of a pool.
-fn logical_blocks(layout: &Layout) -> f64 {
-    f64::from(layout.logical_pages_per_pool) / f64::from(layout.slots_per_block())
+fn logical_blocks(design: &Design) -> f64 {
+    f64::from(design.logical_pages_per_pool) / f64::from(design.slots_per_block())
 }
 
-fn page_map(layout: &Layout, workload: &Workload) -> Option<f64> {
+fn page_map(design: &Design, workload: &Workload) -> Option<f64> {
     let one_stream =
-        layout.frontiers == Frontiers::One && !layout.placement.is_on() && !layout.has_slc();
-    if !one_stream || layout.background_below > 0 || layout.cache.pages > 0 {
+        design.frontiers == Frontiers::One && !design.placement.is_on() && !design.has_slc();
+    if !one_stream || design.background_below > 0 || design.cache.pages > 0 {
         return None;
     }
-    let alpha = f64::from(layout.data_blocks_per_pool()) / logical_blocks(layout);
+    let alpha = f64::from(design.data_blocks_per_pool()) / logical_blocks(design);
     let trims = workload.trims_of_changes();
     let alpha = trim::effective_alpha(alpha, trims).ok()?;
-    let block = f64::from(layout.slots_per_block());
-    let policy = layout.policy.name;
+    let block = f64::from(design.slots_per_block());
+    let policy = design.policies.victim.name;
     let mix = match workload.pattern {
-        Pattern::Uniform => return uniform(layout, model_of(policy)?, alpha - 1.0),
+        Pattern::Uniform => return uniform(design, model_of(policy)?, alpha - 1.0),
         // Every block holds only superseded pages when its turn comes.
         Pattern::Sequential => {
             return (trims == 0.0 && matches!(policy, "greedy" | "fifo")).then_some(1.0);
         }
         _ if trims > 0.0 => return None,
         Pattern::HotCold(writes) => Mix::hot_cold(writes, HOT_SPACE).ok()?,
-        Pattern::Zipf(exponent) => zipf::classes(layout.logical_pages().into(), exponent).ok()?,
+        Pattern::Zipf(exponent) => zipf::classes(design.logical_pages().into(), exponent).ok()?,
     };
     match policy {
         "greedy" => Some(mix.greedy(alpha, block)),
@@ -78,8 +79,8 @@ fn model_of(policy: &str) -> Option<&'static str> {
     models.into_iter().find(|(name, _)| *name == policy).map(|(_, model)| model)
 }
 
-fn uniform(layout: &Layout, model: &str, free: f64) -> Option<f64> {
-    let block = f64::from(layout.slots_per_block());
-    let uniform = Uniform::new(block, logical_blocks(layout), free, 1.0).ok()?;
+fn uniform(design: &Design, model: &str, free: f64) -> Option<f64> {
+    let block = f64::from(design.slots_per_block());
+    let uniform = Uniform::new(block, logical_blocks(design), free, 1.0).ok()?;
     Some((Model::named(model)?.predict)(&uniform).write_amplification())
 }

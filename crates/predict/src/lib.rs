@@ -13,9 +13,10 @@ mod simulated;
 pub mod validation;
 
 use flashscope_model::{Nand, OutOfRange};
+use flashscope_sim::Design;
 use flashscope_sim::ftl::Family;
 use flashscope_sim::gc::Ties;
-use flashscope_sim::setup::{Eviction, Frontiers, Layout, Transfer};
+use flashscope_sim::setup::{Eviction, Frontiers, Transfer};
 
 pub use grid_law::LawCost;
 pub use interpolated::{Cost, InterpolatedModel, Point};
@@ -79,36 +80,36 @@ pub enum PredictError {
 /// Returns the times of a drive's flash.
 #[must_use]
 #[allow(clippy::cast_precision_loss, reason = "times are far below 2^53 ns")]
-pub fn nand(layout: &Layout) -> Nand {
-    let timing = &layout.timing;
+pub fn nand(design: &Design) -> Nand {
+    let timing = &design.timing;
     Nand {
         read: timing.page_read.0 as f64,
         program: timing.page_program.0 as f64,
         erase: timing.block_erase.0 as f64,
         transfer: timing.page_transfer.0 as f64,
-        copy_back: layout.transfer == Transfer::CopyBack,
+        copy_back: design.transfer == Transfer::CopyBack,
     }
 }
 
 /// Lists, in words, the features of a drive that all models ignore.
 #[must_use]
-pub fn never_modelled(layout: &Layout) -> Vec<String> {
+pub fn never_modelled(design: &Design) -> Vec<String> {
     let left_out = [
-        (layout.cache.pages > 0, "the write buffer, which absorbs repeated writes of a page"),
-        (layout.has_slc(), "the blocks used as SLC"),
-        (layout.timing.page_types.is_some(), "the times of page types"),
-        (layout.wear.name != "none", "wear levelling"),
+        (design.cache.pages > 0, "the write buffer, which absorbs repeated writes of a page"),
+        (design.has_slc(), "the blocks used as SLC"),
+        (design.timing.page_types.is_some(), "the times of page types"),
+        (design.policies.wear.name != "none", "wear levelling"),
         (
-            layout.geometry.slots_per_page > 1,
+            design.geometry.slots_per_page > 1,
             "logical_page_size: a write of less than a flash page occupies a whole page",
         ),
-        (layout.reliability.factory_bad_blocks > 0.0, "the variation of bad blocks among lanes"),
+        (design.reliability.factory_bad_blocks > 0.0, "the variation of bad blocks among lanes"),
         (
-            layout.reliability.program_failures > 0.0 || layout.reliability.erase_failures > 0.0,
+            design.reliability.program_failures > 0.0 || design.reliability.erase_failures > 0.0,
             "failures of programs and erases, which use up the spare blocks",
         ),
         (
-            !matches!(layout.ftl.family, Family::LogBlock(_)) && layout.lanes_per_pool > 1,
+            !matches!(design.family, Family::LogBlock(_)) && design.lanes_per_pool > 1,
             "active_blocks: the models assume that cleaning chooses among all blocks of a pool",
         ),
     ];
@@ -117,45 +118,45 @@ pub fn never_modelled(layout: &Layout) -> Vec<String> {
 
 /// Lists, in words, the features of a drive that the models of requests ignore.
 #[must_use]
-pub fn not_modelled(layout: &Layout) -> Vec<String> {
-    let logs = matches!(layout.ftl.family, Family::LogBlock(_));
-    let mut left_out = never_modelled(layout);
+pub fn not_modelled(design: &Design) -> Vec<String> {
+    let logs = matches!(design.family, Family::LogBlock(_));
+    let mut left_out = never_modelled(design);
     let mut add = |is_so: bool, what: &str| {
         if is_so {
             left_out.push(what.to_owned());
         }
     };
     add(
-        layout.background_below > 0,
+        design.background_below > 0,
         "background cleaning, which cleans blocks before it has to, and so moves more",
     );
     add(
-        layout.map_cache.entries_per_page > 0 && !layout.map_cache.batch,
+        design.map_cache.entries_per_page > 0 && !design.map_cache.batch,
         "map_cache.batch = false: the models assume that entries of a translation page are written back together",
     );
     add(
-        logs && layout.logs.options.eviction != Eviction::Fifo,
+        logs && design.logs.options.eviction != Eviction::Fifo,
         "log.eviction: the models assume that the oldest log block is reclaimed first",
     );
     add(
-        logs && !layout.logs.options.switch,
+        logs && !design.logs.options.switch,
         "log.switch = false: the models assume that log blocks written in order become data blocks",
     );
-    let policy = layout.policy.name;
+    let policy = design.policies.victim.name;
     add(
         !logs && policy != "greedy" && policy != "fifo",
         &format!("cleaning.policy = \"{policy}\": the models assume greedy cleaning"),
     );
     add(
-        !logs && policy == "greedy" && layout.cleaning.ties != Ties::Oldest,
+        !logs && policy == "greedy" && design.cleaning.ties != Ties::Oldest,
         "cleaning.ties = \"youngest\": the models assume that ties go to the block that reached its number of valid pages first",
     );
     add(
-        !logs && layout.frontiers != Frontiers::One,
+        !logs && design.frontiers != Frontiers::One,
         "cleaning.frontiers: the models assume that moved pages share blocks with host writes",
     );
     add(
-        !logs && layout.placement.is_on(),
+        !logs && design.placement.is_on(),
         "placement: the models assume that all data shares blocks",
     );
     left_out

@@ -7,8 +7,9 @@ use flashscope_model::trace::{
     Predictor, Ranges, Reuse, Stretches, Survivors, Total,
 };
 use flashscope_model::{self as model, MODELS, OutOfRange, Table};
+use flashscope_sim::Design;
 use flashscope_sim::ftl::{self, Family, LogSharing, LogUse};
-use flashscope_sim::setup::{Layout, Merge};
+use flashscope_sim::setup::Merge;
 
 use super::long_run::LONG_RUN_MODELS;
 use super::{PredictError, space};
@@ -26,7 +27,7 @@ pub struct Method {
     pub source: &'static str,
     /// True if the method processes trims like the drive. Drives with log blocks ignore trims.
     pub follows_trims: bool,
-    new: fn(&Layout) -> Result<Box<dyn Predictor>, OutOfRange>,
+    new: fn(&Design) -> Result<Box<dyn Predictor>, OutOfRange>,
 }
 
 /// The models that process every request. For an FTL with several methods, the first is the most accurate.
@@ -37,12 +38,12 @@ pub const METHODS: &[Method] = &[
         summary: "tracks how far and in which order log blocks fill up, and which one is reclaimed next",
         source: "docs/models.md, after Boboila and Desnoyers, MSST 2011, section III.A",
         follows_trims: true,
-        new: |layout| {
-            let merging = match layout.logs.options.merge {
+        new: |design| {
+            let merging = match design.logs.options.merge {
                 Merge::Eager => MergePolicy::Eager,
                 Merge::Lazy => MergePolicy::Lazy,
             };
-            Ok(Box::new(FragmentBast::new(space(layout), merging)?))
+            Ok(Box::new(FragmentBast::new(space(design), merging)?))
         },
     },
     Method {
@@ -51,7 +52,7 @@ pub const METHODS: &[Method] = &[
         summary: "tracks which pages are still valid when their log block is reclaimed, and of how many data blocks",
         source: "docs/models.md, after Boboila and Desnoyers, MSST 2011, section III.B",
         follows_trims: true,
-        new: |layout| Ok(Box::new(FragmentFast::new(space(layout))?)),
+        new: |design| Ok(Box::new(FragmentFast::new(space(design))?)),
     },
     Method {
         name: "survivors",
@@ -59,7 +60,7 @@ pub const METHODS: &[Method] = &[
         summary: "tracks groups of pages that were valid together when their block was cleaned, and stay together",
         source: "docs/models.md",
         follows_trims: true,
-        new: |layout| Ok(Box::new(Survivors::new(space(layout), cleaning(layout))?)),
+        new: |design| Ok(Box::new(Survivors::new(space(design), cleaning(design))?)),
     },
     Method {
         name: "reuse",
@@ -67,8 +68,8 @@ pub const METHODS: &[Method] = &[
         summary: "keeps a histogram of the times between two writes to a page: needs less memory than survivors, and is less accurate",
         source: "docs/models.md, after Desnoyers, SYSTOR 2012, equations 4 and 16",
         follows_trims: false,
-        new: |layout| {
-            Ok(Box::new(Reuse::new(space(layout), cleaning(layout) == GcPolicy::Greedy)?))
+        new: |design| {
+            Ok(Box::new(Reuse::new(space(design), cleaning(design) == GcPolicy::Greedy)?))
         },
     },
     Method {
@@ -77,7 +78,7 @@ pub const METHODS: &[Method] = &[
         summary: "like survivors, and tracks which entries of the map are in memory",
         source: "docs/models.md, after Gupta, Kim and Urgaonkar, ASPLOS 2009",
         follows_trims: true,
-        new: |layout| Ok(Box::new(Dftl::new(space(layout), map(layout), cleaning(layout))?)),
+        new: |design| Ok(Box::new(Dftl::new(space(design), map(design), cleaning(design))?)),
     },
 ];
 
@@ -128,19 +129,19 @@ pub fn modelled_ftl(family: model::Family) -> &'static ftl::Kind {
     kind.expect("each family of models has an FTL")
 }
 
-fn cleaning(layout: &Layout) -> GcPolicy {
-    if layout.policy.name == "fifo" { GcPolicy::Fifo } else { GcPolicy::Greedy }
+fn cleaning(design: &Design) -> GcPolicy {
+    if design.policies.victim.name == "fifo" { GcPolicy::Fifo } else { GcPolicy::Greedy }
 }
 
 /// Returns the map of a pool and the size of its cache, for a drive whose map is on the flash. Entries move between the memory of
 /// the drive and the memory of the host by last use. The two memories act as one cache of their total size. The pools share this
 /// cache, and each pool is assumed to get an equal part.
-fn map(layout: &Layout) -> Map {
-    let cache = &layout.map_cache;
+fn map(design: &Design) -> Map {
+    let cache = &design.map_cache;
     Map {
-        cached: (cache.entries.saturating_add(cache.host_entries) / layout.pools).max(1),
+        cached: (cache.entries.saturating_add(cache.host_entries) / design.pools).max(1),
         per_page: cache.entries_per_page,
-        max_blocks: layout.translation_blocks_per_lane() * layout.lanes_per_pool,
+        max_blocks: design.translation_blocks_per_lane() * design.lanes_per_pool,
     }
 }
 
@@ -176,17 +177,17 @@ impl SelectedModel {
     ///
     /// # Errors
     /// If no model predicts the drive's FTL.
-    pub fn for_drive(layout: &Layout) -> Result<SelectedModel, PredictError> {
-        let method = METHODS.iter().find(|method| (method.predicts)(layout.ftl.family));
+    pub fn for_drive(design: &Design) -> Result<SelectedModel, PredictError> {
+        let method = METHODS.iter().find(|method| (method.predicts)(design.family));
         let selected = method.map(SelectedModel::Method);
-        selected.ok_or(PredictError::NoModel { ftl: layout.ftl.name })
+        selected.ok_or(PredictError::NoModel { ftl: design.ftl.name })
     }
 
     /// Returns the model with a name.
     ///
     /// # Errors
     /// If no model has this name, or the model is not for the drive's FTL.
-    pub fn named(name: &str, layout: &Layout) -> Result<SelectedModel, PredictError> {
+    pub fn named(name: &str, design: &Design) -> Result<SelectedModel, PredictError> {
         let method = METHODS.iter().find(|method| method.name == name).map(SelectedModel::Method);
         let selected = method.or_else(|| model::Model::named(name).map(SelectedModel::Equations));
         let selected = selected.ok_or_else(|| PredictError::UnknownModel {
@@ -198,18 +199,18 @@ impl SelectedModel {
                 .chain(LONG_RUN_MODELS.iter().map(|one| one.name))
                 .collect(),
         })?;
-        let ftl = layout.ftl.name;
-        if selected.predicts(layout) {
+        let ftl = design.ftl.name;
+        if selected.predicts(design) {
             Ok(selected)
         } else {
             Err(PredictError::OtherFtl { name: name.into(), ftl })
         }
     }
 
-    fn predicts(self, layout: &Layout) -> bool {
+    fn predicts(self, design: &Design) -> bool {
         match self {
-            SelectedModel::Method(method) => (method.predicts)(layout.ftl.family),
-            SelectedModel::Equations(model) => is_modelled(&layout.ftl, model.family),
+            SelectedModel::Method(method) => (method.predicts)(design.family),
+            SelectedModel::Equations(model) => is_modelled(&design.ftl, model.family),
         }
     }
 
@@ -234,18 +235,18 @@ impl SelectedModel {
     /// If the drive is outside the range of the model.
     pub fn predictors(
         self,
-        layout: &Layout,
+        design: &Design,
         pieces: Pieces,
     ) -> Result<Vec<Box<dyn Predictor>>, OutOfRange> {
         match self {
             SelectedModel::Method(method) => {
-                (0..layout.pools).map(|_| (method.new)(layout)).collect()
+                (0..design.pools).map(|_| (method.new)(design)).collect()
             }
             SelectedModel::Equations(model) => {
-                let block = f64::from(layout.slots_per_block());
+                let block = f64::from(design.slots_per_block());
                 match model.solves.then(|| Table::of(model, block)).flatten().map(Rc::new) {
-                    Some(table) => decomposed(layout, pieces, &table),
-                    None => decomposed(layout, pieces, &model),
+                    Some(table) => decomposed(design, pieces, &table),
+                    None => decomposed(design, pieces, &model),
                 }
             }
         }
@@ -254,16 +255,16 @@ impl SelectedModel {
 
 /// Creates the predictors of a drive's pools from a model of uniform writes.
 fn decomposed<P: Performance<Sum = Total> + Clone + 'static>(
-    layout: &Layout,
+    design: &Design,
     pieces: Pieces,
     performance: &P,
 ) -> Result<Vec<Box<dyn Predictor>>, OutOfRange> {
     let Pieces { ranges, stretches } = pieces;
     let pool = |_| -> Result<Box<dyn Predictor>, OutOfRange> {
         let of = performance.clone();
-        Ok(Box::new(Decomposition::new(of, space(layout), ranges, stretches)?))
+        Ok(Box::new(Decomposition::new(of, space(design), ranges, stretches)?))
     };
-    (0..layout.pools).map(pool).collect()
+    (0..design.pools).map(pool).collect()
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use flashscope_model::OutOfRange;
 use flashscope_model::trace::{Predictor, Space, Total};
+use flashscope_sim::Design;
 use flashscope_sim::ftl::Family;
 use flashscope_sim::nand::Geometry;
-use flashscope_sim::setup::Layout;
 
 use super::{Access, Pieces, Request, SelectedModel};
 
@@ -27,15 +27,15 @@ impl Pools {
     /// # Errors
     /// If the drive is outside the range of the model.
     pub fn new(
-        layout: &Layout,
+        design: &Design,
         chosen: SelectedModel,
         pieces: Pieces,
     ) -> Result<Pools, OutOfRange> {
         Ok(Pools {
-            stripe: layout.stripe as usize,
-            pools: chosen.predictors(layout, pieces)?,
-            free_pages: free_pages(layout),
-            summary_pages: summary_pages(layout),
+            stripe: design.stripe as usize,
+            pools: chosen.predictors(design, pieces)?,
+            free_pages: free_pages(design),
+            summary_pages: summary_pages(design),
         })
     }
 
@@ -76,9 +76,9 @@ impl Pools {
 
 /// Returns the number of pages in the free blocks of all pools of a drive.
 #[must_use]
-pub fn free_pages(layout: &Layout) -> u64 {
-    let Space { free_blocks, pages_per_block, .. } = space(layout);
-    u64::from(layout.pools) * u64::from(free_blocks) * u64::from(pages_per_block)
+pub fn free_pages(design: &Design) -> u64 {
+    let Space { free_blocks, pages_per_block, .. } = space(design);
+    u64::from(design.pools) * u64::from(free_blocks) * u64::from(pages_per_block)
 }
 
 /// Passes the part of a request that lies on `pages` of a pool.
@@ -98,14 +98,14 @@ fn pages_before(page: usize, pool: usize, count: usize, stripe: usize) -> usize 
 }
 
 /// Returns the number of logical pages in a flash page; below 1 if a logical page is larger.
-pub(crate) fn slots_per_page(layout: &Layout) -> f64 {
-    let Geometry { slots_per_page, pages_per_slot, .. } = layout.geometry;
+pub(crate) fn slots_per_page(design: &Design) -> f64 {
+    let Geometry { slots_per_page, pages_per_slot, .. } = design.geometry;
     f64::from(slots_per_page) / f64::from(pages_per_slot)
 }
 
 /// Returns the number of logical pages that the summary of a block occupies.
-pub(crate) fn summary_pages(layout: &Layout) -> f64 {
-    f64::from(layout.geometry.summary_pages) * slots_per_page(layout)
+pub(crate) fn summary_pages(design: &Design) -> f64 {
+    f64::from(design.geometry.summary_pages) * slots_per_page(design)
 }
 
 /// Returns the space of a pool of a drive.
@@ -114,12 +114,12 @@ pub(crate) fn summary_pages(layout: &Layout) -> f64 {
 /// models exclude this reserve from the physical pages. For drives with log blocks, `free_blocks` counts the log
 /// blocks.
 #[must_use]
-pub fn space(layout: &Layout) -> Space {
-    let block = layout.slots_per_block();
-    let logical = layout.logical_pages_per_pool.div_ceil(block);
-    let free = match layout.ftl.family {
-        Family::LogBlock(_) => layout.logs.options.blocks,
-        Family::PageMapped { .. } => layout.data_blocks_per_pool().saturating_sub(logical),
+pub fn space(design: &Design) -> Space {
+    let block = design.slots_per_block();
+    let logical = design.logical_pages_per_pool.div_ceil(block);
+    let free = match design.family {
+        Family::LogBlock(_) => design.logs.options.blocks,
+        Family::PageMapped { .. } => design.data_blocks_per_pool().saturating_sub(logical),
     };
     Space { pages_per_block: block, logical_blocks: logical, free_blocks: free }
 }
@@ -136,13 +136,13 @@ mod tests {
         let of = |active: &str, ftl: &str| {
             let spec =
                 format!("flashsim-2009?ftl={ftl}&flash.planes_per_die=4&active_blocks={active}");
-            let layout = setup::parse(&spec).unwrap().layout().unwrap();
-            (space(&layout), layout)
+            let design = setup::parse(&spec).unwrap().design().unwrap();
+            (space(&design), design)
         };
         let (whole, one) = of("pool", "page-map");
         let (divided, four) = of("plane", "page-map");
         assert_eq!((one.lanes_per_pool, four.lanes_per_pool), (1, 4));
-        let kept = |layout: &Layout| layout.lanes_per_pool * layout.clean_below;
+        let kept = |design: &Design| design.lanes_per_pool * design.clean_below;
         assert_eq!(divided.logical_blocks, whole.logical_blocks);
         assert_eq!(divided.free_blocks + kept(&four), whole.free_blocks + kept(&one));
     }

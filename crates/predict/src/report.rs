@@ -6,7 +6,7 @@ use flashscope_document::prediction::{
 };
 use flashscope_model::trace::Total;
 use flashscope_model::{Nand, Prediction};
-use flashscope_sim::setup::Layout;
+use flashscope_sim::Design;
 
 use super::long_run::LongRun;
 use super::nand;
@@ -87,19 +87,19 @@ pub struct Numbers {
 impl Numbers {
     /// Creates the numbers for the totals of a prediction of a drive. Intervals follow from `factors`; endurance has none.
     #[must_use]
-    pub fn new(layout: &Layout, total: Total, factors: Option<Factors>) -> Numbers {
-        let blocks = layout.geometry.blocks();
+    pub fn new(design: &Design, total: Total, factors: Option<Factors>) -> Numbers {
+        let blocks = design.geometry.blocks();
         Numbers {
             total,
             factors,
-            nand: nand(layout),
-            page_size: f64::from(layout.logical_page_size()),
-            pages_per_block: f64::from(layout.slots_per_block()),
-            buses: f64::from(layout.geometry.elements().div_ceil(layout.wiring.gang)),
-            units: f64::from(units(layout)),
-            pools: f64::from(layout.pools),
+            nand: nand(design),
+            page_size: f64::from(design.logical_page_size()),
+            pages_per_block: f64::from(design.slots_per_block()),
+            buses: f64::from(design.geometry.elements().div_ceil(design.wiring.gang)),
+            units: f64::from(units(design)),
+            pools: f64::from(design.pools),
             blocks: f64::from(blocks),
-            block_lifetime: layout.reliability.block_lifetime,
+            block_lifetime: design.reliability.block_lifetime,
             wears_evenly: false,
             busy: 1.0,
         }
@@ -212,11 +212,11 @@ impl Numbers {
 }
 
 /// Returns the number of parts of a drive that carry out commands in parallel.
-fn units(layout: &Layout) -> u32 {
-    let elements = layout.geometry.elements();
-    match layout.wiring.queue_per_package {
-        true => elements * layout.wiring.units_per_package(&layout.geometry),
-        false => elements.div_ceil(layout.wiring.gang),
+fn units(design: &Design) -> u32 {
+    let elements = design.geometry.elements();
+    match design.wiring.queue_per_package {
+        true => elements * design.wiring.units_per_package(&design.geometry),
+        false => elements.div_ceil(design.wiring.gang),
     }
 }
 

@@ -33,7 +33,7 @@ impl SimulatedDrive {
     /// # Errors
     /// If a field of the profile is invalid, or the budget does not suffice.
     pub fn within(profile: &Profile, memory: &Budget) -> Result<SimulatedDrive, ProfileError> {
-        let logical_page = u64::from(profile.layout()?.logical_page_size());
+        let logical_page = u64::from(profile.design()?.logical_page_size());
         SimulatedDrive::for_pages(profile, memory, logical_page)
     }
 
@@ -47,9 +47,9 @@ impl SimulatedDrive {
         memory: &Budget,
         page_size: u64,
     ) -> Result<SimulatedDrive, ProfileError> {
-        let layout = profile.layout()?;
-        let logical_pages = page_size as f64 / f64::from(layout.logical_page_size());
-        let slots_per_page = slots_per_page(&layout);
+        let design = profile.design()?;
+        let logical_pages = page_size as f64 / f64::from(design.logical_page_size());
+        let slots_per_page = slots_per_page(&design);
         let drive = SimDevice::within("sim:predicted", profile, memory)?;
         let capacity = drive.info().capacity.0;
         let mut simulated = SimulatedDrive { drive, page_size, logical_pages, slots_per_page };

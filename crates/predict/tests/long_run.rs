@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use flashscope_block::Bytes;
 use flashscope_predict::long_run::{LongRun, Skew, factors};
 use flashscope_predict::{CountedPasses, LONG_RUN_TURNS, Requests, SimulatedDrive, free_pages};
-use flashscope_sim::setup::{self, Layout};
+use flashscope_sim::{Design, setup};
 use flashscope_workload::synthetic::{self, Generator, Ios, Target};
 
 /// A small page-mapped drive: 2 packages of 160 blocks of 40 pages. No validation case has blocks of this size.
@@ -13,14 +13,14 @@ const DRIVE: &str = "agrawal-2008?flash.packages=2&flash.dies_per_package=1&flas
                      flash.blocks_per_plane=160&flash.pages_per_block=40&over_provisioning=0.2&\
                      cleaning.free_threshold=0.02&timed=false";
 
-fn layout(drive: &str) -> Layout {
-    setup::parse(drive).unwrap().layout().unwrap()
+fn design(drive: &str) -> Design {
+    setup::parse(drive).unwrap().design().unwrap()
 }
 
-fn generator(workload: &str, layout: &Layout) -> Box<Generator> {
-    let page_size = u64::from(layout.logical_page_size());
+fn generator(workload: &str, design: &Design) -> Box<Generator> {
+    let page_size = u64::from(design.logical_page_size());
     let target = Target {
-        capacity: Bytes(u64::from(layout.logical_pages()) * page_size),
+        capacity: Bytes(u64::from(design.logical_pages()) * page_size),
         logical_block: Bytes(512),
         filled: true,
         seed: 1,
@@ -32,19 +32,19 @@ fn generator(workload: &str, layout: &Layout) -> Box<Generator> {
 }
 
 fn computed(workload: &str, drive: &str) -> Option<LongRun> {
-    let layout = layout(drive);
+    let design = design(drive);
     let interface = &setup::parse(drive).unwrap().interface;
-    LongRun::of(&generator(workload, &layout).law()?, &layout, interface)
+    LongRun::of(&generator(workload, &design).law()?, &design, interface)
 }
 
 /// Returns the simulated write amplification in the steady state.
 fn simulated(workload: &str, drive: &str) -> f64 {
-    let layout = layout(drive);
-    let (page_size, ios) = (layout.logical_page_size().into(), layout.logical_pages().into());
-    let stream = generator(workload, &layout);
+    let design = design(drive);
+    let (page_size, ios) = (design.logical_page_size().into(), design.logical_pages().into());
+    let stream = generator(workload, &design);
     let mut requests = Requests::Endless { stream, page_size, ios, trims: false };
     let mut simulated = SimulatedDrive::new(&setup::parse(drive).unwrap()).unwrap();
-    let (never, free) = (AtomicBool::new(false), free_pages(&layout));
+    let (never, free) = (AtomicBool::new(false), free_pages(&design));
     let watched: (&AtomicBool, &mut dyn flashscope_measure::Progress) = (&never, &mut ());
     let counted = CountedPasses::until_steady(
         &mut simulated,
@@ -79,7 +79,7 @@ fn computed_and_simulated_steady_states_agree() {
     for (policy, workload, known) in cases {
         let drive = format!("{DRIVE}&cleaning.policy={policy}");
         let run = computed(workload, &drive).unwrap_or_else(|| panic!("{workload} on {policy}"));
-        let value = run.total(1 << 20, &layout(&drive)).write_amplification();
+        let value = run.total(1 << 20, &design(&drive)).write_amplification();
         let simulated = simulated(workload, &drive);
         let error = value / simulated - 1.0;
         println!("{policy} {workload}: {value:.3} for {simulated:.3}, {:+.2} %", 100.0 * error);
@@ -124,7 +124,7 @@ fn background_cleaning_keeps_as_many_blocks_free_as_idle_time_allows() {
     for (packages, fields, workload, known) in cases {
         let drive = format!("demo?flash.packages={packages}&flash.blocks_per_plane=24{fields}");
         let (run, simulated) = (computed(workload, &drive).unwrap(), simulated(workload, &drive));
-        let value = run.total(1 << 20, &layout(&drive)).write_amplification();
+        let value = run.total(1 << 20, &design(&drive)).write_amplification();
         let error = value / simulated - 1.0;
         println!("{drive} {workload}: {value:.2} for {simulated:.2}, {:+.1} %", 100.0 * error);
         assert!(run.balances_idle_time, "{drive}");
@@ -155,7 +155,7 @@ fn summaries_bad_blocks_and_full_draws_are_counted() {
     for (fields, workload, known) in cases {
         let drive = format!("{small}{fields}");
         let run = computed(workload, &drive).unwrap_or_else(|| panic!("{fields}"));
-        let value = run.total(1 << 20, &layout(&drive)).write_amplification();
+        let value = run.total(1 << 20, &design(&drive)).write_amplification();
         let simulated = simulated(workload, &drive);
         let error = value / simulated - 1.0;
         println!("{fields} {workload}: {value:.3} for {simulated:.3}, {:+.1} %", 100.0 * error);
@@ -195,7 +195,7 @@ fn workloads_and_drives_without_a_model_are_left_to_samples() {
     }
     for drive in ["ftl=dftl", "cleaning.frontiers=hot-and-cold"] {
         let drive = format!("{DRIVE}&{drive}");
-        let models = setup::parse(&drive).unwrap().layout().map(|_| computed("uniform", &drive));
+        let models = setup::parse(&drive).unwrap().design().map(|_| computed("uniform", &drive));
         assert!(models.is_ok_and(|run| run.is_none()), "{drive}");
     }
     let windowed = format!("{DRIVE}&cleaning.policy=windowed-greedy");

@@ -1,6 +1,14 @@
-//! Fast division by constants of a drive, and random indices.
+//! Fast division by constants of a drive, sums of times, and random indices.
 
 use std::ops::Range;
+
+use flashscope_block::Nanos;
+
+/// Returns `time` plus `duration`, saturating at the maximum time.
+#[inline]
+pub const fn later(time: Nanos, duration: Nanos) -> Nanos {
+    Nanos(time.0.saturating_add(duration.0))
+}
 
 /// A divisor that divides by a shift if it is a power of two, as most divisors are. A shift takes a
 /// tenth of the time of a division.

@@ -18,11 +18,12 @@ use crate::arithmetic::Divisor;
 use crate::budget::{Budget, Reservation};
 use crate::cache::Cache;
 use crate::counters::Counters;
+use crate::event::{Notice, Observer, ObserverSwitch};
 use crate::ftl::{AnyFtl, Ftl, Health, PlacementCounts};
 use crate::host::zones::Zones;
 use crate::interface::{Costs, Interface, Request};
 use crate::nand::{Array, BlockId, Lpn, Page, QueueEvent, Stamp, later};
-use crate::observe::{Notice, Observer, ObserverHandle, ObserverSwitch};
+use crate::observe::ObserverHandle;
 use crate::setup::{Energy, Profile, ProfileError};
 
 /// A simulated SSD on virtual time, which advances only in [`Device::complete`] and the methods that wait for answers,
@@ -133,7 +134,8 @@ impl SimDevice {
     /// Does the same as [`SimDevice::new`], but reserves no memory, because the caller has reserved
     /// it.
     pub(crate) fn of_array(name: &str, profile: &Profile) -> Result<SimDevice, ProfileError> {
-        let layout = profile.layout()?;
+        let design = profile.design()?;
+        let layout = &design.layout;
         let geometry = layout.geometry;
         let page_size = u64::from(geometry.logical_page_size);
         let mut nand = Array::new(&layout.parts());
@@ -149,7 +151,7 @@ impl SimDevice {
         };
         let capacity = layout.capacity();
         let groups = Groups::new(&profile.groups, capacity.0);
-        let has_plain_lane = lane::is_in(interface, &layout, groups.as_ref());
+        let has_plain_lane = lane::is_in(interface, layout, groups.as_ref());
         Ok(SimDevice {
             info: DeviceInfo {
                 model: Some(profile.model.clone()),
@@ -170,15 +172,15 @@ impl SimDevice {
             largest_request: interface.largest_request.0,
             groups,
             power: profile.energy.is_on().then_some(profile.energy),
-            ftl: (layout.ftl.new)(&layout, &mut nand),
+            ftl: (design.ftl.new)(layout, design.policies, &mut nand),
             nand,
             spare_share: layout.spare_share(),
-            zones: Zones::new(&layout).map(Box::new),
-            handles: placement::limits(&layout),
-            trims: layout.ftl.trims(),
+            zones: Zones::new(layout).map(Box::new),
+            handles: placement::limits(layout),
+            trims: design.ftl.trims(),
             cached: layout.cache.is_some(),
             has_plain_lane,
-            cache: Cache::new(&layout),
+            cache: Cache::new(layout, design.buffer),
             interface: Interface::new(costs),
             host_pages_read: 0,
             host_pages_written: 0,

@@ -5,11 +5,7 @@ use std::ops::{Add, Mul};
 
 use flashscope_block::Bytes;
 
-use crate::nand::Array;
-use crate::setup::Layout;
-use crate::{cache, observe};
-
-/// The maximum memory of a drive.
+/// The maximum memory of a drive, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprint {
     /// The memory of the drive when it is full, without the records needed to undo commands after
@@ -75,18 +71,4 @@ pub(crate) fn tree<T>(count: impl Into<u64>) -> Size {
     let (count, node) = (count.into(), 11 * size_of::<T>() as u64 + 16);
     let leaves = Size(node) * (count / 5).saturating_add(1);
     leaves + Size(node + 96) * (count / 25).saturating_add(1)
-}
-
-/// Returns the footprint of a drive of this layout whose interface needs `interface`.
-pub(crate) fn of(layout: &Layout, interface: Size) -> Footprint {
-    let parts = [
-        Array::footprint(&layout.parts()),
-        (layout.ftl.footprint)(layout),
-        cache::footprint(layout),
-        interface,
-        // Buffers for moved pages, names, and the drive structure itself.
-        grown::<[u64; 8]>(layout.slots_per_block()) + Size(16 << 10),
-    ];
-    let drive = parts.into_iter().fold(Size(0), Size::add);
-    Footprint { drive: Bytes(drive.0), observers: Bytes(observe::footprint(layout).0) }
 }

@@ -11,9 +11,7 @@ const NEVER: u64 = u64::MAX;
 /// The error for a journal with an event that no writer records, such as an acknowledgement of a write that was not in
 /// flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "event {0} of the journal is invalid: another program wrote the journal, or it is damaged"
-)]
+#[error("event {0} of the journal is invalid: another program wrote the journal, or it is damaged")]
 pub struct Impossible(u64);
 
 /// A write. Times are numbers of events, from 1.

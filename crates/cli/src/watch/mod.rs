@@ -136,7 +136,8 @@ fn reading(status: DriveStatus) -> SourceReading {
     // The path or address stays the same when the drive is attached again.
     let name = places.into_iter().next().unwrap_or_else(|| format!("process {process}"));
     let model = Some(drive.model.unwrap_or(drive.name));
-    let no_health = anyhow!("{name} reports no health: it is a real drive; watch its device instead");
+    let no_health =
+        anyhow!("{name} reports no health: it is a real drive; watch its device instead");
     SourceReading {
         drive: WatchedDrive { name, source: WatchSource::Attached, model, serial: None },
         at: None,

@@ -141,7 +141,9 @@ fn of_what_if(name: &str, what_if: WhatIf, progress: &mut dyn Progress) -> Vec<O
 fn text_of(path: &Path, place: &str) -> Result<String, Failure> {
     let size = fs::metadata(path).with_context(|| place.to_owned()).map_err(usage)?.len();
     if size > MAX_BYTES {
-        return Err(usage(anyhow!("{place} is larger than 64 MiB, the limit for the JSON of a result")));
+        return Err(usage(anyhow!(
+            "{place} is larger than 64 MiB, the limit for the JSON of a result"
+        )));
     }
     fs::read_to_string(path).with_context(|| place.to_owned()).map_err(usage)
 }

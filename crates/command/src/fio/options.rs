@@ -41,17 +41,17 @@ pub const SUPPORTED: &[JobOption] = &[
         "`read`, `write`, `randread`, `randwrite`, `rw`, `randrw`, `trim` or `randtrim`",
     ),
     option("rwmixread", &[], "percentage of reads in `rw` and `randrw`, by default 50"),
-    option("rwmixwrite", &[], "percentage of writes; the later of `rwmixread` and `rwmixwrite` holds"),
+    option(
+        "rwmixwrite",
+        &[],
+        "percentage of writes; the later of `rwmixread` and `rwmixwrite` holds",
+    ),
     option(
         "bs",
         &["blocksize"],
         "size of an IO, or sizes of reads, writes and trims: `4k`, `4k,64k`",
     ),
-    option(
-        "bsrange",
-        &["blocksize_range"],
-        "sizes from a range, all equally frequent: `4k-16k`",
-    ),
+    option("bsrange", &["blocksize_range"], "sizes from a range, all equally frequent: `4k-16k`"),
     option("bssplit", &[], "sizes with their percentages: `4k/60:64k/40`"),
     option(
         "size",
@@ -236,7 +236,9 @@ fn refusal(given: &FileOption) -> String {
     let FileOption { name, line, section, .. } = given;
     let near = nearest(name, SUPPORTED.iter().map(|option| option.name));
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    format!("line {line}: [{section}] has the option `{name}`, which flashscope does not support{near}")
+    format!(
+        "line {line}: [{section}] has the option `{name}`, which flashscope does not support{near}"
+    )
 }
 
 /// Returns a note for each reason why options of the file have no effect.

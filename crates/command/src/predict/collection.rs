@@ -14,9 +14,9 @@ use flashscope_document::collection::{
 use flashscope_fit::side_by_side;
 use flashscope_predict::{Numbers, Request};
 use flashscope_result::collection::read_collection;
+use flashscope_sim::Design;
 use flashscope_sim::Profile;
 use flashscope_sim::budget::Budget;
-use flashscope_sim::setup::Layout;
 use flashscope_trace::Spec;
 use flashscope_trace::collection::{Part, VolumeRequests, compact, parts, read_volumes};
 
@@ -50,11 +50,11 @@ pub fn predict_collection(
         )));
     }
     let profile = profile(args.drive.name())?;
-    let layout = profile.layout_without_zones("a modelled workload").map_err(usage)?;
+    let design = profile.design_without_zones("a modelled workload").map_err(usage)?;
     let most = args.memory.given().unwrap_or(MEMORY).0 / REQUEST_MEMORY;
     let request = args.request("");
     let memory = Budget::default().waiting();
-    let volumes = Volumes { request: &request, profile: &profile, layout: &layout, memory, stop };
+    let volumes = Volumes { request: &request, profile: &profile, design: &design, memory, stop };
     let reading = Rereading::new(&collection, stop)?;
     let total = collection.volumes.len() as u64;
     let mut rows = Vec::new();
@@ -66,7 +66,7 @@ pub fn predict_collection(
     Ok(CollectionPrediction {
         schema_version: COLLECTION_PREDICTION_VERSION,
         drive: args.drive.name().into(),
-        ftl: layout.ftl.name.into(),
+        ftl: design.ftl.name.into(),
         collection: folder.display().to_string(),
         level: args.confidence.level,
         summary: summary(&rows),
@@ -140,7 +140,7 @@ struct Volumes<'a> {
     profile: &'a Profile,
     /// The memory budget of the models. A model uses at most as much memory as a simulated drive.
     memory: Budget,
-    layout: &'a Layout,
+    design: &'a Design,
     stop: &'a AtomicBool,
 }
 
@@ -175,7 +175,7 @@ impl Volumes<'_> {
         &self,
         mut requests: Vec<flashscope_trace::Request>,
     ) -> Result<Result<PredictedVolume, String>, Failure> {
-        let AddressSpace { page_size, pages } = AddressSpace::of(self.layout);
+        let AddressSpace { page_size, pages } = AddressSpace::of(self.design);
         let covered = compact(&mut requests, Bytes(page_size * pages));
         if covered > 1.0 {
             return Ok(Err(format!(
@@ -191,14 +191,14 @@ impl Volumes<'_> {
         }
         let _memory = self.profile.reserve(self.request.drive, &self.memory).map_err(usage)?;
         let mut loaded = LoadedWorkload::repeated(packed, trims, self.request.seed);
-        let found = self.request.sampled(self.layout, &mut loaded, (self.stop, &mut ()))?;
+        let found = self.request.sampled(self.design, &mut loaded, (self.stop, &mut ()))?;
         Ok(Ok(self.predicted(found)))
     }
 
     #[allow(clippy::cast_precision_loss, reason = "counts of pages and passes are below 2^53")]
     fn predicted(&self, found: ModelResult) -> PredictedVolume {
         let ModelResult { model, passes, total, factors, cases, not_modelled } = found;
-        let numbers = Numbers::new(self.layout, total, factors);
+        let numbers = Numbers::new(self.design, total, factors);
         let counted = u64::from(passes.counted.max(1));
         PredictedVolume {
             model: model.into(),

@@ -235,9 +235,9 @@ fn named_drive(args: &PredictArgs, grid: &Grid) -> Result<Option<NamedDrive>, Fa
         Err(_) if !given && !args.compare => return Ok(None),
         profile => profile?,
     };
-    let layout = profile.layout_without_zones("a modelled workload").map_err(usage)?;
-    let logical_page = u64::from(layout.logical_page_size());
-    let capacity = Bytes(u64::from(layout.logical_pages()) * logical_page);
+    let design = profile.design_without_zones("a modelled workload").map_err(usage)?;
+    let logical_page = u64::from(design.logical_page_size());
+    let capacity = Bytes(u64::from(design.logical_pages()) * logical_page);
     if capacity != grid.device.capacity {
         return Err(usage(anyhow!(
             "`{name}` has {capacity}, but the grid was measured on {}: name a drive of the same size with --drive, or measure \
@@ -245,8 +245,8 @@ fn named_drive(args: &PredictArgs, grid: &Grid) -> Result<Option<NamedDrive>, Fa
             grid.device.capacity
         )));
     }
-    let block = Bytes(u64::from(layout.slots_per_block()) * logical_page);
-    let family = model_family(&layout.ftl);
+    let block = Bytes(u64::from(design.slots_per_block()) * logical_page);
+    let family = model_family(&design.ftl);
     Ok(Some(NamedDrive { name: name.into(), profile, block, family }))
 }
 

@@ -62,13 +62,13 @@ fn by_model(
         report.lifetime = Some(numbers.lifetime(args.worn.into(), per_day));
     }
     if args.compare {
-        let layout = profile.layout().map_err(usage)?;
-        let mut again = request.load(AddressSpace::of(&layout), (stop, sink))?;
+        let design = profile.design().map_err(usage)?;
+        let mut again = request.load(AddressSpace::of(&design), (stop, sink))?;
         let (memory, shown) = (&request.memory, (stop, sink));
         let drive = SimulatedDrive::within(&profile, memory).map_err(usage)?;
         let requests = &mut again.requests;
         let simulated = match LongRunModel::named(&report.model) {
-            Some(_) => simulate_long_run(drive, &report, free_pages(&layout), requests, shown)?,
+            Some(_) => simulate_long_run(drive, &report, free_pages(&design), requests, shown)?,
             None => simulate(drive, &report, report.passes, requests, shown)?,
         };
         report.simulated = Some(simulated);

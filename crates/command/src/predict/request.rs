@@ -13,8 +13,9 @@ use flashscope_predict::{
     CountedPasses, Numbers, Pieces, Pools, PredictError, Request, Requests, SelectedModel,
     never_modelled, not_modelled,
 };
+use flashscope_sim::Design;
 use flashscope_sim::budget::Budget;
-use flashscope_sim::setup::{HostInterface, Layout};
+use flashscope_sim::setup::HostInterface;
 use flashscope_sim::{Profile, setup};
 use flashscope_simulate::profile_name;
 use flashscope_workload::synthetic::{Ios, Law, Target};
@@ -88,17 +89,17 @@ impl PredictionRequest<'_> {
         let clock = Clock::new();
         let begun = clock.now();
         let profile = profile(self.drive)?;
-        let layout = profile.layout_without_zones("a modelled workload").map_err(usage)?;
+        let design = profile.design_without_zones("a modelled workload").map_err(usage)?;
         // A model keeps no more state per page than the simulated drive does.
         let _memory = profile.reserve(self.drive, &self.memory).map_err(usage)?;
-        let mut loaded = self.load(AddressSpace::of(&layout), (stop, &mut *sink))?;
-        let run = self.long_run((&profile.interface, &layout), &loaded)?;
+        let mut loaded = self.load(AddressSpace::of(&design), (stop, &mut *sink))?;
+        let run = self.long_run((&profile.interface, &design), &loaded)?;
         let result = match &run {
-            Some(run) => self.computed(run, &layout),
-            None => self.sampled(&layout, &mut loaded, (stop, sink))?,
+            Some(run) => self.computed(run, &design),
+            None => self.sampled(&design, &mut loaded, (stop, sink))?,
         };
         let ModelResult { model, passes, total, factors, cases, not_modelled } = result;
-        let numbers = Numbers::new(&layout, total, factors);
+        let numbers = Numbers::new(&design, total, factors);
         let numbers = match &run {
             Some(run) => numbers.in_the_long_run(run),
             None => numbers,
@@ -108,13 +109,13 @@ impl PredictionRequest<'_> {
             schema_version: PREDICTION_VERSION,
             conclusions: Vec::new(),
             drive: self.drive.into(),
-            ftl: layout.ftl.name.into(),
+            ftl: design.ftl.name.into(),
             workload: self.workload.into(),
             seed: loaded.seed,
             model: model.into(),
             passes,
             host_pages_written: total.pages,
-            bytes_written: Bytes(total.pages * u64::from(layout.logical_page_size())),
+            bytes_written: Bytes(total.pages * u64::from(design.logical_page_size())),
             erases: Some(numbers.erases()),
             write_amplification: Some(numbers.write_amplification()),
             equivalent_throughput: numbers.equivalent_throughput(),
@@ -133,14 +134,14 @@ impl PredictionRequest<'_> {
     /// default, it is any model that covers workload and drive.
     fn long_run(
         &self,
-        (interface, layout): (&HostInterface, &Layout),
+        (interface, design): (&HostInterface, &Design),
         loaded: &LoadedWorkload,
     ) -> Result<Option<LongRun>, Failure> {
         let named = self.model.map(LongRunModel::named);
         if named.is_some_and(|model| model.is_none()) {
             return Ok(None);
         }
-        let run = loaded.law.as_ref().and_then(|law| LongRun::of(law, layout, interface));
+        let run = loaded.law.as_ref().and_then(|law| LongRun::of(law, design, interface));
         let Some(name) = self.model else { return Ok(run) };
         match run {
             Some(run) if run.model.name == name => Ok(Some(run)),
@@ -149,8 +150,8 @@ impl PredictionRequest<'_> {
     }
 
     /// Predicts the computed long run of a workload.
-    fn computed(&self, run: &LongRun, layout: &Layout) -> ModelResult {
-        let mut not_modelled = never_modelled(layout);
+    fn computed(&self, run: &LongRun, design: &Design) -> ModelResult {
+        let mut not_modelled = never_modelled(design);
         not_modelled.extend(run.beyond.map(String::from));
         let (factors, cases) = long_run::factors(run, self.confidence);
         let factors = factors.filter(|_| not_modelled.is_empty());
@@ -169,7 +170,7 @@ impl PredictionRequest<'_> {
         ModelResult {
             model: run.model.name,
             passes: Passes { warm_up: 0, counted: 1, converged: true },
-            total: run.total(self.ios, layout),
+            total: run.total(self.ios, design),
             factors,
             cases,
             not_modelled,
@@ -179,21 +180,21 @@ impl PredictionRequest<'_> {
     /// Predicts a workload from its requests, until the prediction has converged.
     pub(super) fn sampled(
         &self,
-        layout: &Layout,
+        design: &Design,
         loaded: &mut LoadedWorkload,
         watched: (&AtomicBool, &mut dyn Progress),
     ) -> Result<ModelResult, Failure> {
         let chosen = match self.model {
-            Some(name) => SelectedModel::named(name, layout),
-            None => SelectedModel::for_drive(layout),
+            Some(name) => SelectedModel::named(name, design),
+            None => SelectedModel::for_drive(design),
         }
         .map_err(usage)?;
-        let mut pools = Pools::new(layout, chosen, self.pieces).map_err(usage)?;
+        let mut pools = Pools::new(design, chosen, self.pieces).map_err(usage)?;
         let CountedPasses { passes, total, .. } =
             CountedPasses::find(&mut pools, &mut loaded.requests, watched).map_err(failure)?;
         let stratum = Stratum::of(total.write_amplification(), loaded.has_trims());
-        let cases = cases(chosen.name(), layout.ftl.name, stratum);
-        let mut not_modelled = not_modelled(layout);
+        let cases = cases(chosen.name(), design.ftl.name, stratum);
+        let mut not_modelled = not_modelled(design);
         if !chosen.follows_trims() {
             not_modelled.extend(loaded.ignored_trims());
         }
@@ -203,7 +204,7 @@ impl PredictionRequest<'_> {
         let factors = Factors::of(&cases, self.confidence).filter(|_| is_like_them);
         // The validation cases include these pages. The interval therefore contains the error that they cause.
         let is_noted = factors.is_some() || !not_modelled.is_empty();
-        if layout.pages_per_record > 0 && loaded.has_trims() && is_noted {
+        if design.pages_per_record > 0 && loaded.has_trims() && is_noted {
             not_modelled.push("the flash pages that record trims".into());
         }
         let (model, cases) = (chosen.name(), cases.len());
@@ -304,9 +305,9 @@ pub(super) struct AddressSpace {
 }
 
 impl AddressSpace {
-    pub(super) fn of(layout: &Layout) -> AddressSpace {
-        let page_size = layout.logical_page_size().into();
-        AddressSpace { page_size, pages: layout.logical_pages().into() }
+    pub(super) fn of(design: &Design) -> AddressSpace {
+        let page_size = design.logical_page_size().into();
+        AddressSpace { page_size, pages: design.logical_pages().into() }
     }
 }
 

@@ -1,6 +1,6 @@
 use flashscope_predict::drawn::{DEA2, EIGHT, LAIR62B, Lengths, Traits};
 use flashscope_sim::Profile;
-use flashscope_sim::ftl::{Family, LogSharing};
+use flashscope_sim::ftl::{self, Family, LogSharing};
 
 use super::workloads::{Drive, NOT_PUBLIC, by_workload};
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
@@ -98,7 +98,7 @@ fn workload(
 ) -> Result<Workload, Error> {
     let mut simulation = drive.simulate(traits, run)?;
     let cost = drive.interpolate(points, &mut simulation)?;
-    let best = match Family::named(&drive.profile.ftl).and_then(Family::sharing) {
+    let best = match ftl::family(&drive.profile.ftl).and_then(Family::sharing) {
         Some(LogSharing::One) => "fragment-bast",
         _ => "fragment-fast",
     };

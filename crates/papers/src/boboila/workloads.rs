@@ -8,8 +8,8 @@ use flashscope_predict::{
     Access, Cost, CountedPasses, InterpolatedModel, Pieces, Point, Pools, PredictError, Request,
     Requests, SelectedModel, SimulatedDrive, model_family, repeat_passes, simulate_passes, space,
 };
+use flashscope_sim::Design;
 use flashscope_sim::Profile;
-use flashscope_sim::setup::Layout;
 
 use super::SEED;
 use super::writes::Writes;
@@ -40,7 +40,7 @@ pub(crate) fn by_workload() -> Axis {
 pub(super) struct Drive {
     /// The profile of the drive.
     pub profile: Profile,
-    layout: Layout,
+    design: Design,
 }
 
 /// The result of a simulated workload.
@@ -59,18 +59,18 @@ impl Drive {
     /// Fails if the profile does not allow this FTL.
     pub(super) fn of(profile: &Profile, ftl: &str) -> Result<Drive, Error> {
         let profile = Profile { ftl: ftl.into(), ..profile.clone() };
-        let layout = profile.layout().map_err(|error| Error::input("drive", &error))?;
-        Ok(Drive { profile, layout })
+        let design = profile.design().map_err(|error| Error::input("drive", &error))?;
+        Ok(Drive { profile, design })
     }
 
     /// Returns the family of the FTL, which decides how costs are predicted.
     pub(super) fn family(&self) -> Family {
-        model_family(&self.layout.ftl).unwrap_or(Family::PageMap)
+        model_family(&self.design.ftl).unwrap_or(Family::PageMap)
     }
 
     /// Generates the writes of a workload, scaled from the paper's drive to this one.
     fn requests(&self, traits: &Traits) -> Requests {
-        let here = space(&self.layout);
+        let here = space(&self.design);
         #[allow(clippy::cast_precision_loss, reason = "pages of a drive")]
         let part = here.pages() as f64 / PAPERS_PAGES;
         #[allow(
@@ -96,7 +96,7 @@ impl Drive {
     /// if the run is interrupted.
     pub(super) fn simulate(&self, traits: &Traits, run: &Run<'_>) -> Result<Simulation, Error> {
         let mut requests = self.requests(traits);
-        let model = SelectedModel::for_drive(&self.layout).map_err(failed)?;
+        let model = SelectedModel::for_drive(&self.design).map_err(failed)?;
         let mut pools = self.pools(model)?;
         let CountedPasses { passes, .. } =
             CountedPasses::find(&mut pools, &mut requests, (run.stop, &mut ())).map_err(failed)?;
@@ -107,16 +107,16 @@ impl Drive {
                 .map_err(failed)?;
         #[allow(clippy::cast_precision_loss, reason = "below 2^53 ns")]
         let nanos = took.0 as f64;
-        let block = f64::from(self.layout.slots_per_block());
+        let block = f64::from(self.design.slots_per_block());
         Ok(Simulation { requests, passes, total, nanos, block })
     }
 
     fn pools(&self, model: SelectedModel) -> Result<Pools, Error> {
-        Pools::new(&self.layout, model, STRETCHES).map_err(|error| Error::input("drive", &error))
+        Pools::new(&self.design, model, STRETCHES).map_err(|error| Error::input("drive", &error))
     }
 
     fn free_pages(&self) -> u64 {
-        let space = space(&self.layout);
+        let space = space(&self.design);
         u64::from(space.free_blocks) * u64::from(space.pages_per_block)
     }
 
@@ -125,7 +125,7 @@ impl Drive {
     /// # Errors
     /// Fails if no model of that name fits the drive.
     pub(super) fn predict(&self, model: &str, of: &mut Simulation) -> Result<f64, Error> {
-        let model = SelectedModel::named(model, &self.layout).map_err(failed)?;
+        let model = SelectedModel::named(model, &self.design).map_err(failed)?;
         let total =
             repeat_passes(&of.passes, &mut self.pools(model)?, &mut of.requests).map_err(failed)?;
         Ok(throughput(&total, of.block))
@@ -140,7 +140,7 @@ impl Drive {
         points: &InterpolatedModel,
         of: &mut Simulation,
     ) -> Result<Cost, Error> {
-        let prediction = points.predict(space(&self.layout), STRETCHES, &mut of.requests);
+        let prediction = points.predict(space(&self.design), STRETCHES, &mut of.requests);
         prediction.map(|(_, cost)| cost).map_err(failed)
     }
 
@@ -180,7 +180,7 @@ impl Drive {
     )]
     fn point(&self, drive: &mut SimulatedDrive, mean_len: f64, free_space: f64) -> Point {
         let free = self.free_pages();
-        let target = ((free as f64 / free_space) as u64).min(space(&self.layout).pages());
+        let target = ((free as f64 / free_space) as u64).min(space(&self.design).pages());
         let mut writes = Writes::new(target, mean_len);
         let mut write = |pages: u64| {
             let mut written = 0;

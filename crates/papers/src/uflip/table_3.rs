@@ -1,6 +1,6 @@
 use flashscope_document::facts::{CheapLimit, PauseEffect};
 use flashscope_sim::Profile;
-use flashscope_sim::ftl::{Family, LogSharing};
+use flashscope_sim::ftl::{self, Family, LogSharing};
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip::Baseline;
 
@@ -270,7 +270,7 @@ fn explained(claim: Claim, why: &[Why]) -> Claim {
 /// Returns the area in MB that all log blocks cover together, rounded down to a power of two.
 pub(super) fn covered(profile: &Profile) -> f64 {
     let (flash, log) = (&profile.flash, &profile.log);
-    let sharing = Family::named(&profile.ftl).and_then(Family::sharing);
+    let sharing = ftl::family(&profile.ftl).and_then(Family::sharing);
     let per_log_block = if sharing == Some(LogSharing::Group) { log.group.max(1) } else { 1 };
     let blocks = u64::from(flash.packages) * u64::from(log.blocks) * u64::from(per_log_block);
     let bytes = blocks * u64::from(flash.pages_per_block) * flash.page_size.0;

@@ -13,9 +13,10 @@ use flashscope_model::trace::Total;
 use flashscope_model::{
     Mix, OutOfRange, cost_benefit, d_choices, equivalent, fifo, greedy, random, windowed,
 };
+use flashscope_sim::Design;
 use flashscope_sim::ftl::Family;
 use flashscope_sim::gc::Ties;
-use flashscope_sim::setup::{Frontiers, HostInterface, Layout};
+use flashscope_sim::setup::{Frontiers, HostInterface};
 use flashscope_workload::synthetic::{Law, Shares};
 
 use crate::pools::summary_pages;
@@ -43,7 +44,7 @@ pub struct LongRunModel {
 
 /// The blocks of a pool among which GC chooses.
 struct PoolShape<'l> {
-    layout: &'l Layout,
+    design: &'l Design,
     /// Physical pages in the candidates, divided by their live pages.
     alpha: f64,
     /// The pages of a block that become invalid independently.
@@ -89,7 +90,7 @@ pub const LONG_RUN_MODELS: &[LongRunModel] = &[
         source: "derived here, for the policy of Hu et al., SYSTOR 2009; docs/models.md",
         knows_full_blocks: false,
         predict: |pool, mix| {
-            let share = (f64::from(pool.layout.cleaning.window) / pool.candidates).min(1.0);
+            let share = (f64::from(pool.design.cleaning.window) / pool.candidates).min(1.0);
             let uniform = windowed::write_amplification(pool.alpha, pool.units, share)?;
             pool.equivalent(mix, uniform.min(fifo::passing_full_blocks(pool.alpha, pool.units)))
         },
@@ -102,7 +103,7 @@ pub const LONG_RUN_MODELS: &[LongRunModel] = &[
         knows_full_blocks: false,
         // With one choice, skew costs nothing. With many choices, it costs as much as with greedy GC.
         predict: |pool, mix| {
-            let choices = f64::from(pool.layout.cleaning.choices);
+            let choices = f64::from(pool.design.cleaning.choices);
             let uniform = d_choices::redrawing(pool.alpha, pool.units, choices)?;
             let skewed = pool.equivalent(mix, uniform)?;
             Ok(uniform + (1.0 - 1.0 / choices) * (skewed - uniform))
@@ -178,10 +179,10 @@ impl Skew {
 
 impl Skew {
     /// Returns the kind of the writes of a workload to these pools.
-    fn of(law: &Law, layout: &Layout, pools: &[PoolLaw]) -> Skew {
-        let slots = layout.slots_per_block().into();
-        let youngest = layout.cleaning.ties == Ties::Youngest
-            && matches!(layout.policy.name, "greedy" | "windowed-greedy");
+    fn of(law: &Law, design: &Design, pools: &[PoolLaw]) -> Skew {
+        let slots = design.slots_per_block().into();
+        let youngest = design.cleaning.ties == Ties::Youngest
+            && matches!(design.policies.victim.name, "greedy" | "windowed-greedy");
         if pools.iter().any(|pool| pool.is_coarse(slots)) {
             return Skew::Coarse;
         }
@@ -223,29 +224,30 @@ pub struct LongRun {
 impl LongRun {
     /// Computes the long run of a workload on a drive; `None` if no model covers the two.
     #[must_use]
-    pub fn of(law: &Law, layout: &Layout, interface: &HostInterface) -> Option<LongRun> {
-        let model = LONG_RUN_MODELS.iter().find(|model| model.policy == layout.policy.name)?;
-        let page_mapped = layout.ftl.family == (Family::PageMapped { map_on_flash: false });
-        if !page_mapped || layout.placement.is_on() {
+    pub fn of(law: &Law, design: &Design, interface: &HostInterface) -> Option<LongRun> {
+        let model =
+            LONG_RUN_MODELS.iter().find(|model| model.policy == design.policies.victim.name)?;
+        let page_mapped = design.family == (Family::PageMapped { map_on_flash: false });
+        if !page_mapped || design.placement.is_on() {
             return None;
         }
         let writes = 1.0 - law.reads - law.trims;
         if writes <= 0.0 {
             return None;
         }
-        let pools = PoolLaw::all(law, PageDivision::of(layout))?;
-        if !model.covers(&pools, layout) {
+        let pools = PoolLaw::all(law, PageDivision::of(design))?;
+        if !model.covers(&pools, design) {
             return None;
         }
         let bounds: Vec<Bounds> =
-            pools.iter().map(|pool| model.bounds(pool, layout)).collect::<Option<_>>()?;
+            pools.iter().map(|pool| model.bounds(pool, design)).collect::<Option<_>>()?;
         let mean = |of: &dyn Fn(usize) -> f64| -> f64 {
             (0..).zip(&pools).map(|(nth, pool)| pool.writes * of(nth)).sum()
         };
         let with_idle_time = mean(&|nth| bounds[nth].with);
-        let balance = idle::balance(law, &pools, &bounds, layout, interface);
-        let skew = Skew::of(law, layout, &pools);
-        let page = u64::from(layout.logical_page_size());
+        let balance = idle::balance(law, &pools, &bounds, design, interface);
+        let skew = Skew::of(law, design, &pools);
+        let page = u64::from(design.logical_page_size());
         Some(LongRun {
             model,
             skew,
@@ -268,10 +270,10 @@ impl LongRun {
         clippy::cast_sign_loss,
         reason = "requests are below 2^53"
     )]
-    pub fn total(&self, ios: u64, layout: &Layout) -> Total {
+    pub fn total(&self, ios: u64, design: &Design) -> Total {
         let pages = (ios as f64 * self.writes * self.pages as f64).round().max(1.0);
-        let erasures = pages * self.amplification / f64::from(layout.slots_per_block());
-        let summaries = erasures * summary_pages(layout);
+        let erasures = pages * self.amplification / f64::from(design.slots_per_block());
+        let summaries = erasures * summary_pages(design);
         Total {
             pages: pages as u64,
             erasures,
@@ -318,12 +320,12 @@ impl LongRunModel {
     }
 
     /// Returns true if the model covers the writes to the pools of a drive.
-    fn covers(&self, pools: &[PoolLaw], layout: &Layout) -> bool {
+    fn covers(&self, pools: &[PoolLaw], design: &Design) -> bool {
         // A write of a whole block leaves no valid page in its victims.
-        let slots = f64::from(layout.slots_per_block());
+        let slots = f64::from(design.slots_per_block());
         let is_whole = pools.iter().any(|pool| pool.run >= slots);
         let static_pages = has_static_pages(pools);
-        let fits = match layout.frontiers {
+        let fits = match design.frontiers {
             Frontiers::One => true,
             // With equal write rates, moved pages are like all other pages.
             Frontiers::HostAndCleaning => !is_skewed(pools) && !static_pages,
@@ -333,10 +335,10 @@ impl LongRunModel {
     }
 
     /// Returns the write amplification of a pool with and without idle time; `None` if it has no spare pages.
-    fn bounds(&self, pool: &PoolLaw, layout: &Layout) -> Option<Bounds> {
-        let without = self.of_pool(pool, layout, layout.clean_below)?;
-        let with = match layout.background_below > layout.clean_below {
-            true => self.of_pool(pool, layout, layout.background_below)?,
+    fn bounds(&self, pool: &PoolLaw, design: &Design) -> Option<Bounds> {
+        let without = self.of_pool(pool, design, design.clean_below)?;
+        let with = match design.background_below > design.clean_below {
+            true => self.of_pool(pool, design, design.background_below)?,
             false => without,
         };
         Some(Bounds { without, with })
@@ -347,14 +349,14 @@ impl LongRunModel {
     /// When GC chooses a block, the newest pages are not as old as a whole block of writes. The pages that the host
     /// wrote, 1/A of a block, are half as old on average. The mean field of infinitely many blocks therefore holds for
     /// 1/(2A) of a block less.
-    fn of_pool(&self, pool: &PoolLaw, layout: &Layout, reserve: u32) -> Option<f64> {
-        let slots = f64::from(layout.slots_per_block());
-        let infinite = self.of_candidates(pool, layout, reserve, (0.0, pool.units(slots, 1.0)))?;
+    fn of_pool(&self, pool: &PoolLaw, design: &Design, reserve: u32) -> Option<f64> {
+        let slots = f64::from(design.slots_per_block());
+        let infinite = self.of_candidates(pool, design, reserve, (0.0, pool.units(slots, 1.0)))?;
         let mut amplification = infinite;
         for _ in 0..ROUNDS {
             let shape = (0.5 / infinite, pool.units(slots, amplification));
             // With almost no spare pages, the correction leaves no spare pages.
-            amplification = self.of_candidates(pool, layout, reserve, shape).unwrap_or(infinite);
+            amplification = self.of_candidates(pool, design, reserve, shape).unwrap_or(infinite);
         }
         Some(amplification)
     }
@@ -364,16 +366,16 @@ impl LongRunModel {
     fn of_candidates(
         &self,
         pool: &PoolLaw,
-        layout: &Layout,
+        design: &Design,
         reserve: u32,
         (fewer, units): (f64, f64),
     ) -> Option<f64> {
-        let block = f64::from(layout.slots_per_block());
-        let taken = layout.slc_blocks_per_lane + layout.bad_blocks_per_lane + reserve;
-        let blocks = layout.blocks_per_lane().checked_sub(taken)?;
-        let (lanes, mut candidates) = (f64::from(layout.lanes_per_pool), f64::from(blocks) - fewer);
+        let block = f64::from(design.slots_per_block());
+        let taken = design.slc_blocks_per_lane + design.bad_blocks_per_lane + reserve;
+        let blocks = design.blocks_per_lane().checked_sub(taken)?;
+        let (lanes, mut candidates) = (f64::from(design.lanes_per_pool), f64::from(blocks) - fewer);
         let mut live = pool.live();
-        if layout.frontiers == Frontiers::HostAndCleaning {
+        if design.frontiers == Frontiers::HostAndCleaning {
             // The block that receives moved pages is half full on average.
             candidates -= 1.0;
             live -= lanes * block / 2.0;
@@ -383,7 +385,7 @@ impl LongRunModel {
         if alpha <= 1.0 || candidates < 1.0 {
             return None;
         }
-        let shape = PoolShape { layout, alpha, units, candidates };
+        let shape = PoolShape { design, alpha, units, candidates };
         let amplification = (self.predict)(&shape, &pool.mix()?).ok()?;
         Some(amplification.max(1.0))
     }

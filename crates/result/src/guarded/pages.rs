@@ -84,7 +84,10 @@ fn check_column(
         if pages > limits.pages {
             return Err(format!("it has more than {} pages in a row group", limits.pages));
         }
-        at = at.checked_add(page.length).filter(|at| *at <= end).ok_or("a page extends beyond it")?;
+        at = at
+            .checked_add(page.length)
+            .filter(|at| *at <= end)
+            .ok_or("a page extends beyond it")?;
     }
     Ok(())
 }

@@ -214,36 +214,9 @@ registry![
     gather::GatherBuffer
 ];
 
-/// The validated settings of the buffer memory.
-#[derive(Debug, Clone, Copy)]
-pub struct Setup {
-    /// The write buffer.
-    pub kind: Kind,
-    /// The capacity in logical pages; 0 without a buffer.
-    pub pages: u32,
-    /// The number of slots that the buffer keeps free in the background; 0 disables background
-    /// evictions.
-    pub keep_free: u32,
-    /// The number of victims that are evicted at once, at least one.
-    pub batch: u32,
-    /// The number of free slots at which a buffer that was full has drained; 0 disables draining.
-    pub drain: u32,
-    /// True if the buffer survives a power cut.
-    pub protected: bool,
-    /// The number of pages that are read ahead; 0 disables reading ahead.
-    pub read_ahead: u32,
-}
-
-impl Setup {
-    /// Returns true if the drive has buffer memory.
-    pub(crate) fn is_some(&self) -> bool {
-        self.pages > 0 || self.read_ahead > 0
-    }
-}
-
 /// Returns the size of the memory that the buffers of a drive of this layout need.
-pub(crate) fn footprint(layout: &Layout) -> Size {
-    (layout.cache.kind.footprint)(layout) + ReadAhead::footprint(layout)
+pub(crate) fn footprint(layout: &Layout, buffer: Kind) -> Size {
+    (buffer.footprint)(layout) + ReadAhead::footprint(layout)
 }
 
 /// The buffer memory of a drive.
@@ -261,9 +234,9 @@ pub struct Cache {
 // writes are `#[cold]`, which keeps that path fast.
 impl Cache {
     /// Creates empty buffers.
-    pub(crate) fn new(layout: &Layout) -> Self {
+    pub(crate) fn new(layout: &Layout, buffer: Kind) -> Self {
         Cache {
-            buffer: (layout.cache.kind.new)(layout),
+            buffer: (buffer.new)(layout),
             read_ahead: ReadAhead::new(layout),
             protected: layout.cache.protected,
             page_size: layout.logical_page_size(),

@@ -5,9 +5,9 @@ use flashscope_block::{Completion, Io, MOVED_STREAM, Nanos, Op};
 
 use super::SimDevice;
 use super::groups::Groups;
+use crate::event::Notice;
 use crate::ftl::{Ftl, Slice};
 use crate::nand::Lpn;
-use crate::observe::Notice;
 use crate::setup::{HostInterface, Layout};
 
 /// Returns true if a drive has a plain lane: it has no buffer, no zones, no queues of flash commands and no

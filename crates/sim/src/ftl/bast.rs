@@ -16,7 +16,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
              MSST'11, section II (Hybrid Log Block)",
     family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::One, any_order: true }),
     check: NO_FIELDS,
-    new: |layout, nand| {
+    new: |layout, _, nand| {
         let ties = Ties { group: 1, per_group: 1, placement: Placement::Any };
         AnyFtl::Bast(LogBlock::new(
             layout,
@@ -24,7 +24,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
             TiedLogs::new(layout, ties, layout.logs.options.blocks),
         ))
     },
-    footprint: |layout| {
+    footprint: |layout, _| {
         Core::footprint(layout) + TiedLogs::footprint(layout, 1, layout.logs.options.blocks)
     },
 };

@@ -17,7 +17,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
              programmed in ascending order, as large-block flash requires",
     family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::One, any_order: false }),
     check: NO_FIELDS,
-    new: |layout, nand| {
+    new: |layout, _, nand| {
         let ties = Ties { group: 1, per_group: 1, placement: Placement::InPlace };
         AnyFtl::BlockMap(LogBlock::new(
             layout,
@@ -25,7 +25,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
             TiedLogs::new(layout, ties, layout.logs.options.blocks),
         ))
     },
-    footprint: |layout| {
+    footprint: |layout, _| {
         Core::footprint(layout) + TiedLogs::footprint(layout, 1, layout.logs.options.blocks)
     },
 };

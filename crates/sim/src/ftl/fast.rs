@@ -24,8 +24,8 @@ pub(in crate::ftl) const KIND: Kind = Kind {
     source: "Lee et al., ACM TECS 6(3), 2007; Boboila and Desnoyers, MSST'11, section II",
     family: Family::LogBlock(LogUse { least: 2, sharing: LogSharing::All, any_order: false }),
     check: NO_FIELDS,
-    new: |layout, nand| AnyFtl::Fast(LogBlock::new(layout, nand, Ring::new(layout))),
-    footprint: |layout| {
+    new: |layout, _, nand| AnyFtl::Fast(LogBlock::new(layout, nand, Ring::new(layout))),
+    footprint: |layout, _| {
         let logs = fixed::<Logs>(1u32) + grown::<Log>(layout.logs.options.blocks);
         Core::footprint(layout) + logs * layout.pools.into()
     },

@@ -36,8 +36,8 @@ pub(in crate::ftl) const KIND: Kind = Kind {
         any_order: false,
     }),
     check,
-    new: |layout, nand| AnyFtl::Last(LogBlock::new(layout, nand, Localities::new(layout))),
-    footprint: |layout| Core::footprint(layout) + Localities::footprint(layout),
+    new: |layout, _, nand| AnyFtl::Last(LogBlock::new(layout, nand, Localities::new(layout))),
+    footprint: |layout, _| Core::footprint(layout) + Localities::footprint(layout),
 };
 
 /// Checks the fields that only LAST uses. Long writes, hot pages and other short writes each need

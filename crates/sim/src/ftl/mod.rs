@@ -19,7 +19,9 @@ use flashscope_block::{Errno, Nanos, StreamId};
 pub use self::page_map::{HandleCounts, PlacementCounts};
 use crate::footprint::Size;
 use crate::nand::{Array, BlockId, Fault, Illegal, Lpn, Page, Slot};
+pub use crate::setup::{Family, LogSharing, LogUse};
 use crate::setup::{Layout, Profile, ProfileError};
+use crate::{gc, wear};
 
 /// The part of a request that falls on one logical page. If several logical pages fit on a flash
 /// page, a slice may span several logical pages of the same flash page.
@@ -282,10 +284,10 @@ pub struct Kind {
     pub family: Family,
     /// Checks the fields of a profile that only this FTL uses.
     pub(crate) check: fn(&Profile) -> Result<(), ProfileError>,
-    /// Creates the FTL for an empty drive of this layout.
-    pub new: fn(&Layout, &mut Array) -> AnyFtl,
+    /// Creates the FTL for an empty drive of this layout, with these policies.
+    pub new: fn(&Layout, Policies, &mut Array) -> AnyFtl,
     /// Returns the size of the memory that the FTL needs.
-    pub(crate) footprint: fn(&Layout) -> Size,
+    pub(crate) footprint: fn(&Layout, Policies) -> Size,
 }
 
 /// The check of an FTL that has no fields.
@@ -294,67 +296,27 @@ pub(crate) const NO_FIELDS: fn(&Profile) -> Result<(), ProfileError> = |_| Ok(()
 impl Kind {
     /// Returns true if a logical page may be on any page of its pool.
     pub fn is_page_mapped(&self) -> bool {
-        matches!(self.family, Family::PageMapped { .. })
+        self.family.is_page_mapped()
     }
 
-    /// Returns true if the FTL supports trim. Drives with log blocks predate the command.
+    /// Returns true if the FTL supports trim.
     pub fn trims(&self) -> bool {
-        self.is_page_mapped()
+        self.family.trims()
     }
 }
 
-/// The sections of a profile that an FTL uses. A profile that sets unsupported options is rejected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    /// Page mapping: any logical page may be on any page. Uses `[cleaning]` and wear levelling.
-    PageMapped {
-        /// True if the mapping table is on the flash. `[map_cache]` then sets the size of the
-        /// memory that caches its entries.
-        map_on_flash: bool,
-    },
-    /// Block mapping, with the log blocks of `[log]`.
-    LogBlock(LogUse),
+/// The policies that page-mapped FTLs use.
+#[derive(Debug, Clone, Copy)]
+pub struct Policies {
+    /// The policy for victim selection.
+    pub victim: gc::Kind,
+    /// The wear-levelling policy.
+    pub wear: wear::Kind,
 }
 
-impl Family {
-    /// Returns the family of the FTL with this name in a profile.
-    pub fn named(ftl: &str) -> Option<Family> {
-        KINDS.iter().find(|kind| kind.name == ftl).map(|kind| kind.family)
-    }
-
-    /// Returns which data blocks share a log block, or `None` if the FTL has no log blocks.
-    pub fn sharing(self) -> Option<LogSharing> {
-        match self {
-            Family::PageMapped { .. } => None,
-            Family::LogBlock(uses) => Some(uses.sharing),
-        }
-    }
-}
-
-/// The way in which an FTL uses log blocks. It determines which options of `[log]` are valid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LogUse {
-    /// Minimum number of log blocks in a pool.
-    pub least: u32,
-    /// The data blocks that share a log block.
-    pub sharing: LogSharing,
-    /// True if the log block of a data block takes pages in any order. `log.unordered` applies only
-    /// then.
-    pub any_order: bool,
-}
-
-/// The data blocks whose pages a log block takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogSharing {
-    /// One data block.
-    One,
-    /// The data blocks of a group of logical blocks.
-    Group,
-    /// All data blocks of the pool.
-    All,
-    /// All data blocks of the pool. Some log blocks are only for long writes, and some only for pages
-    /// that are soon rewritten.
-    ByLocality,
+/// Returns the family of the FTL with this name in a profile.
+pub fn family(name: &str) -> Option<Family> {
+    KINDS.iter().find(|kind| kind.name == name).map(|kind| kind.family)
 }
 
 /// Generates [`AnyFtl`] and [`KINDS`] from one list. The calls made for each page are then a

@@ -16,12 +16,12 @@ pub(in crate::ftl) const KIND: Kind = Kind {
     source: "Park et al., ACM TECS 7(4), 2008: N/K adaptive mapping",
     family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::Group, any_order: true }),
     check: Profile::check_group,
-    new: |layout, nand| {
+    new: |layout, _, nand| {
         let Log { blocks, group, per_group, .. } = layout.logs.options;
         let ties = Ties { group, per_group, placement: Placement::Any };
         AnyFtl::NK(LogBlock::new(layout, nand, TiedLogs::new(layout, ties, blocks)))
     },
-    footprint: |layout| {
+    footprint: |layout, _| {
         let log = layout.logs.options;
         Core::footprint(layout) + TiedLogs::footprint(layout, log.group, log.blocks)
     },

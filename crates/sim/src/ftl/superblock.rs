@@ -23,8 +23,8 @@ pub(in crate::ftl) const KIND: Kind = Kind {
     source: "Kang et al., EMSOFT'06: superblocks of D-blocks and U-blocks",
     family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::Group, any_order: false }),
     check: Profile::check_group,
-    new: |layout, nand| AnyFtl::Superblock(LogBlock::new(layout, nand, Groups::new(layout))),
-    footprint: |layout| Core::footprint(layout) + Groups::footprint(layout),
+    new: |layout, _, nand| AnyFtl::Superblock(LogBlock::new(layout, nand, Groups::new(layout))),
+    footprint: |layout, _| Core::footprint(layout) + Groups::footprint(layout),
 };
 
 /// A group of logical blocks.

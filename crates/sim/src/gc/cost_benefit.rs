@@ -213,13 +213,13 @@ impl VictimPolicy for CostBenefit {
 
 #[cfg(test)]
 mod tests {
-    use crate::gc::testing::{OPTIONS, agrees_with, layout};
+    use crate::gc::testing::{OPTIONS, agrees_with, design};
 
     #[test]
     fn agrees_with_a_full_search() {
-        let layout = layout("cost-benefit", OPTIONS);
-        let slots = u64::from(layout.slots_per_block());
-        agrees_with(&layout, |candidates, closed| {
+        let design = design("cost-benefit", OPTIONS);
+        let slots = u64::from(design.slots_per_block());
+        agrees_with(&design, |candidates, closed| {
             candidates.sort_by(|a, b| {
                 let (va, vb) = (u64::from(a.valid), u64::from(b.valid));
                 let (age_a, age_b) = (closed - a.closed, closed - b.closed);

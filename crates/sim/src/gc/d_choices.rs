@@ -69,16 +69,16 @@ impl VictimPolicy for DChoices {
 
 #[cfg(test)]
 mod tests {
-    use crate::gc::testing::{OPTIONS, layout};
-    use crate::gc::{Options, VictimPolicy};
+    use crate::gc::testing::{OPTIONS, design};
+    use crate::gc::{VictimOptions, VictimPolicy};
     use crate::nand::BlockId;
 
     // Ten candidates have 0 to 9 valid pages. The candidate with v valid pages is the best of three
     // in C(9 - v, 2) of the C(10, 3) possible draws.
     #[test]
     fn takes_the_best_of_the_drawn() {
-        let layout = layout("d-choices", Options { choices: 3, ..OPTIONS });
-        let mut policy = (layout.policy.new)(&layout);
+        let design = design("d-choices", VictimOptions { choices: 3, ..OPTIONS });
+        let mut policy = (design.policies.victim.new)(&design);
         (0..10).for_each(|block| policy.closed(0, BlockId(block), block));
         let mut taken = [0i32; 10];
         for _ in 0..120_000 {
@@ -96,8 +96,8 @@ mod tests {
     // With as many choices as candidates the policy is greedy, even after rejections.
     #[test]
     fn is_greedy_with_many_choices() {
-        let layout = layout("d-choices", Options { choices: u32::MAX, ..OPTIONS });
-        let mut policy = (layout.policy.new)(&layout);
+        let design = design("d-choices", VictimOptions { choices: u32::MAX, ..OPTIONS });
+        let mut policy = (design.policies.victim.new)(&design);
         (0..10).for_each(|block| policy.closed(0, BlockId(block), block));
         assert_eq!(policy.take(0, |block| block.0 > 3), Some(BlockId(4)));
         let order: Vec<_> = std::iter::from_fn(|| policy.take(0, |_| true)).collect();

@@ -70,12 +70,12 @@ impl VictimPolicy for Fifo {
 
 #[cfg(test)]
 mod tests {
-    use crate::gc::testing::{OPTIONS, agrees_with, layout};
+    use crate::gc::testing::{OPTIONS, agrees_with, design};
 
     // The policy offers blocks in the order in which they were closed.
     #[test]
     fn agrees_with_a_full_search() {
-        agrees_with(&layout("fifo", OPTIONS), |candidates, _| {
+        agrees_with(&design("fifo", OPTIONS), |candidates, _| {
             candidates.sort_by_key(|block| block.closed);
         });
     }

@@ -48,18 +48,18 @@ impl VictimPolicy for Greedy {
 
 #[cfg(test)]
 mod tests {
-    use crate::gc::testing::{Candidate, OPTIONS, agrees_with, layout};
-    use crate::gc::{Options, Ties};
+    use crate::gc::testing::{Candidate, OPTIONS, agrees_with, design};
+    use crate::gc::{Ties, VictimOptions};
 
     // Covers both tie-breaks.
     #[test]
     fn agrees_with_a_full_search() {
-        let oldest = Options { ties: Ties::Oldest, ..OPTIONS };
-        agrees_with(&layout("greedy", oldest), |candidates: &mut [Candidate], _| {
+        let oldest = VictimOptions { ties: Ties::Oldest, ..OPTIONS };
+        agrees_with(&design("greedy", oldest), |candidates: &mut [Candidate], _| {
             candidates.sort_by_key(|block| (block.valid, block.reached));
         });
-        let youngest = Options { ties: Ties::Youngest, ..OPTIONS };
-        agrees_with(&layout("greedy", youngest), |candidates: &mut [Candidate], _| {
+        let youngest = VictimOptions { ties: Ties::Youngest, ..OPTIONS };
+        agrees_with(&design("greedy", youngest), |candidates: &mut [Candidate], _| {
             candidates.sort_by_key(|block| (block.valid, u64::MAX - block.reached));
         });
     }

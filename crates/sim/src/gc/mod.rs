@@ -14,11 +14,10 @@ mod sample;
 mod testing;
 mod windowed_greedy;
 
-use serde::{Deserialize, Serialize};
-
 use crate::footprint::Size;
 use crate::nand::BlockId;
 use crate::setup::Layout;
+pub use crate::setup::{Ties, VictimOptions};
 
 /// A policy that chooses the block to garbage-collect.
 ///
@@ -48,27 +47,6 @@ pub(crate) trait VictimPolicy {
 
     /// Removes `block`, with `valid` valid pages, from the candidates.
     fn remove(&mut self, lane: u32, block: BlockId, valid: u32);
-}
-
-/// The policy options of a profile. Each policy uses those that it needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
-    /// See [`crate::setup::Cleaning::ties`].
-    pub ties: Ties,
-    /// See [`crate::setup::Cleaning::window`]; at least 1.
-    pub window: u32,
-    /// See [`crate::setup::Cleaning::choices`]; at least 1.
-    pub choices: u32,
-}
-
-/// The tie-break of greedy policies among blocks with equally few valid pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Ties {
-    /// Prefer the block that reached this number of valid pages first.
-    Oldest,
-    /// Prefer the block that reached this number of valid pages last.
-    Youngest,
 }
 
 /// A registered policy.

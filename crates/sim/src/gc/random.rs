@@ -21,17 +21,17 @@ pub(super) type Random = DChoices;
 #[cfg(test)]
 mod tests {
     use crate::gc::VictimPolicy;
-    use crate::gc::testing::{OPTIONS, layout};
+    use crate::gc::testing::{OPTIONS, design};
     use crate::nand::BlockId;
 
     // Each candidate is drawn equally often, however many valid pages it has. A full block is never
     // drawn.
     #[test]
     fn draws_are_uniform() {
-        let layout = layout("random", OPTIONS);
-        let mut policy = (layout.policy.new)(&layout);
+        let design = design("random", OPTIONS);
+        let mut policy = (design.policies.victim.new)(&design);
         (0..10).for_each(|block| policy.closed(0, BlockId(block), block));
-        policy.closed(0, BlockId(10), layout.slots_per_block());
+        policy.closed(0, BlockId(10), design.slots_per_block());
         let mut drawn = [0i32; 11];
         for _ in 0..100_000 {
             let block = policy.take(0, |_| true).expect("ten are left");

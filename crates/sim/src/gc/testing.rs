@@ -2,23 +2,26 @@
 
 use fastrand::Rng;
 
-use super::{KINDS, Options, Policy, Ties, VictimPolicy};
+use super::{KINDS, Policy, Ties, VictimOptions, VictimPolicy};
+use crate::Design;
 use crate::nand::BlockId;
 use crate::setup::Layout;
 use crate::setup::{MapMemory, Profile};
 
 /// The options of the default profile.
-pub(super) const OPTIONS: Options = Options { ties: Ties::Oldest, window: 1024, choices: 10 };
+pub(super) const OPTIONS: VictimOptions =
+    VictimOptions { ties: Ties::Oldest, window: 1024, choices: 10 };
 
-/// Returns a layout with two lanes of 64 blocks of 10 pages.
-pub(super) fn layout(policy: &str, cleaning: Options) -> Layout {
+/// Returns a design with two lanes of 64 blocks of 10 pages.
+pub(super) fn design(policy: &str, cleaning: VictimOptions) -> Design {
     let mut profile = Profile { over_provisioning: 0.5, ..Profile::default() };
     profile.flash.packages = 2;
     profile.flash.blocks_per_plane = 8;
     profile.flash.pages_per_block = 10;
     profile.cleaning.policy = policy.into();
     profile.persistence.map = MapMemory::NvRam;
-    Layout { cleaning, seed: 3, ..profile.layout().expect("a small drive") }
+    let design = profile.design().expect("a small drive");
+    Design { layout: Layout { cleaning, seed: 3, ..design.layout }, ..design }
 }
 
 /// A candidate with the times of its changes, in steps of the model.
@@ -30,7 +33,7 @@ pub(super) struct Candidate {
     pub(super) closed: u64,
     /// The step at which it reached its number of valid pages.
     pub(super) reached: u64,
-    /// The step at which it became one of the [`Options::window`] oldest candidates of its lane.
+    /// The step at which it became one of the [`VictimOptions::window`] oldest candidates of its lane.
     pub(super) entered: u64,
 }
 
@@ -51,10 +54,10 @@ struct Model {
 }
 
 impl Model {
-    fn new(layout: &Layout, seed: u64) -> Self {
+    fn new(design: &Design, seed: u64) -> Self {
         Model {
-            policy: (layout.policy.new)(layout),
-            layout: layout.clone(),
+            policy: (design.policies.victim.new)(design),
+            layout: design.layout.clone(),
             lanes: Default::default(),
             random: Rng::with_seed(seed),
             now: 0,
@@ -158,8 +161,8 @@ impl Model {
 
 /// Checks that, after any sequence of calls, a policy offers the candidates of a lane in the order
 /// of `sort`. The second argument of `sort` is the number of blocks closed in the lane.
-pub(super) fn agrees_with(layout: &Layout, sort: impl Fn(&mut [Candidate], u64)) {
-    let mut model = Model::new(layout, 1);
+pub(super) fn agrees_with(design: &Design, sort: impl Fn(&mut [Candidate], u64)) {
+    let mut model = Model::new(design, 1);
     let mut taken = 0;
     for step in 0..60_000 {
         if model.random.u32(..40) > 0 {
@@ -170,7 +173,7 @@ pub(super) fn agrees_with(layout: &Layout, sort: impl Fn(&mut [Candidate], u64))
         let state = &model.lanes[lane as usize];
         let mut expected = state.candidates.clone();
         sort(&mut expected, state.closed);
-        expected.retain(|candidate| candidate.valid <= layout.max_valid());
+        expected.retain(|candidate| candidate.valid <= design.max_valid());
         let (offered, victim) = model.take(lane, refusals);
         let expected = expected.iter().map(|candidate| candidate.block);
         let expected: Vec<_> = expected.take(offered.len()).collect();
@@ -184,12 +187,13 @@ pub(super) fn agrees_with(layout: &Layout, sort: impl Fn(&mut [Candidate], u64))
 // once. It never takes a rejected block, and returns no block only if all were rejected.
 #[test]
 fn every_policy_chooses_among_its_candidates() {
-    let small = Options { window: 5, choices: 3, ..OPTIONS };
+    let small = VictimOptions { window: 5, choices: 3, ..OPTIONS };
     for kind in KINDS {
-        for (seed, options) in
-            [small, OPTIONS, Options { ties: Ties::Youngest, ..small }].into_iter().enumerate()
+        for (seed, options) in [small, OPTIONS, VictimOptions { ties: Ties::Youngest, ..small }]
+            .into_iter()
+            .enumerate()
         {
-            let mut model = Model::new(&layout(kind.name, options), seed as u64);
+            let mut model = Model::new(&design(kind.name, options), seed as u64);
             let (mut taken, mut none) = (0, 0);
             for _ in 0..20_000 {
                 model.step();

@@ -142,8 +142,8 @@ impl VictimPolicy for WindowedGreedy {
 
 #[cfg(test)]
 mod tests {
-    use crate::gc::testing::{Candidate, OPTIONS, agrees_with, layout};
-    use crate::gc::{Options, Ties};
+    use crate::gc::testing::{Candidate, OPTIONS, agrees_with, design};
+    use crate::gc::{Ties, VictimOptions};
 
     /// Sorts the blocks of the window by preference, followed by the other blocks. The field
     /// `entered` is the time when a block entered the window.
@@ -162,8 +162,8 @@ mod tests {
         for (window, ties) in
             [(1, Ties::Oldest), (7, Ties::Oldest), (7, Ties::Youngest), (99, Ties::Oldest)]
         {
-            let options = Options { window, ties, ..OPTIONS };
-            agrees_with(&layout("windowed-greedy", options), |candidates, _| {
+            let options = VictimOptions { window, ties, ..OPTIONS };
+            agrees_with(&design("windowed-greedy", options), |candidates, _| {
                 order(candidates, window as usize, ties);
             });
         }

@@ -19,8 +19,8 @@ use super::{
     BlockId, Cause, Entry, Fault, FlashCounters, Geometry, Illegal, Page, Place, Reliability, Slot,
     Timing, Wiring, bad_blocks,
 };
+use crate::event::{CommandKind, Notice, Observer, ObserverSwitch};
 use crate::footprint::{Size, fixed, grown};
-use crate::observe::{CommandKind, Notice, Observer, ObserverSwitch};
 
 pub use gathering::NOWHERE;
 use queued::QueuedArray;

@@ -18,6 +18,7 @@ mod tests;
 mod timing;
 mod undo;
 
+pub use crate::arithmetic::later;
 pub use array::{Array, Event as QueueEvent, Moves, NOWHERE, Parts, Queues};
 pub use blocks::{Entry, Illegal, Note, Stamp};
 pub use counters::{BusyTimes, ByCause, Cause, Event, Events, FlashCounters};
@@ -29,4 +30,4 @@ pub use geometry::{BlockId, Dimensions, Geometry, Lpn, Page, Slot};
 pub use page_types::PageTypes;
 pub use schedule::{GangSharing, Interleaving, Place, Wiring};
 pub(crate) use schedule::{bus_has_one_die, units};
-pub use timing::{Timing, later, transfer_time};
+pub use timing::{Timing, transfer_time};

@@ -7,8 +7,8 @@ use flashscope_block::Nanos;
 
 use super::{BlockId, Geometry, Timing, later};
 use crate::arithmetic::Divisor;
+use crate::event::CommandKind;
 use crate::footprint::{Size, fixed};
-use crate::observe::CommandKind;
 use crate::sched::Parts;
 
 /// The parts of a package that work in parallel (Agrawal et al., section 2.2).

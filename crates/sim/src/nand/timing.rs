@@ -57,12 +57,6 @@ impl Timing {
     }
 }
 
-/// Returns `time` plus `duration`, saturating at the maximum time.
-#[inline]
-pub const fn later(time: Nanos, duration: Nanos) -> Nanos {
-    Nanos(time.0.saturating_add(duration.0))
-}
-
 /// Returns the time to transfer `len` bytes over a bus that needs `per_kib` for 1024 bytes, rounded
 /// up.
 pub fn transfer_time(len: Bytes, per_kib: Nanos) -> Nanos {

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sums::Sums;
-use super::{Command, CommandKind, Kind, Notice, Observer, Relocation, class, ratio};
+use super::{Command, CommandKind, Kind, Notice, Observer, Relocation, ratio};
 use crate::SimDevice;
+use crate::event::class;
 use crate::footprint::{Size, fixed, grown};
 use crate::nand::Cause;
 use crate::sched::Class;

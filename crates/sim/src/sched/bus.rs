@@ -9,7 +9,7 @@ use super::events::Event;
 use super::graph::NONE;
 use super::phases::Phase;
 use super::scheduler::Scheduler;
-use crate::nand::later;
+use crate::arithmetic::later;
 
 /// A request for a bus.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@ use super::events::Event;
 use super::graph::NONE;
 use super::phases::Group;
 use super::scheduler::Scheduler;
-use crate::nand::later;
+use crate::arithmetic::later;
 
 impl Scheduler {
     /// Adds waiting commands of the same kind and row in other planes, or in other packages that

@@ -10,7 +10,7 @@ use super::graph::{NONE, State};
 use super::queue::Links;
 use super::scheduler::Scheduler;
 use super::setup::BusOrder;
-use crate::nand::later;
+use crate::arithmetic::later;
 
 /// A phase of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

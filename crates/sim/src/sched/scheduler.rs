@@ -10,7 +10,7 @@ use super::graph::{Graph, NOBODY, NONE, State};
 use super::phases::Group;
 use super::setup::{Parts, Setup};
 use super::statistics::{Busy, Totals};
-use crate::nand::later;
+use crate::arithmetic::later;
 
 /// The result of [`Scheduler::advance`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::command::Op;
 use super::events::Event;
 use super::graph::{NOBODY, NONE};
 use super::scheduler::{Scheduler, SchedulerEvent};
-use crate::nand::later;
+use crate::arithmetic::later;
 
 impl Scheduler {
     /// Suspends the group in the cells of a die for a waiting read, if the rules allow it.

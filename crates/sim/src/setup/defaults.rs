@@ -6,9 +6,8 @@ use super::{
     Cache, Cells, Cleaning, Energy, Errors, Flash, Gang, Groups, HostInterface, Log, MapCache,
     MapMemory, Persistence, Placement, Profile, Raid, Reliability, Scheduling, Slc, Wear, Zones,
 };
-use crate::gc::Ties;
 use crate::nand::{GangSharing, Interleaving};
-use crate::setup::{Frontiers, Scope, Transfer};
+use crate::setup::{Frontiers, Scope, Ties, Transfer};
 
 impl Default for Profile {
     fn default() -> Self {

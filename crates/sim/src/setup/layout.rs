@@ -4,10 +4,9 @@ use flashscope_block::{Bytes, Nanos, StreamId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ftl::Kind;
 use crate::nand::{BlockId, Geometry, Lpn, Parts, Queues, Reliability, Timing, Wiring};
-use crate::setup::{Log, Placement, WhenFull, ZoneLayout};
-use crate::{cache, gc, wear};
+use crate::setup::{Family, Log, Placement, WhenFull, ZoneLayout};
+use crate::wear;
 
 /// A part of the flash (Agrawal et al., section 3.1).
 #[derive(
@@ -109,7 +108,53 @@ pub struct MapCacheLayout {
     pub host_access: Nanos,
 }
 
-/// The validated settings of all parts of a drive, derived from a profile.
+/// The policy options of a profile. Each policy uses those that it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VictimOptions {
+    /// See [`super::Cleaning::ties`].
+    pub ties: Ties,
+    /// See [`super::Cleaning::window`]; at least 1.
+    pub window: u32,
+    /// See [`super::Cleaning::choices`]; at least 1.
+    pub choices: u32,
+}
+
+/// The tie-break of greedy policies among blocks with equally few valid pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// Prefer the block that reached this number of valid pages first.
+    Oldest,
+    /// Prefer the block that reached this number of valid pages last.
+    Youngest,
+}
+
+/// The validated settings of the buffer memory.
+#[derive(Debug, Clone, Copy)]
+pub struct BufferLayout {
+    /// The capacity in logical pages; 0 without a buffer.
+    pub pages: u32,
+    /// The number of slots that the buffer keeps free in the background; 0 disables background
+    /// evictions.
+    pub keep_free: u32,
+    /// The number of victims that are evicted at once, at least one.
+    pub batch: u32,
+    /// The number of free slots at which a buffer that was full has drained; 0 disables draining.
+    pub drain: u32,
+    /// True if the buffer survives a power cut.
+    pub protected: bool,
+    /// The number of pages that are read ahead; 0 disables reading ahead.
+    pub read_ahead: u32,
+}
+
+impl BufferLayout {
+    /// Returns true if the drive has buffer memory.
+    pub(crate) fn is_some(&self) -> bool {
+        self.pages > 0 || self.read_ahead > 0
+    }
+}
+
+/// The validated settings of all parts of a drive, derived from a profile. [`crate::Design`] adds the variants of the parts.
 #[derive(Debug, Clone)]
 pub struct Layout {
     /// The dimensions of the flash.
@@ -170,22 +215,18 @@ pub struct Layout {
     pub slc_slots_per_block: u32,
     /// The log blocks, if the FTL has any.
     pub logs: Logs,
-    /// The policy for victim selection.
-    pub policy: gc::Kind,
     /// The options of the policy for victim selection.
-    pub cleaning: gc::Options,
+    pub cleaning: VictimOptions,
     /// Seed of the drive's random numbers.
     pub seed: u64,
-    /// The wear-levelling policy.
-    pub wear: wear::Kind,
     /// The options of the wear-levelling policy.
     pub wear_options: wear::Options,
-    /// The flash translation layer.
-    pub ftl: Kind,
+    /// The family of the flash translation layer.
+    pub family: Family,
     /// The memory for mapping entries, if the mapping table is on the flash.
     pub map_cache: MapCacheLayout,
-    /// The write buffer.
-    pub cache: cache::Setup,
+    /// The buffer memory.
+    pub cache: BufferLayout,
 }
 
 impl Layout {
@@ -314,7 +355,7 @@ impl Layout {
     /// does not map pages, or the drive has zones.
     #[must_use]
     pub fn spare_share(&self) -> Option<f64> {
-        if !self.ftl.is_page_mapped() || self.zones.is_some() {
+        if !self.family.is_page_mapped() || self.zones.is_some() {
             return None;
         }
         let pages =

@@ -1,8 +1,10 @@
 //! The configuration of a simulated drive: the profile, which is TOML, its rules, and the layout
-//! from which the parts of the drive are built.
+//! from which the parts of the drive are built. Nothing here depends on the variants of the parts: [`crate::Design`]
+//! looks them up.
 
 mod defaults;
 mod error;
+mod family;
 mod layout;
 mod per_page_type;
 mod quantity;
@@ -17,11 +19,14 @@ use flashscope_block::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gc::Ties;
 use crate::nand::{GangSharing, Interleaving};
 
 pub use error::ProfileError;
-pub use layout::{Eviction, Frontiers, Layout, Logs, MapCacheLayout, Merge, Scope, Transfer};
+pub use family::{Family, LogSharing, LogUse};
+pub use layout::{
+    BufferLayout, Eviction, Frontiers, Layout, Logs, MapCacheLayout, Merge, Scope, Ties, Transfer,
+    VictimOptions,
+};
 pub use per_page_type::{PageFactors, PageTimes, PerPageType};
 pub use registry::{KINDS, Kind};
 pub use rules::cells::{Cells, Programming};
@@ -29,9 +34,9 @@ pub use rules::energy::Energy;
 pub use rules::errors::Errors;
 pub use rules::log::Log;
 pub use rules::placement::{Identifiers, Isolation, Placement};
-pub(crate) use rules::require;
 pub use rules::slc::{Slc, WhenFull};
 pub use rules::zones::{ZoneLayout, Zones};
+pub(crate) use rules::{broken, require};
 pub use scheduling::{CleaningUnit, Scheduling};
 pub use spec::{field_names, from_toml, from_toml_with, parse};
 

@@ -10,24 +10,20 @@ pub(super) mod placement;
 pub(super) mod slc;
 pub(super) mod zones;
 
-use flashscope_block::{Bytes, Nanos, nearest};
+use flashscope_block::{Bytes, Nanos};
 
-use super::{Cleaning, MapMemory, Profile, ProfileError, Raid};
-use crate::budget::{Budget, Reservation};
-use crate::footprint::{self, Footprint, Size};
-use crate::ftl::{self, Family};
-use crate::interface::Interface;
+use super::{Cleaning, Family, MapMemory, Profile, ProfileError, Raid};
 use crate::nand::{
     self, Dimensions, GangSharing, Geometry, Interleaving, Timing, Wiring, later, transfer_time,
 };
-use crate::setup::{Frontiers, Layout, PageFactors, PageTimes, Scope, Transfer};
-use crate::{gc, raid, wear};
+use crate::setup::{Frontiers, Layout, PageFactors, PageTimes, Scope, Transfer, VictimOptions};
+use crate::wear;
 
 /// Distinct seeds, which make the random numbers of a drive's parts independent.
 const FAULT_SEED: u64 = 0x6661_756c_7473;
 const WEAR_SEED: u64 = 0x7765_6172;
 
-pub(super) fn broken(
+pub(crate) fn broken(
     field: &'static str,
     value: impl std::fmt::Display,
     rule: impl Into<String>,
@@ -70,41 +66,11 @@ struct Lanes {
 }
 
 impl Profile {
-    /// Returns the maximum size of the drive in memory, or of all drives of its array.
-    ///
-    /// # Errors
-    /// Returns the first field that breaks a rule.
-    pub fn footprint(&self) -> Result<Footprint, ProfileError> {
-        Ok(self.footprint_of(&self.layout()?))
-    }
-
-    /// Reserves the memory of the drive, or of all drives of its array. Call this before the drive
-    /// is created, or before another use that needs as much memory. `name` is the drive's name on
-    /// the command line.
-    ///
-    /// # Errors
-    /// Returns an error if a field breaks a rule, or `memory` does not suffice.
-    pub fn reserve(&self, name: &str, memory: &Budget) -> Result<Reservation, ProfileError> {
-        let refused = |refusal| ProfileError::Memory { name: name.into(), refusal };
-        memory.reserve(self.footprint()?.total()).map_err(refused)
-    }
-
-    /// Does the same as [`Profile::footprint`] for this profile's layout.
-    pub(crate) fn footprint_of(&self, layout: &Layout) -> Footprint {
-        let (drives, depth) = (self.raid.drives, self.interface.queue_depth);
-        let interface = Interface::footprint(depth, self.interface.cores);
-        let one = footprint::of(layout, interface + text(&self.model));
-        match drives {
-            0 | 1 => one,
-            _ => one.times(drives).and(raid::footprint(drives, depth)),
-        }
-    }
-
-    /// Checks every rule and computes the layout, which holds the settings of all parts of a drive.
+    /// Checks every rule for an FTL of this family, and computes the layout.
     ///
     /// # Errors
     /// Returns the first field that breaks a rule, with its value and the rule.
-    pub fn layout(&self) -> Result<Layout, ProfileError> {
+    pub(crate) fn layout_of(&self, family: Family) -> Result<Layout, ProfileError> {
         let geometry = self.geometry()?;
         let timing = self.timing()?;
         self.check_interface()?;
@@ -113,13 +79,12 @@ impl Profile {
         self.check_shares()?;
         let lanes = self.lanes(&geometry)?;
         let stripe = self.stripe(&geometry)?;
-        let ftl = named("ftl", &self.ftl, ftl::KINDS, |kind| kind.name)?;
-        self.check_placement(ftl.is_page_mapped(), lanes)?;
+        self.check_placement(family.is_page_mapped(), lanes)?;
         let zone_row = self.zone_row(&geometry, lanes, stripe)?;
-        let map_cache = self.map_cache(ftl, &geometry)?;
-        let (clean_below, background_below) = self.thresholds(ftl, lanes.blocks)?;
+        let map_cache = self.map_cache(family, &geometry)?;
+        let (clean_below, background_below) = self.thresholds(family, lanes.blocks)?;
         let urgent_below = self.urgent_below(lanes.blocks, clean_below, background_below)?;
-        let logical_pages_per_pool = match ftl.family {
+        let logical_pages_per_pool = match family {
             Family::PageMapped { .. } => {
                 let keep_free = clean_below.max(background_below);
                 let entries = map_cache.entries_per_page;
@@ -133,13 +98,12 @@ impl Profile {
             }
             Family::LogBlock(uses) => {
                 self.check_log_blocks(uses, &geometry)?;
-                (ftl.check)(self)?;
                 self.pages_beside_logs(uses, &geometry, lanes, stripe)?
             }
         };
         let map_survives = self.persistence.map == MapMemory::NvRam;
         let record = u32::try_from(geometry.element_page().saturating_mul(8)).unwrap_or(u32::MAX);
-        let pages_per_record = if map_survives || !ftl.trims() { 0 } else { record };
+        let pages_per_record = if map_survives || !family.trims() { 0 } else { record };
         let layout = Layout {
             geometry,
             timing,
@@ -183,19 +147,17 @@ impl Profile {
             slc_dynamic: self.slc.dynamic,
             slc_when_full: self.slc.when_full,
             slc_slots_per_block: lanes.slc_slots,
-            logs: self.logs(ftl),
-            policy: named("cleaning.policy", &self.cleaning.policy, gc::KINDS, |k| k.name)?,
+            logs: self.logs(family),
             cleaning: self.cleaning_options()?,
             seed: self.seed,
-            wear: named("wear.policy", &self.wear.policy, wear::KINDS, |kind| kind.name)?,
             wear_options: wear::Options {
                 age_variance: self.wear.age_variance,
                 retirement_age: self.wear.retirement_age,
                 seed: self.seed ^ WEAR_SEED,
             },
-            ftl,
+            family,
             map_cache: map_cache.of(lanes.pools * logical_pages_per_pool),
-            cache: self.cache(lanes.pools * logical_pages_per_pool, &geometry)?,
+            cache: self.buffer(lanes.pools * logical_pages_per_pool, &geometry)?,
         };
         self.check_raid(&layout)?;
         Ok(layout)
@@ -431,12 +393,12 @@ impl Profile {
         require(lifetime > 0, "reliability.block_lifetime", lifetime, "it must be at least 1")
     }
 
-    fn cleaning_options(&self) -> Result<gc::Options, ProfileError> {
+    fn cleaning_options(&self) -> Result<VictimOptions, ProfileError> {
         let Cleaning { ties, window, choices, .. } = self.cleaning;
         for (field, count) in [("cleaning.window", window), ("cleaning.choices", choices)] {
             require(count > 0, field, count, "it must be at least 1")?;
         }
-        Ok(gc::Options { ties, window, choices })
+        Ok(VictimOptions { ties, window, choices })
     }
 
     fn lanes(&self, geometry: &Geometry) -> Result<Lanes, ProfileError> {
@@ -496,9 +458,9 @@ impl Profile {
 
     /// Returns the numbers of free blocks in a lane of `blocks` below which foreground and
     /// background cleaning run. Both are 0 if the FTL does not clean.
-    fn thresholds(&self, ftl: ftl::Kind, blocks: u32) -> Result<(u32, u32), ProfileError> {
+    fn thresholds(&self, family: Family, blocks: u32) -> Result<(u32, u32), ProfileError> {
         let cleaning = &self.cleaning;
-        if !ftl.is_page_mapped() {
+        if !family.is_page_mapped() {
             return Ok((0, 0));
         }
         let foreground = threshold("cleaning.free_threshold", cleaning.free_threshold, blocks)?;
@@ -599,11 +561,6 @@ impl Profile {
     }
 }
 
-/// Returns the size of a name in a drive and its array.
-fn text(name: &str) -> Size {
-    Size(name.len() as u64) * 4
-}
-
 fn threshold(field: &'static str, value: f64, blocks: u32) -> Result<u32, ProfileError> {
     share(field, value, blocks, f64::ceil)
 }
@@ -624,18 +581,4 @@ fn share(
     let part = if (exact - nearest).abs() < 1e-6 { nearest } else { round(exact) };
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and `whole`
     Ok(part as u32)
-}
-
-fn named<K: Copy>(
-    field: &'static str,
-    name: &str,
-    kinds: &[K],
-    name_of: fn(&K) -> &'static str,
-) -> Result<K, ProfileError> {
-    kinds.iter().find(|kind| name_of(kind) == name).copied().ok_or_else(|| {
-        let valid: Vec<_> = kinds.iter().map(name_of).collect();
-        let hint = nearest(name, valid.iter().copied());
-        let hint = hint.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default();
-        broken(field, name, format!("it must be one of: {}{hint}", valid.join(", ")))
-    })
 }

@@ -532,7 +532,7 @@ proptest! {
     ) {
         let mut drive = drive(&profile);
         let page_size = drive.nand().geometry().logical_page_size;
-        let trims = profile.layout().is_ok_and(|layout| layout.ftl.trims());
+        let trims = profile.layout().is_ok_and(|layout| layout.family.trims());
         exercise(&mut drive, page_size.into(), seed, trims);
     }
 }

@@ -226,7 +226,7 @@ proptest! {
         profile in profiles().prop_filter("refused", |profile| profile.layout().is_ok()),
         seed: u64,
     ) {
-        let trims = profile.layout().is_ok_and(|layout| layout.ftl.trims());
+        let trims = profile.layout().is_ok_and(|layout| layout.family.trims());
         exercise(&mut drive(&profile), seed, 600, trims);
     }
 }

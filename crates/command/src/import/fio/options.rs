@@ -128,9 +128,7 @@ impl JobPattern {
                 known == option || others.iter().any(|other| other == option)
             });
             if !is_read && !WITHOUT_EFFECT.contains(&option.as_str()) {
-                bail!(
-                    "job `{name}` has the option `{option}`, which flashscope does not support"
-                );
+                bail!("job `{name}` has the option `{option}`, which flashscope does not support");
             }
         }
         let get = |wanted: &str| {

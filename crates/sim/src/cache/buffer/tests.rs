@@ -68,11 +68,11 @@ impl Drive {
         profile.flash.blocks_per_plane = 16;
         profile.cache.kind = kind.into();
         profile.cache.size.0 = pages * u64::from(PAGE);
-        let layout = profile.layout().expect("the profile works");
-        let mut nand = Array::new(&layout.parts());
+        let design = profile.design().expect("the profile works");
+        let mut nand = Array::new(&design.parts());
         Drive {
-            buffer: (layout.cache.kind.new)(&layout),
-            ftl: Filling { ftl: (layout.ftl.new)(&layout, &mut nand), room },
+            buffer: (design.buffer.new)(&design),
+            ftl: Filling { ftl: (design.ftl.new)(&design, design.policies, &mut nand), room },
             nand,
         }
     }

@@ -54,8 +54,10 @@ pub(super) const KIND: Kind = Kind {
     source: "Gupta, Kim and Urgaonkar, \"DFTL\", ASPLOS'09",
     family: Family::PageMapped { map_on_flash: true },
     check: NO_FIELDS,
-    new: |layout, nand| AnyFtl::Dftl(PageMap::new(layout, nand)),
-    footprint: |layout| page_map_footprint(layout) + CachedMap::footprint(layout),
+    new: |layout, policies, nand| AnyFtl::Dftl(PageMap::new(layout, policies, nand)),
+    footprint: |layout, policies| {
+        page_map_footprint(layout, policies) + CachedMap::footprint(layout)
+    },
 };
 
 /// The DFTL; see [`KIND`].

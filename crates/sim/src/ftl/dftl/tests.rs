@@ -37,9 +37,9 @@ struct Drive {
 
 impl Drive {
     fn new(profile: &Profile) -> Drive {
-        let layout = profile.layout().expect("it works");
-        let mut nand = Array::new(&layout.parts());
-        let mut ftl = Dftl::new(&layout, &mut nand);
+        let design = profile.design().expect("it works");
+        let mut nand = Array::new(&design.parts());
+        let mut ftl = Dftl::new(&design, design.policies, &mut nand);
         nand.expect_power_cuts();
         ftl.expect_power_cuts();
         Drive { ftl, nand, random: fastrand::Rng::with_seed(9), began: Nanos(0), now: Nanos(0) }

@@ -9,10 +9,10 @@ use super::Role;
 use super::grouping::logical_blocks;
 use super::log::{HostPage, Log};
 use crate::arithmetic::Divisor;
+use crate::event::Notice;
 use crate::footprint::{Size, fixed, grown};
 use crate::ftl::Health;
 use crate::nand::{Array, BlockId, Cause, Entry, Event, Fault, Lpn, NOWHERE, Page, Slot, Stamp};
-use crate::observe::Notice;
 use crate::setup::Layout;
 
 /// The blocks of an allocation pool.

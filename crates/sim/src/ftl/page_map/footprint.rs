@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use flashscope_block::StreamId;
 
-use super::HandleCounts;
 use super::lane::{Frontier, Lane};
+use super::{HandleCounts, Policies};
 use crate::footprint::{Size, fixed, grown, tree};
 use crate::nand::{BlockId, Lpn, Note, Stamp};
 use crate::setup::Layout;
@@ -13,10 +13,10 @@ use crate::wear::Wear;
 
 /// Returns the size of a [`super::PageMap`] with its entire map in memory, for a drive of this
 /// layout.
-pub(crate) fn footprint(layout: &Layout) -> Size {
+pub(crate) fn footprint(layout: &Layout, policies: Policies) -> Size {
     let blocks = layout.geometry.blocks();
     let pages = u64::from(layout.logical_pages()) + u64::from(layout.internal_pages());
-    let temperatures = match Wear::new(layout.wear, layout.wear_options).migrates() {
+    let temperatures = match Wear::new(policies.wear, layout.wear_options).migrates() {
         true => fixed::<Stamp>(blocks),
         false => Size(0),
     };
@@ -24,7 +24,7 @@ pub(crate) fn footprint(layout: &Layout) -> Size {
         + lanes(layout)
         + fixed::<u32>(layout.turns())
         + handles(layout)
-        + (layout.policy.footprint)(layout)
+        + (policies.victim.footprint)(layout)
         + temperatures
         + records(layout)
 }

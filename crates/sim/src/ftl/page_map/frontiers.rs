@@ -5,9 +5,9 @@ use flashscope_block::{Errno, Nanos};
 use super::PageMap;
 use super::lane::{Front, Frontier, Role};
 use super::map_storage::MapStorage;
+use crate::event::Notice;
 use crate::gc::VictimPolicy;
 use crate::nand::{Array, BlockId, Cause, Entry, Fault, Slot, Stamp};
-use crate::observe::Notice;
 
 impl<M: MapStorage> PageMap<M> {
     /// Programs logical pages at the frontier `front`, opening a block if the frontier has none.

@@ -25,9 +25,9 @@ pub(super) use self::lane::{Front, Role};
 pub(super) use self::map_storage::{InMemory, MapStorage};
 use self::placement::Handles;
 pub use self::placement::{HandleCounts, PlacementCounts};
-use super::{AnyFtl, Family, Ftl, Health, Kind, NO_FIELDS, Recovery, Slice};
+use super::{AnyFtl, Family, Ftl, Health, Kind, NO_FIELDS, Policies, Recovery, Slice};
 use crate::arithmetic::Divisor;
-use crate::gc::{Policy, VictimPolicy};
+use crate::gc::{self, Policy, VictimPolicy};
 use crate::memory::use_huge_pages;
 use crate::nand::{Array, BlockId, Cause, Entry, Lpn, Page, Slot, Stamp};
 use crate::setup::{Frontiers, Layout, Transfer};
@@ -39,7 +39,7 @@ pub(super) const KIND: Kind = Kind {
     source: "Agrawal et al., USENIX ATC'08, sections 3.1 and 3.2",
     family: Family::PageMapped { map_on_flash: false },
     check: NO_FIELDS,
-    new: |layout, nand| AnyFtl::PageMap(PageMap::new(layout, nand)),
+    new: |layout, policies, nand| AnyFtl::PageMap(PageMap::new(layout, policies, nand)),
     footprint: footprint::footprint,
 };
 
@@ -61,6 +61,8 @@ pub struct PageMap<M = InMemory> {
     turns: Vec<u32>,
     /// For each run of [`Layout::blocks_per_lane`] consecutive blocks, the lane that owns them.
     lane_of_part: Vec<u32>,
+    /// The registered policy, with which recovery begins anew.
+    victim: gc::Kind,
     policy: Policy,
     wear: Wear,
     /// For each block, the mean stamp of its data when it became full; empty unless wear levelling
@@ -92,7 +94,7 @@ pub struct PageMap<M = InMemory> {
 }
 
 impl<M: MapStorage> PageMap<M> {
-    pub(super) fn new(layout: &Layout, nand: &mut Array) -> Self {
+    pub(super) fn new(layout: &Layout, policies: Policies, nand: &mut Array) -> Self {
         let lanes: Vec<_> =
             (0..layout.lanes()).map(|index| Lane::new(layout, index, nand)).collect();
         let mut lane_of_part = vec![0; lanes.len()];
@@ -102,7 +104,7 @@ impl<M: MapStorage> PageMap<M> {
         }
         let blocks = layout.geometry.blocks();
         let bad = (0..blocks).filter(|block| nand.is_bad(BlockId(*block))).count();
-        let wear = Wear::new(layout.wear, layout.wear_options);
+        let wear = Wear::new(policies.wear, layout.wear_options);
         let map = vec![NOWHERE; (layout.logical_pages() + layout.internal_pages()) as usize];
         use_huge_pages(&map);
         PageMap {
@@ -111,7 +113,8 @@ impl<M: MapStorage> PageMap<M> {
             stripe: Divisor::new(layout.stripe.into()),
             turns: vec![0; layout.turns() as usize],
             lane_of_part,
-            policy: (layout.policy.new)(layout),
+            victim: policies.victim,
+            policy: (policies.victim.new)(layout),
             temperatures: vec![0; if wear.migrates() { blocks as usize } else { 0 }],
             wear,
             stamp: 0,

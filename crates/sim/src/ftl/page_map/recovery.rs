@@ -131,7 +131,7 @@ impl<M: MapStorage> PageMap<M> {
         self.handles.forget_streams();
         (self.programmed, self.recorded) = (at, at);
         self.count_bad(nand);
-        self.policy = (self.layout.policy.new)(&self.layout);
+        self.policy = (self.victim.new)(&self.layout);
         self.mapping.forget_blocks(&self.layout);
         for lane in 0..self.layout.lanes() {
             self.classify_blocks(nand, lane, recovery.done)?;
@@ -372,13 +372,13 @@ mod tests {
         profile.flash.pages_per_block = 5;
         profile.over_provisioning = 0.5;
         profile.cleaning.free_threshold = 0.25;
-        let layout = profile.layout().expect("it works");
-        let mut nand = Array::new(&layout.parts());
-        let mut ftl = PageMap::<InMemory>::new(&layout, &mut nand);
+        let design = profile.design().expect("it works");
+        let mut nand = Array::new(&design.parts());
+        let mut ftl = PageMap::<InMemory>::new(&design, design.policies, &mut nand);
         nand.expect_power_cuts();
         ftl.expect_power_cuts();
         ftl.stamp = Stamp::MAX - 50;
-        let (len, pages) = (layout.geometry.logical_page_size, layout.logical_pages());
+        let (len, pages) = (design.geometry.logical_page_size, design.logical_pages());
         let mut random = fastrand::Rng::with_seed(1);
         let mut now = Nanos(0);
         for round in 0..200 {

@@ -20,12 +20,12 @@ use std::ops::Range;
 use flashscope_block::Nanos;
 
 use super::rows::Rows;
+use crate::event::{self, CommandKind};
 use crate::footprint::{Size, fixed, grown};
 use crate::memory::prefetch;
 use crate::nand::due::{FAR, awaited, when_done};
 use crate::nand::schedule::Seat;
 use crate::nand::{BlockId, Cause, Page, later};
-use crate::observe::{self, CommandKind};
 use crate::sched::{
     Class, Command, Level, Op, Parts, Scheduler, SchedulerEvent, Setup, Status, Task, Ticket,
     Totals,
@@ -90,9 +90,9 @@ impl Event {
 /// A report for observers.
 pub(super) enum ObserverReport {
     /// A command is done.
-    Command(observe::Command),
+    Command(event::Command),
     /// A command was suspended and has resumed. Its end is not known yet.
-    Suspension(observe::Command, Range<Nanos>),
+    Suspension(event::Command, Range<Nanos>),
 }
 
 /// The flag in the owner of a command that marks a command to report to observers.
@@ -136,7 +136,7 @@ pub(super) struct QueuedArray {
     pub(super) urgent: bool,
     /// True if commands of [`Level::Low`] are possibly waiting.
     has_low: bool,
-    observed: Vec<observe::Command>,
+    observed: Vec<event::Command>,
     free_observed: Vec<u32>,
 }
 
@@ -171,7 +171,7 @@ impl QueuedArray {
             Op::Erase if given.from.is_some() => CommandKind::CopyBack,
             Op::Erase => CommandKind::Erase,
         };
-        let class = observe::class(kind, given.cause);
+        let class = event::class(kind, given.cause);
         let level = match class {
             _ if self.background => Level::Low,
             Class::Cleaning | Class::Erase | Class::Wear if self.urgent => Level::Urgent,
@@ -223,11 +223,7 @@ impl QueuedArray {
     }
 
     /// Issues a command to one package. Returns the time at which it is done.
-    pub(super) fn give(
-        &mut self,
-        given: &FlashRequest,
-        observed: Option<observe::Command>,
-    ) -> Nanos {
+    pub(super) fn give(&mut self, given: &FlashRequest, observed: Option<event::Command>) -> Nanos {
         let mut command = self.command(given);
         if let Some(observed) = observed {
             command.owner = Some(self.observe(observed));
@@ -531,7 +527,7 @@ impl QueuedArray {
         self.release_after(join, [at, Nanos(0)]);
     }
 
-    fn observe(&mut self, command: observe::Command) -> u64 {
+    fn observe(&mut self, command: event::Command) -> u64 {
         let place = match self.free_observed.pop() {
             Some(place) => {
                 self.observed[place as usize] = command;
@@ -556,8 +552,8 @@ impl QueuedArray {
                 let place = u32::try_from(owner & !OBSERVED).unwrap_or(NONE);
                 self.free_observed.push(place);
                 let given = self.observed[place as usize];
-                let times = observe::Command { at: arrived, start: started, done: now, ..given };
-                Some(Err(ObserverReport::Command(observe::Command { together, ..times })))
+                let times = event::Command { at: arrived, start: started, done: now, ..given };
+                Some(Err(ObserverReport::Command(event::Command { together, ..times })))
             }
             SchedulerEvent::Resumed { owner, arrived, started, since } => {
                 let place = u32::try_from(owner & !OBSERVED).unwrap_or(NONE);

@@ -7,10 +7,10 @@ use flashscope_block::Nanos;
 
 use super::Array;
 use super::queued::{Event, FlashRequest, ObserverReport, QueuedArray};
+use crate::event::{Command, CommandKind, Notice, Relocation};
 use crate::nand::due::awaited;
 use crate::nand::schedule::{Schedule, Span};
 use crate::nand::{BlockId, Cause, Page, Place, later};
-use crate::observe::{Command, CommandKind, Notice, Relocation};
 use crate::sched::Op;
 
 /// The description of a command for observers, without its times.

@@ -2,23 +2,21 @@
 
 use flashscope_block::Bytes;
 
-use super::{broken, named, require, share};
-use crate::cache;
+use super::{broken, require, share};
 use crate::nand::Geometry;
-use crate::setup::{Profile, ProfileError};
+use crate::setup::{BufferLayout, Profile, ProfileError};
 
 impl Profile {
     /// Returns the validated settings of the buffer memory of a drive with `logical_pages`.
-    pub(super) fn cache(
+    pub(super) fn buffer(
         &self,
         logical_pages: u32,
         geometry: &Geometry,
-    ) -> Result<cache::Setup, ProfileError> {
+    ) -> Result<BufferLayout, ProfileError> {
         let cache = &self.cache;
         let rule = "it must be from 0 to 65536";
         require(cache.read_ahead <= 1 << 16, "cache.read_ahead", cache.read_ahead, rule)?;
-        let kind = named("cache.kind", &cache.kind, cache::KINDS, |kind| kind.name)?;
-        let pages = match kind.name {
+        let pages = match cache.kind.as_str() {
             "none" => 0,
             _ => self.buffer_pages(logical_pages, geometry.logical_page_size)?,
         };
@@ -26,7 +24,7 @@ impl Profile {
         let keep_free = self.write_back(pages)?;
         let batch = self.batch(pages)?;
         let drain = self.drain(pages)?;
-        Ok(cache::Setup { kind, pages, keep_free, batch, drain, protected, read_ahead })
+        Ok(BufferLayout { pages, keep_free, batch, drain, protected, read_ahead })
     }
 
     /// Returns the number of logical pages that the write buffer holds.

@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Lanes, require, require_none, share};
-use crate::ftl::{self, Family, LogSharing, LogUse};
 use crate::nand::Geometry;
 use crate::setup::{
-    Eviction, Frontiers, Logs, MapMemory, Merge, Profile, ProfileError, Scope, Transfer, quantity,
+    Eviction, Family, Frontiers, LogSharing, LogUse, Logs, MapMemory, Merge, Profile, ProfileError,
+    Scope, Transfer, quantity,
 };
 
 /// The seed of evictions, which makes their random numbers independent of others.
@@ -189,9 +189,9 @@ impl Profile {
         Ok(logical)
     }
 
-    pub(super) fn logs(&self, ftl: ftl::Kind) -> Logs {
+    pub(super) fn logs(&self, family: Family) -> Logs {
         let tells_long =
-            matches!(ftl.family, Family::LogBlock(uses) if uses.sharing == LogSharing::ByLocality);
+            matches!(family, Family::LogBlock(uses) if uses.sharing == LogSharing::ByLocality);
         Logs {
             options: self.log,
             long: if tells_long { self.log.sequential_request.0 } else { u64::MAX },

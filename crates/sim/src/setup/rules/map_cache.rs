@@ -1,10 +1,8 @@
 use flashscope_block::Bytes;
 
 use super::{Profile, ProfileError, require};
-use crate::ftl::{self, Family};
 use crate::nand::Geometry;
-use crate::setup::MapCacheLayout;
-use crate::setup::MapMemory;
+use crate::setup::{Family, MapCacheLayout, MapMemory};
 
 /// Bytes of an entry on the flash: a slot number.
 const ENTRY_ON_FLASH: u64 = 4;
@@ -23,7 +21,7 @@ impl Profile {
     /// the map.
     pub(super) fn map_cache(
         &self,
-        ftl: ftl::Kind,
+        family: Family,
         geometry: &Geometry,
     ) -> Result<MapCacheLayout, ProfileError> {
         let cache = &self.map_cache;
@@ -34,14 +32,14 @@ impl Profile {
             host_entries: 0,
             host_access: self.within_drive(cache.host_access),
         };
-        if ftl.family != (Family::PageMapped { map_on_flash: true }) {
+        if family != (Family::PageMapped { map_on_flash: true }) {
             return Ok(none);
         }
         let rule = format!(
             "it must be at least a page of {} bytes where ftl is \"{}\", which maps whole pages of \
              the flash",
             geometry.element_page(),
-            ftl.name
+            self.ftl
         );
         let whole = geometry.slots_per_page == 1;
         require(whole, "logical_page_size", geometry.logical_page_size, rule)?;

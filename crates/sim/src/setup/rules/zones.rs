@@ -83,19 +83,6 @@ pub struct ZoneLayout {
 }
 
 impl Profile {
-    /// Does the same as [`Profile::layout`] for a purpose that writes anywhere on the drive, such as `the models`.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Profile::layout`], or an error if the drive has zones.
-    pub fn layout_without_zones(&self, purpose: &str) -> Result<Layout, ProfileError> {
-        let rule = format!(
-            "it must be 0: {purpose} would write anywhere on the drive, but zones are written from start to end, as \
-             `simulate --workload log-structured` does"
-        );
-        require(!self.zones.is_on(), "zones.blocks", self.zones.blocks, rule)?;
-        self.layout()
-    }
-
     /// Returns the number of logical pages in each pool of one zone on every lane of the pool. The number of logical
     /// pages of a drive is a multiple of it. Returns `None` for a drive without zones.
     pub(super) fn zone_row(

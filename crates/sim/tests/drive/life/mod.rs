@@ -153,7 +153,7 @@ impl<'a> Life<'a> {
             in_flight: BTreeMap::new(),
             requests: 0,
             wears_out,
-            trims: profile.layout().ok()?.ftl.trims(),
+            trims: profile.layout().ok()?.family.trims(),
             disturbs: profile.reliability.read_disturb > 0.0 || profile.errors.rate > 0.0,
             second_group: if profile.placement.groups > 1 { 1 << 15 } else { 0 },
             patience: 1000 + 200 * u64::from(pages),
