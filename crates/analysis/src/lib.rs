@@ -39,11 +39,11 @@ const HARNESS_SHARE: f64 = 0.05;
 
 /// Derives the facts from the records of a result.
 pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Error> {
-    analyse_telling(folder, manifest, |_, _| {})
+    analyse_with_progress(folder, manifest, |_, _| {})
 }
 
 /// Does the same as [`analyse`]; `progress` receives the number of IOs read and the total.
-pub fn analyse_telling(
+pub fn analyse_with_progress(
     folder: &ResultFolder,
     manifest: &Manifest,
     mut progress: impl FnMut(u64, u64),

@@ -259,18 +259,18 @@ impl<A: Answer> AttachedDrive<A> {
     }
 
     /// Returns the bytes that can still be written to the reclaim unit of each handle.
-    pub fn unit_rooms(&self) -> Vec<Bytes> {
+    pub fn unit_free_bytes(&self) -> Vec<Bytes> {
         match &*self.backend {
-            Backend::Paced(drive) => drive.unit_rooms(),
+            Backend::Paced(drive) => drive.unit_free_bytes(),
             Backend::PassThrough(_) => Vec::new(),
         }
     }
 
     /// Moves handles to empty reclaim units. Returns the bytes that could still be written to each
     /// of the previous units.
-    pub fn renew_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
+    pub fn assign_new_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
         match &*self.backend {
-            Backend::Paced(drive) => drive.renew_units(handles),
+            Backend::Paced(drive) => drive.assign_new_units(handles),
             Backend::PassThrough(_) => Vec::new(),
         }
     }

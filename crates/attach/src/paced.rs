@@ -326,7 +326,7 @@ impl<A: Answer> PacedDrive<A> {
     }
 
     /// Returns the bytes that can still be written to the reclaim unit of each handle.
-    pub(crate) fn unit_rooms(&self) -> Vec<Bytes> {
+    pub(crate) fn unit_free_bytes(&self) -> Vec<Bytes> {
         self.at_present(|core, _| match core.device.placed() {
             Some(placed) => {
                 (0..placed.limits().handles).map(|handle| placed.room(handle)).collect()
@@ -337,7 +337,7 @@ impl<A: Answer> PacedDrive<A> {
 
     /// Moves handles to empty reclaim units. Returns the bytes that could still be written to each
     /// of the previous units.
-    pub(crate) fn renew_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
+    pub(crate) fn assign_new_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
         self.at_present(|core, _| match core.device.placed() {
             Some(placed) => handles.iter().map(|handle| placed.renew(*handle)).collect(),
             None => Vec::new(),

@@ -242,7 +242,7 @@ impl Progress for LateBar {
     }
 
     #[cfg(feature = "serve")]
-    fn wants_results(&self) -> bool {
+    fn shows_results(&self) -> bool {
         running::live().is_some()
     }
 }

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use flashscope_analysis::analyse_telling;
+use flashscope_analysis::analyse_with_progress;
 use flashscope_analysis::conclusions::{Conclude, prediction_with_conclusions, with_conclusions};
 use flashscope_analysis::view::{Overviews, STRETCHES, Viewer};
 use flashscope_command::compare::unique_names;
@@ -130,7 +130,7 @@ impl OpenedResult {
             return Ok(OpenedResult::Twin { name: name_of(path), twin });
         }
         let (folder, manifest) = ResultFolder::open(path).map_err(not_opened)?;
-        let facts = analyse_telling(&folder, &manifest, |done, total| {
+        let facts = analyse_with_progress(&folder, &manifest, |done, total| {
             bar.show("reading the records", done, Some(total));
         })?;
         Ok(OpenedResult::measured(folder, manifest, facts)?)

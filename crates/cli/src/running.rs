@@ -25,7 +25,7 @@ const STATUS: &str = "running";
 static RUNNING: OnceLock<Arc<LiveCommand>> = OnceLock::new();
 
 /// The time that open pages have to receive the end of the command.
-const LAST_WORDS: Duration = Duration::from_millis(750);
+const FINAL_UPDATE_TIME: Duration = Duration::from_millis(750);
 
 /// The interval at which the flag of Ctrl-C is checked.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
@@ -172,7 +172,7 @@ pub(crate) fn finish(outcome: &Result<(), Failure>) {
         return;
     }
     let is_interrupted = matches!(outcome, Err(Failure::Interrupted(_)));
-    sleep(LAST_WORDS);
+    sleep(FINAL_UPDATE_TIME);
     if !print::is_terminal() || is_interrupted {
         return;
     }

@@ -20,7 +20,7 @@ pub(crate) const LARGEST_MEASURE: f64 = 1e18;
 pub(crate) const LONGEST_TEXT: u64 = 4096;
 
 /// The names of types whose values are limited by kernel types (`loff_t`, `ktime_t`).
-const OF_THE_KERNEL: [&str; 2] = ["Bytes", "Nanos"];
+const KERNEL_LIMITED_TYPES: [&str; 2] = ["Bytes", "Nanos"];
 
 /// Returns the published schema of a document, with limits for every number and text.
 pub fn schema_of<T: JsonSchema>() -> Schema {
@@ -36,7 +36,7 @@ fn bounded<T: JsonSchema>(settings: SchemaSettings) -> Schema {
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     let definitions = schema.get_mut("$defs").and_then(Value::as_object_mut);
     for (name, definition) in definitions.into_iter().flatten() {
-        if OF_THE_KERNEL.contains(&name.as_str()) {
+        if KERNEL_LIMITED_TYPES.contains(&name.as_str()) {
             definition["maximum"] = json!(i64::MAX);
         }
     }

@@ -59,7 +59,7 @@ enum Obstacle {
         "a sanitize operation is in progress: wait until it is done (`nvme sanitize-log` shows its \
              progress)"
     )]
-    UnderWay,
+    ProgramsInProgress,
     #[error(
         "the drive reports that the sanitize operation failed: it now accepts only another \
          sanitize command"
@@ -184,7 +184,7 @@ fn plan(drive: &impl Controller, erasure: Erasure) -> Result<Plan, Obstacle> {
             }
             check_alone(drive, &controller, number)?;
             match sanitize_status(drive)? {
-                SanitizeStatus::InProgress(_) => Err(Obstacle::UnderWay),
+                SanitizeStatus::InProgress(_) => Err(Obstacle::ProgramsInProgress),
                 _ => Ok(Plan::Sanitize),
             }
         }

@@ -40,7 +40,7 @@ pub enum Error {
         "interrupted, but the drive continues to erase itself, even after a loss of power, and answers \
          no other command until it has finished (`nvme sanitize-log` shows its progress)"
     )]
-    ErasesOn,
+    StillErasing,
 }
 
 fn hint(errno: Errno) -> &'static str {
@@ -106,7 +106,7 @@ impl<D: Device + ?Sized> Bench<'_, D> {
         let outcome = Execution::new(self).run();
         self.manifest.status = match outcome {
             Ok(status) => status,
-            Err(Error::ErasesOn) => Status::Interrupted,
+            Err(Error::StillErasing) => Status::Interrupted,
             Err(_) => Status::Failed,
         };
         self.manifest.finished = Some(timestamp());

@@ -523,7 +523,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         // Check again: other namespaces may have appeared since the last check.
         let left = eraser(&**device, &manifest.options, erasure)?.erase(&mut tell)?;
         match left {
-            ControlFlow::Break(()) => Err(Error::ErasesOn),
+            ControlFlow::Break(()) => Err(Error::StillErasing),
             ControlFlow::Continue(()) => {
                 observer.state(size, size);
                 Ok(RunEnd::Complete)

@@ -15,7 +15,7 @@ pub trait Progress: Send {
     fn found(&mut self, _result: &PartialResult<'_>) {}
 
     /// Returns true if partial results are shown, so that it is worth computing them.
-    fn wants_results(&self) -> bool {
+    fn shows_results(&self) -> bool {
         false
     }
 }

@@ -146,7 +146,7 @@ pub extern "C" fn playground_picture() {
 /// Clears the last touch of each flash page. The web page calls this after it has copied the picture.
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_forget_touches() {
-    on(Playground::forget_touches);
+    on(Playground::clear_touches);
 }
 
 /// Returns the bytes of all pages: see [`Playground::pages`].

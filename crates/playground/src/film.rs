@@ -150,7 +150,7 @@ impl Film {
         self.counts = Counts::default();
         self.curve = curve(self.logical_pages);
         (self.last, self.now) = (None, now);
-        self.forget_touches();
+        self.clear_touches();
     }
 
     /// Shows an event. Returns true for a flash command.
@@ -293,7 +293,7 @@ impl Film {
     }
 
     /// Clears the touches, after a picture was taken.
-    pub(crate) fn forget_touches(&mut self) {
+    pub(crate) fn clear_touches(&mut self) {
         self.pages.iter_mut().for_each(|byte| *byte &= 0xf);
     }
 

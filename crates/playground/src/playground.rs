@@ -262,8 +262,8 @@ impl Playground {
     }
 
     /// Forgets the last touch of each page, after a picture was taken.
-    pub fn forget_touches(&mut self) {
-        self.film.forget_touches();
+    pub fn clear_touches(&mut self) {
+        self.film.clear_touches();
     }
 
     /// Returns the reason why the drive failed, if it did.

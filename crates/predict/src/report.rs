@@ -168,11 +168,11 @@ impl Numbers {
     #[must_use]
     pub fn endurance(&self) -> Option<PredictedValue> {
         let finite = self.total.erasures > 0.0;
-        finite.then(|| self.while_it_lasts(|erases| self.endurance_left(0.0, erases)))
+        finite.then(|| self.assuming_even_wear(|erases| self.endurance_left(0.0, erases)))
     }
 
     /// Returns a number that assumes that blocks wear evenly, with an interval only if they do.
-    fn while_it_lasts(&self, of: impl Fn(f64) -> f64) -> PredictedValue {
+    fn assuming_even_wear(&self, of: impl Fn(f64) -> f64) -> PredictedValue {
         match self.wears_evenly {
             true => self.predicted(|erases, _| of(erases)),
             false => PredictedValue::alone(of(self.total.erasures)),
@@ -204,9 +204,11 @@ impl Numbers {
         LifetimeReport {
             block_lifetime: self.block_lifetime,
             erases_per_block: worn,
-            endurance_left_bytes: self.while_it_lasts(|erases| self.endurance_left(worn, erases)),
+            endurance_left_bytes: self
+                .assuming_even_wear(|erases| self.endurance_left(worn, erases)),
             bytes_per_day,
-            days: self.while_it_lasts(|erases| self.endurance_left(worn, erases) / bytes_per_day),
+            days: self
+                .assuming_even_wear(|erases| self.endurance_left(worn, erases) / bytes_per_day),
         }
     }
 }

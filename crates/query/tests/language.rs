@@ -249,7 +249,7 @@ fn plainly(expression: &Expression, row: &Row<'_>) -> bool {
 
 proptest! {
     #[test]
-    fn what_is_printed_parses_to_the_same(expression in expression()) {
+    fn printed_expressions_parse_to_the_same(expression in expression()) {
         let text = expression.to_string();
         prop_assume!(text.chars().count() <= flashscope_query::MAX_CHARACTERS);
         let parsed = parse(&text).map_err(|error| TestCaseError::fail(error.pointing_into(&text)))?;

@@ -133,7 +133,7 @@ fn methodology(out: &mut String, manifest: &Manifest) {
             runs_text(runs.len()),
             if runs.len() == 1 { "its" } else { "their" },
             100.0 * precision.relative,
-            min_known(&runs),
+            least_precise(&runs),
             // The options do not change the limit on the writes of a grid.
             match manifest.options.grid {
                 Some(_) => "",
@@ -150,7 +150,7 @@ fn runs_text(count: usize) -> String {
 
 /// Describes the runs whose means are least precise: those without an interval or, if all have one, the run with the widest
 /// interval.
-fn min_known(runs: &[&Run]) -> String {
+fn least_precise(runs: &[&Run]) -> String {
     let precision = |run: &&Run| run.length.and_then(|length| length.relative_precision);
     let unknown = runs.iter().filter(|run| precision(run).is_none());
     let unknown: Vec<String> = unknown.map(|run| run.id.to_string()).collect();

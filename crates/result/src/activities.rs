@@ -244,7 +244,7 @@ mod tests {
 
     // A truncated, changed or foreign file is refused with its name, without a panic.
     #[test]
-    fn what_is_damaged_is_refused() {
+    fn damaged_files_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run-00001.parquet");
         let written = Activities { items: (0..200).map(activity).collect(), left_out: 0 };

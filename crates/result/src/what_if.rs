@@ -94,7 +94,7 @@ mod tests {
     // A what-if survives a round trip. Missing and damaged what-ifs have different errors, and
     // without an outcome no file remains.
     #[test]
-    fn one_comes_back_as_it_was_written() {
+    fn a_written_document_is_read_back_unchanged() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("a.flashscope");
         drop(WhatIfFolder::create(&path).unwrap());

@@ -153,7 +153,7 @@ fn long_runs_span_files() {
 
 // A window returns its rows, whichever row groups and files it begins and ends in.
 #[test]
-fn windows_hold_what_they_should() {
+fn windows_hold_the_ios_of_their_range() {
     let parent = tempfile::tempdir().unwrap();
     let folder = create(&parent);
     let group = 1 << 16;
@@ -249,7 +249,7 @@ fn links_are_replaced() {
 
 // An interrupted run leaves nothing that looks like a result, and the next run works.
 #[test]
-fn unfinished_runs_are_not_seen() {
+fn unfinished_runs_are_hidden() {
     let parent = tempfile::tempdir().unwrap();
     let folder = create(&parent);
     let mut recorder = folder.recorder();
@@ -316,7 +316,7 @@ fn manifests_are_checked() {
 // A manifest is refused if two runs share a number, or a run has too many patterns: the analysis
 // would take unbounded time or memory.
 #[test]
-fn runs_of_one_number_were_analysed_again_and_again() {
+fn runs_with_the_same_number_are_analysed_once() {
     let v1 = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results/v1.flashscope");
     let manifest = ResultFolder::open(&v1).unwrap().1;
     let parent = tempfile::tempdir().unwrap();

@@ -305,12 +305,12 @@ impl SimDevice {
     #[inline]
     fn heed(&mut self) {
         if self.nand.observers_changed() {
-            self.heed_news();
+            self.apply_observer_news();
         }
     }
 
     #[cold]
-    fn heed_news(&mut self) {
+    fn apply_observer_news(&mut self) {
         self.nand.deliver();
         let mut observers = std::mem::take(self.nand.observers());
         let resumes = self.nand.observer_switch().is_enabled() && !self.nand.is_observed();

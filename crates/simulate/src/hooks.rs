@@ -8,7 +8,7 @@ pub trait Hooks: Progress {
     fn begin(&mut self, _phase: Phase, _now: Nanos) {}
 
     /// Returns true to receive calls of [`Hooks::each`], which cost time.
-    fn wants_each(&self) -> bool {
+    fn receives_each(&self) -> bool {
         false
     }
 

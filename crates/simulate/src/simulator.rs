@@ -5,7 +5,7 @@ use flashscope_block::{Device, Io, Nanos, Op, ZoneLimits};
 use flashscope_document::LatencyHeatMap;
 use flashscope_measure::{IoCallback, Load, Outcome, Phase, RunEnd, Session, Step, Unit};
 use flashscope_sim::budget::Budget;
-use flashscope_sim::observe::{self, Findings, Glances, Watch};
+use flashscope_sim::observe::{self, Findings, ObserverSchedule, Watch};
 use flashscope_sim::{Drive, SimDevice};
 use flashscope_stats::HeatMap;
 use flashscope_trace::{Passes, Survey};
@@ -131,9 +131,9 @@ impl Simulator {
     /// If nothing was measured, or a trace cannot be read again.
     pub fn run(self, stop: &AtomicBool, hooks: &mut dyn Hooks) -> Result<SimulationResult, Error> {
         let Simulator { name, mut drive, workload, load, fill, watch, pictures } = self;
-        let glances = drive.only().map(|device| Glances::new(device.observer_switch()));
+        let glances = drive.only().map(|device| ObserverSchedule::new(device.observer_switch()));
         let heat_map = pictures.then(|| HeatMap::new(3, HEAT_MAP_STRETCHES));
-        let counts = pictures || hooks.wants_each();
+        let counts = pictures || hooks.receives_each();
         let callbacks = RefCell::new(Callbacks { hooks, glances, heat_map });
         let begin = &mut |phase, now| callbacks.borrow_mut().begin(phase, now);
         let progress =
@@ -192,7 +192,7 @@ pub fn initial_contents(drive: &Drive, fill: Fill) -> Result<InitialContents, Er
 /// Fans simulation events out to hooks, observers and the heat map.
 struct Callbacks<'a> {
     hooks: &'a mut dyn Hooks,
-    glances: Option<Glances>,
+    glances: Option<ObserverSchedule>,
     heat_map: Option<HeatMap>,
 }
 

@@ -147,7 +147,7 @@ impl Hooks for EventCounter<'_> {
         self.begun += u32::from(phase == Phase::Measure);
     }
 
-    fn wants_each(&self) -> bool {
+    fn receives_each(&self) -> bool {
         self.most > 0
     }
 

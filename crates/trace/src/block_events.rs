@@ -111,7 +111,7 @@ impl BlockEvents {
     fn push(&mut self, request: Request, out: &mut Vec<Request>) -> u64 {
         // The push may emit the oldest queued request of an undecided device. A later event D could
         // not withdraw it, hence queued requests count for this device from now on.
-        let given = self.pairing.pushed_out_next();
+        let given = self.pairing.next_evicted();
         let volume = given.and_then(|number| self.undecided.get(&number).copied());
         if let Some(volume) = volume {
             self.decide(volume, Requests::Queued);

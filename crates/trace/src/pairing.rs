@@ -49,14 +49,14 @@ impl Pairing {
         self.waiting.entry(key(&request)).or_default().push_back(number);
         self.held.push_back(HeldRequest { request, state: State::Waiting });
         if self.held.len() > MAX_HELD {
-            self.give_first(out);
+            self.emit_first(out);
         }
         self.give_settled(out);
         number
     }
 
     /// Returns the number of the request that the next issue will evict, completed or not.
-    pub(super) fn pushed_out_next(&self) -> Option<u64> {
+    pub(super) fn next_evicted(&self) -> Option<u64> {
         (self.held.len() >= MAX_HELD).then_some(self.given)
     }
 
@@ -98,7 +98,7 @@ impl Pairing {
     /// Ends the trace and emits all requests held.
     pub(super) fn end(&mut self, out: &mut Vec<Request>) {
         while !self.held.is_empty() {
-            self.give_first(out);
+            self.emit_first(out);
         }
     }
 
@@ -128,11 +128,11 @@ impl Pairing {
 
     fn give_settled(&mut self, out: &mut Vec<Request>) {
         while self.held.front().is_some_and(|held| held.state != State::Waiting) {
-            self.give_first(out);
+            self.emit_first(out);
         }
     }
 
-    fn give_first(&mut self, out: &mut Vec<Request>) {
+    fn emit_first(&mut self, out: &mut Vec<Request>) {
         let Some(HeldRequest { request, state }) = self.held.pop_front() else { return };
         let number = self.given;
         self.given += 1;

@@ -50,7 +50,7 @@ struct Cleaner {
 
 /// A completed command.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct DoneCommand {
+pub(crate) struct CompletedCommand {
     pub at: u64,
     pub latency: u64,
     pub op: Op,
@@ -88,7 +88,7 @@ pub(crate) struct Host<'a> {
     cleaners: Vec<Cleaner>,
     clean_clock: f64,
     jobs_done: u64,
-    pub done: Vec<DoneCommand>,
+    pub done: Vec<CompletedCommand>,
     script_done: Vec<u64>,
 }
 
@@ -350,7 +350,7 @@ impl<'a> Host<'a> {
         self.free.push(index);
         let now = self.scheduler.now();
         self.outstanding -= 1;
-        self.done.push(DoneCommand {
+        self.done.push(CompletedCommand {
             at: now.0,
             latency: now.0 - submitted,
             op: command.op,

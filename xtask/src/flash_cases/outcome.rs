@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use flashscope_sim::sched::Op;
 
 use super::case::Case;
-use super::host::{DoneCommand, Host, Mark};
+use super::host::{CompletedCommand, Host, Mark};
 
 const BATCHES: usize = 40;
 /// Two-sided 95 % quantile of Student's distribution at 39 degrees of freedom.
@@ -110,8 +110,8 @@ impl Row {
         self.figures.push((name.into(), figure));
     }
 
-    fn summarise(&mut self, name: &str, op: Op, batches: &[&[DoneCommand]]) {
-        let sorted = |batch: &&[DoneCommand]| {
+    fn summarise(&mut self, name: &str, op: Op, batches: &[&[CompletedCommand]]) {
+        let sorted = |batch: &&[CompletedCommand]| {
             let of_op = batch.iter().filter(|done| done.op == op);
             let mut latencies: Vec<u64> = of_op.map(|done| done.latency).collect();
             latencies.sort_unstable();
@@ -151,14 +151,14 @@ impl Row {
 }
 
 /// Divides the measured commands into batches of equal size; the last batch also has the remaining commands.
-fn batches(measured: &[DoneCommand]) -> Vec<&[DoneCommand]> {
+fn batches(measured: &[CompletedCommand]) -> Vec<&[CompletedCommand]> {
     let size = measured.len() / BATCHES;
     let end = |nth: usize| if nth + 1 == BATCHES { measured.len() } else { size * (nth + 1) };
     (0..BATCHES).map(|nth| &measured[size * nth..end(nth)]).collect()
 }
 
 /// Returns the IOPS and the mean latency of each tenant.
-fn tenants(case: &Case, measured: &[DoneCommand], elapsed: f64) -> [Vec<f64>; 2] {
+fn tenants(case: &Case, measured: &[CompletedCommand], elapsed: f64) -> [Vec<f64>; 2] {
     let count = case.tenants.as_ref().map_or(1, Vec::len);
     let (mut commands, mut total) = (vec![0u64; count], vec![0u64; count]);
     for done in measured {

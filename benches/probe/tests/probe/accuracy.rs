@@ -66,7 +66,7 @@ fn tallies_distinguish_right_wrong_and_missing_answers() {
 
 // `make bench-probe` scores all strata; these three strata cover most of the differences.
 #[test]
-fn findings_about_drives_of_other_kinds_are_as_right_as_they_say() {
+fn findings_about_held_out_drives_are_right_as_often_as_stated() {
     let trials: Vec<HeldOutTrial> = ["packages", "blocks", "scheduling"]
         .into_iter()
         .flat_map(|stratum| held_out(3, stratum, &[], 2, &|_, _| {}))

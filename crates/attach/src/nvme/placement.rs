@@ -73,9 +73,9 @@ impl PlacementCommand {
     /// Executes the command, and returns the data for the host.
     pub(super) fn run(&self, space: &Namespace, drive: &AttachedDrive<Recipient>) -> Vec<u8> {
         match self {
-            PlacementCommand::Status(len) => status(space, &drive.unit_rooms(), *len),
+            PlacementCommand::Status(len) => status(space, &drive.unit_free_bytes(), *len),
             PlacementCommand::Update(handles) => {
-                for (handle, unwritten) in handles.iter().zip(drive.renew_units(handles)) {
+                for (handle, unwritten) in handles.iter().zip(drive.assign_new_units(handles)) {
                     if unwritten > Bytes(0) {
                         space.events(|events| events.add(EVENT_UNIT_NOT_FULL, *handle));
                     }

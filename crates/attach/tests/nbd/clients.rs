@@ -101,7 +101,7 @@ fn nbdcopy_copies_a_file_unchanged() {
 
 // fio verifies its data with 32 requests of various lengths in flight.
 #[test]
-fn fio_verifies() {
+fn fio_reads_back_what_it_wrote() {
     let server =
         TestServer::new(&ServerOptions { speed: Speed::Times(10.0), ..ServerOptions::default() });
     let uri = format!("--uri={}", server.address.uri());

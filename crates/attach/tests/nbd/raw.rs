@@ -164,7 +164,7 @@ fn a_long_write_of_zeros_has_one_reply() {
 
 // Structured replies are sent if they were agreed on, with a text for an error.
 #[test]
-fn structured_replies() {
+fn structured_replies_are_sent_once_negotiated() {
     let server = TestServer::new(&ServerOptions::default());
     let mut client = Client::new(&server, true);
     client.write(0, 512, b"there");

@@ -106,6 +106,6 @@ fn fio_verifies_writes_and_trims_on_a_block_device() {
 // The two regions cover a drive of 1 GiB.
 #[test]
 #[ignore = "takes a minute: `make test-attach`"]
-fn verified_whole() {
+fn fio_verifies_a_complete_drive() {
     verify_fuse(640, 384);
 }

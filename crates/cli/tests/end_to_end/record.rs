@@ -85,7 +85,7 @@ fn requests(path: &Path) -> Vec<Request> {
 }
 
 /// Asserts that these are the issued requests, with latencies and current times.
-fn assert_asked(requests: &[Request]) {
+fn assert_requested(requests: &[Request]) {
     let seen: Vec<_> = requests.iter().map(|r| (r.op, r.offset.0, r.len.0)).collect();
     assert_eq!(seen, ASKED);
     for pair in requests.windows(2) {
@@ -119,7 +119,7 @@ fn recordings_contain_exactly_the_requests() {
         running.signal("-INT");
         let (status, stdout, stderr) = running.wait_with_output();
         assert!(status.success(), "{stderr}");
-        assert_asked(&requests(&place.at(output)));
+        assert_requested(&requests(&place.at(output)));
         let summary: Value = serde_json::from_str(&stdout).unwrap();
         assert_eq!(
             (&summary["requests"], &summary["events_lost"]),

@@ -7,7 +7,7 @@ use super::*;
 use crate::bench::Loop;
 
 /// The user id of `nobody`.
-const NOBODY: u32 = 65534;
+const NO_OWNER: u32 = 65534;
 
 #[test]
 fn own_block_device_needs_no_root() {
@@ -16,7 +16,7 @@ fn own_block_device_needs_no_root() {
     // Other users may not be able to enter the build folder.
     let program = place.at("flashscope");
     fs::copy(env!("CARGO_BIN_EXE_flashscope"), &program).unwrap();
-    chown(place.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    chown(place.path(), Some(NO_OWNER), Some(NO_OWNER)).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let bench = |engine: &str, output: &str| {
         let drive = format!("{}?engine={engine}", block.device);
@@ -31,7 +31,7 @@ fn own_block_device_needs_no_root() {
     let refused = bench("psync", "other");
     assert_eq!(refused.status, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("Permission denied"), "{}", refused.stderr);
-    chown(&block.device, Some(NOBODY), Some(NOBODY)).unwrap();
+    chown(&block.device, Some(NO_OWNER), Some(NO_OWNER)).unwrap();
     let outcomes = ["psync", "io_uring", "libaio"].map(|engine| (engine, bench(engine, engine)));
     chown(&block.device, Some(0), Some(0)).unwrap();
     for (engine, outcome) in outcomes {

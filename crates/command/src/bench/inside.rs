@@ -6,7 +6,7 @@ use flashscope_measure::Observer;
 use flashscope_result::activity::{Activities, Activity};
 use flashscope_result::{Error, ResultFolder};
 use flashscope_sim::Drive;
-use flashscope_sim::observe::{self, Glances, ObserverHandle};
+use flashscope_sim::observe::{self, ObserverHandle, ObserverSchedule};
 
 use super::ahead::Ahead;
 
@@ -16,7 +16,7 @@ const MAX_OPERATIONS: usize = 100_000;
 /// The observers of the internal activity of a simulated drive.
 pub struct Inside {
     observed: ObserverHandle<observe::Activities>,
-    glances: Glances,
+    glances: ObserverSchedule,
 }
 
 impl Inside {
@@ -24,7 +24,7 @@ impl Inside {
     pub fn of(drive: &mut Drive) -> Option<Inside> {
         let drive = drive.only()?;
         let activities = observe::Activities::with_most(drive, MAX_OPERATIONS);
-        let glances = Glances::new(drive.observer_switch());
+        let glances = ObserverSchedule::new(drive.observer_switch());
         Some(Inside { observed: drive.observe(activities), glances })
     }
 

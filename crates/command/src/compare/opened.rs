@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
-use flashscope_analysis::analyse_telling;
+use flashscope_analysis::analyse_with_progress;
 use flashscope_analysis::compare::Subject;
 use flashscope_document::facts::Facts;
 use flashscope_document::prediction::PredictionReport;
@@ -114,7 +114,7 @@ fn of_measurement(
 ) -> Result<Content, Failure> {
     let (folder, manifest) = ResultFolder::open(path).map_err(not_opened)?;
     let folder = folder.stopped_by(stop);
-    let facts = analyse_telling(&folder, &manifest, |done, total| {
+    let facts = analyse_with_progress(&folder, &manifest, |done, total| {
         progress.show(&Step::of("reading the records", done, Some(total), Unit::Count));
     })?;
     Ok(Content::Measurement(Box::new((folder, manifest, facts))))

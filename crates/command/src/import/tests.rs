@@ -107,7 +107,7 @@ fn smart_logs_of_both_notations_give_the_change() {
 }
 
 #[test]
-fn what_is_not_understood_is_refused_by_name_and_nothing_is_written() {
+fn unsupported_logs_are_refused_by_name_and_nothing_is_written() {
     for (file, from, to, message) in [
         (
             "four.json",

@@ -103,7 +103,7 @@ pub struct PredictArgs {
     /// With a model of uniform writes: divide time into intervals as long as the log list, for all ranges together or
     /// for each range separately, or at changes of the workload
     #[arg(long, default_value = "log-list", value_name = "HOW")]
-    pub stretches: StretchesArg,
+    pub stretches: IntervalRuleArg,
 
     /// IOs in a pass of an endless workload; passes repeat until the prediction has converged
     #[arg(long, default_value_t = PASS_IOS, value_name = "COUNT",
@@ -169,7 +169,7 @@ pub enum RangesArg {
 
 /// The ways to divide time.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum StretchesArg {
+pub enum IntervalRuleArg {
     /// Intervals as long as the log list
     LogList,
     /// Intervals from one change of the workload to the next
@@ -201,9 +201,9 @@ impl PredictArgs {
                 RangesArg::Written => Ranges::Written,
             },
             stretches: match self.stretches {
-                StretchesArg::LogList => Stretches::LogList,
-                StretchesArg::Stationary => Stretches::Stationary,
-                StretchesArg::OwnTime => Stretches::OwnTime,
+                IntervalRuleArg::LogList => Stretches::LogList,
+                IntervalRuleArg::Stationary => Stretches::Stationary,
+                IntervalRuleArg::OwnTime => Stretches::OwnTime,
             },
         }
     }

@@ -185,12 +185,12 @@ impl Progress for SimulationHooks<'_, '_> {
 }
 
 impl Hooks for SimulationHooks<'_, '_> {
-    fn wants_each(&self) -> bool {
-        self.each.is_some() || self.sink.wants_results()
+    fn receives_each(&self) -> bool {
+        self.each.is_some() || self.sink.shows_results()
     }
 
     fn each(&mut self, io: &Io, at: Nanos, latency: Nanos) {
-        if self.sink.wants_results() {
+        if self.sink.shows_results() {
             self.latency.push(latency);
         }
         if let Some(each) = &mut self.each {

@@ -20,7 +20,7 @@ const CLIFF: f64 = 1.3;
 const MIN_SHARE: f64 = 0.002;
 
 /// Minimum number of writes on either side of the cliff.
-const MIN_PROBABILITY: usize = 4;
+const MIN_WRITES: usize = 4;
 
 pub(super) const PROBE: Probe = Probe {
     name: "slc-cache",
@@ -249,7 +249,7 @@ fn about(costs: &[f64]) -> Option<usize> {
     let (mut below, mut best) = (0.0, (0.0, None));
     for at in 1..costs.len() {
         below += costs[at - 1];
-        if at < MIN_PROBABILITY || at > costs.len() / 2 {
+        if at < MIN_WRITES || at > costs.len() / 2 {
             continue;
         }
         let (n, m) = (at as f64, (costs.len() - at) as f64);

@@ -34,7 +34,7 @@ fn a_folder_that_is_not_published_leaves_nothing() {
 }
 
 #[test]
-fn what_is_there_is_never_replaced() {
+fn existing_files_are_never_replaced() {
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name);
     fs::create_dir(at("folder")).unwrap();

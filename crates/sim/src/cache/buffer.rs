@@ -5,7 +5,7 @@ use flashscope_block::{Errno, Nanos, StreamId};
 
 use super::Buffer;
 use super::extent::Extent;
-use super::free_slots::{FreeSlots, UnderWay};
+use super::free_slots::{FreeSlots, ProgramsInProgress};
 use crate::footprint::{Size, fixed, grown};
 use crate::ftl::{Ftl, Slice};
 use crate::nand::{Array, Lpn, QueueEvent};
@@ -27,7 +27,7 @@ pub trait Replacement {
 
     /// Returns true if the buffer must evict a victim before it accepts this slice. Evictions
     /// continue until this method returns false or the buffer is empty.
-    fn keeps_out(&self, _slice: &Slice) -> bool {
+    fn rejects_page(&self, _slice: &Slice) -> bool {
         false
     }
 
@@ -100,7 +100,7 @@ pub struct BufferCore<R> {
     together: u32,
     /// The time at which all issued programs are done, except programs that wait in queues.
     programmed: Nanos,
-    under_way: UnderWay,
+    under_way: ProgramsInProgress,
     /// The number of victims that are evicted at once.
     batch: u32,
     /// The arrival time of the last request.
@@ -122,7 +122,7 @@ impl<R: Replacement> BufferCore<R> {
         fixed::<u32>(layout.logical_pages())
             + grown::<Slot>(slots)
             + FreeSlots::footprint(slots)
-            + UnderWay::footprint(batch)
+            + ProgramsInProgress::footprint(batch)
             + R::footprint(layout)
     }
 
@@ -138,7 +138,7 @@ impl<R: Replacement> BufferCore<R> {
             long: layout.logs.long,
             together: layout.slots_per_page(),
             programmed: Nanos(0),
-            under_way: UnderWay::new(layout.cache.batch),
+            under_way: ProgramsInProgress::new(layout.cache.batch),
             batch: layout.cache.batch,
             requested: Nanos(0),
             keep_free: layout.cache.keep_free,
@@ -238,7 +238,7 @@ impl<R: Replacement> BufferCore<R> {
         slice: &Slice,
         at: Nanos,
     ) -> Result<Nanos, Errno> {
-        while self.pages() > 0 && self.replacement.keeps_out(slice) {
+        while self.pages() > 0 && self.replacement.rejects_page(slice) {
             self.evict(ftl, nand, at)?;
         }
         let slot = match self.find(slice.lpn) {
@@ -419,7 +419,7 @@ impl<R: Replacement> Buffer for BufferCore<R> {
     fn background<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, until: Nanos) -> Nanos {
         let mut quiet = Nanos::MAX;
         while self.writes_back() {
-            let idle = self.under_way.lets_another_begin(nand).max(self.requested);
+            let idle = self.under_way.next_start(nand).max(self.requested);
             if idle >= until {
                 return quiet.min(idle);
             }

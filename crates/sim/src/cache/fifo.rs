@@ -40,7 +40,7 @@ impl Replacement for Fifo {
         Fifo { order: Lru::new(layout), held: vec![false; layout.logical_pages() as usize] }
     }
 
-    fn keeps_out(&self, slice: &Slice) -> bool {
+    fn rejects_page(&self, slice: &Slice) -> bool {
         self.held[slice.lpn.0 as usize]
     }
 

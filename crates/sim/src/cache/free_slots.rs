@@ -74,7 +74,7 @@ impl FreeSlots {
 }
 
 /// The end times of the programs that were issued last.
-pub(super) struct UnderWay {
+pub(super) struct ProgramsInProgress {
     /// The number of programs that may be unfinished when another begins.
     most: usize,
     /// The latest known end times, at most `most` of them.
@@ -83,14 +83,14 @@ pub(super) struct UnderWay {
     awaited: Vec<Nanos>,
 }
 
-impl UnderWay {
-    /// Returns the size of an [`UnderWay`] with `most` unfinished programs.
+impl ProgramsInProgress {
+    /// Returns the size of an [`ProgramsInProgress`] with `most` unfinished programs.
     pub(super) fn footprint(most: u64) -> Size {
         grown::<Reverse<Nanos>>(most + 1) + grown::<Nanos>(most + 1)
     }
 
     pub(super) fn new(most: u32) -> Self {
-        UnderWay { most: most as usize, known: BinaryHeap::new(), awaited: Vec::new() }
+        ProgramsInProgress { most: most as usize, known: BinaryHeap::new(), awaited: Vec::new() }
     }
 
     pub(super) fn clear(&mut self) {
@@ -118,7 +118,7 @@ impl UnderWay {
     }
 
     /// Returns the time from which another program may begin.
-    pub(super) fn lets_another_begin(&mut self, nand: &Array) -> Nanos {
+    pub(super) fn next_start(&mut self, nand: &Array) -> Nanos {
         self.awaited.retain(|done| !nand.is_past(*done, Nanos(0)));
         if self.awaited.len() >= self.most {
             return FAR;

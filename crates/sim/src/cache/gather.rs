@@ -47,7 +47,7 @@ impl Replacement for Gather {
         Gather { run: 0..0, pages: 0, page_size: u64::from(layout.logical_page_size()) }
     }
 
-    fn keeps_out(&self, slice: &Slice) -> bool {
+    fn rejects_page(&self, slice: &Slice) -> bool {
         let bytes = self.bytes(slice);
         self.pages > 0 && bytes.start != self.run.end && bytes.end != self.run.start
     }

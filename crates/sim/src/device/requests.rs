@@ -246,12 +246,12 @@ impl SimDevice {
         let pages = self.nand.take_refresh();
         // A page of a zone has a fixed address and cannot be moved.
         if !pages.is_empty() && self.zones.is_none() {
-            self.write_anew(&pages, at);
+            self.rewrite_block(&pages, at);
         }
     }
 
     #[cold]
-    fn write_anew(&mut self, pages: &[Page], at: Nanos) {
+    fn rewrite_block(&mut self, pages: &[Page], at: Nanos) {
         let geometry = *self.nand.geometry();
         self.nand.set_refreshing(true);
         for page in pages {

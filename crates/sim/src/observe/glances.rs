@@ -12,16 +12,16 @@ const PARTS: u64 = 32;
 
 /// Switches the observers of a drive off while it is filled and warmed up, except for the last
 /// part. Observations of the preparation are not kept.
-pub struct Glances {
+pub struct ObserverSchedule {
     switch: ObserverSwitch,
     /// The progress at the last report.
     last_done: Cell<u64>,
 }
 
-impl Glances {
+impl ObserverSchedule {
     /// Creates a controller for the observers behind `switch`.
-    pub fn new(switch: ObserverSwitch) -> Glances {
-        Glances { switch, last_done: Cell::new(0) }
+    pub fn new(switch: ObserverSwitch) -> ObserverSchedule {
+        ObserverSchedule { switch, last_done: Cell::new(0) }
     }
 
     /// Receives the progress of the preparation: `done` of `total`. Switches the observers on in its last part, and off
@@ -50,7 +50,7 @@ mod tests {
     fn observers_are_on_in_the_last_part_and_the_measurement() {
         let mut drive = crate::open("demo").unwrap_or_else(|_| panic!("no demo"));
         let switch = drive.only().expect("one drive").observer_switch();
-        let glances = Glances::new(switch.clone());
+        let glances = ObserverSchedule::new(switch.clone());
         let total = 640_000;
         for (step, most) in [(1, 20_003), (4096, 32_768), (100_000, 300_000), (640_000, 640_000)] {
             assert!(switch.is_enabled());

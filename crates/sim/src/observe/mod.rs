@@ -37,7 +37,7 @@ pub use curve::{Bucket, Curve};
 pub use erases::{EraseReport, Histogram, LifetimeClasses, erases};
 pub use events::{Events, Window};
 pub use free_blocks::{FreeBlocks, FreeBlocksReport};
-pub use glances::Glances;
+pub use glances::ObserverSchedule;
 pub use utilization::{BusUse, ClassUse, CommandUse, UnitUse, Utilization, UtilizationReport};
 pub use wear_map::{UnitWear, WearMap, WearMapReport};
 

@@ -9,7 +9,7 @@ use super::queue::Links;
 pub(super) const NONE: u32 = u32::MAX;
 
 /// The number that stands for no owner.
-pub(super) const NOBODY: u64 = u64::MAX;
+pub(super) const NO_OWNER: u64 = u64::MAX;
 
 /// The bit that marks the target of an edge as a tally instead of a node.
 const TALLY: u32 = 1 << 31;
@@ -46,7 +46,7 @@ pub(super) struct Node {
     label: u32,
     /// `None` for a join.
     pub(super) task: Option<Task>,
-    /// The owner that is reported when the node is done; [`NOBODY`] for none.
+    /// The owner that is reported when the node is done; [`NO_OWNER`] for none.
     pub(super) owner: u64,
     /// The earliest time of arrival at its die; after the arrival, the actual time.
     pub(super) arrived: Nanos,
@@ -71,7 +71,7 @@ impl Node {
         then: NONE,
         label: NONE,
         task: None,
-        owner: NOBODY,
+        owner: NO_OWNER,
         arrived: Nanos(0),
         delay: Nanos(0),
         started: Nanos(0),
@@ -143,7 +143,7 @@ impl Graph {
         added.state = State::Blocked;
         added.blockers = 1;
         added.task = command.map(Task::from);
-        added.owner = owner.unwrap_or(NOBODY);
+        added.owner = owner.unwrap_or(NO_OWNER);
         (added.arrived, added.delay) = (Nanos(0), Nanos(0));
         added.then = NONE;
         Ticket { node, generation: added.generation }

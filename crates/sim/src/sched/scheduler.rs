@@ -6,7 +6,7 @@ use super::bus::Bus;
 use super::command::{Class, Command, Level, Op, Task, Ticket};
 use super::die::{Die, Queue};
 use super::events::{Event, Events};
-use super::graph::{Graph, NOBODY, NONE, State};
+use super::graph::{Graph, NO_OWNER, NONE, State};
 use super::phases::Group;
 use super::setup::{Parts, Setup};
 use super::statistics::{Busy, Totals};
@@ -256,7 +256,7 @@ impl Scheduler {
 
     /// Gives an unfinished command or join an owner, if it has none. Returns true on success.
     pub(crate) fn set_owner(&mut self, ticket: Ticket, owner: u64) -> bool {
-        let free = self.graph.node_of(ticket).is_some_and(|node| node.owner == NOBODY);
+        let free = self.graph.node_of(ticket).is_some_and(|node| node.owner == NO_OWNER);
         if free {
             self.graph.nodes[ticket.node as usize].owner = owner;
         }
@@ -453,7 +453,7 @@ impl Scheduler {
     /// Ends a command: reports the end, and unblocks the nodes that wait for the command.
     pub(super) fn complete(&mut self, node: u32, together: u32) {
         let done = &self.graph.nodes[node as usize];
-        if done.owner != NOBODY {
+        if done.owner != NO_OWNER {
             self.happened.push_back(SchedulerEvent::Done {
                 owner: done.owner,
                 arrived: done.arrived,

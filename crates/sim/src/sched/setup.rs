@@ -106,7 +106,7 @@ pub enum Invalid {
     SuspensionWithCache,
     /// A limit of 0, which would allow nothing.
     #[error("a limit of overtaking must be at least 1")]
-    LimitOfNone,
+    LimitOfZero,
 }
 
 impl Setup {
@@ -141,7 +141,7 @@ impl Setup {
             return Err(Invalid::LimitsWithoutOvertaking);
         }
         if self.limits.overtakes == Some(0) || self.limits.wait == Some(Nanos(0)) {
-            return Err(Invalid::LimitOfNone);
+            return Err(Invalid::LimitOfZero);
         }
         if self.suspension != Suspension::default() && !self.policy.suspends {
             return Err(Invalid::SuspensionWithoutPolicy);

@@ -4,7 +4,7 @@ use flashscope_block::Nanos;
 
 use super::command::Op;
 use super::events::Event;
-use super::graph::{NOBODY, NONE};
+use super::graph::{NO_OWNER, NONE};
 use super::scheduler::{Scheduler, SchedulerEvent};
 use crate::arithmetic::later;
 
@@ -62,7 +62,7 @@ impl Scheduler {
             let mut next = group.first;
             while next != NONE {
                 let node = &self.graph.nodes[next as usize];
-                if node.owner != NOBODY {
+                if node.owner != NO_OWNER {
                     self.happened.push_back(SchedulerEvent::Resumed {
                         owner: node.owner,
                         arrived: node.arrived,

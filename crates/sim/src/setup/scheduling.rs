@@ -229,10 +229,10 @@ impl Scheduling {
         let limit = if self.overtake_limit > 0 { "overtake_limit" } else { "overtake_wait" };
         let register = if self.cache_read { "cache_read" } else { "cache_program" };
         let field = match (invalid, limit, register) {
-            (Invalid::LimitsWithoutOvertaking | Invalid::LimitOfNone, "overtake_limit", _) => {
+            (Invalid::LimitsWithoutOvertaking | Invalid::LimitOfZero, "overtake_limit", _) => {
                 "scheduling.overtake_limit"
             }
-            (Invalid::LimitsWithoutOvertaking | Invalid::LimitOfNone, ..) => {
+            (Invalid::LimitsWithoutOvertaking | Invalid::LimitOfZero, ..) => {
                 "scheduling.overtake_wait"
             }
             (Invalid::SuspensionWithCache, _, "cache_read") => "scheduling.cache_read",

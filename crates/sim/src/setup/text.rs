@@ -118,7 +118,7 @@ mod tests {
 
     // Comments follow their fields, even fields with default values.
     #[test]
-    fn comments() {
+    fn comments_follow_their_fields() {
         let profile = parse("agrawal-2008?flash.page_read=30us").unwrap();
         let text = profile.to_toml(|name| (name == "flash.page_size").then(|| "found".into()));
         assert!(text.contains("page_read = \"30000ns\"\n"), "{text}");
@@ -127,7 +127,7 @@ mod tests {
 
     // A field that does not exist is refused, and so is a value that a field cannot have.
     #[test]
-    fn wrong_fields() {
+    fn unknown_fields_and_invalid_values_are_refused() {
         let profile = Profile::default();
         assert!(profile.with_fields([("flash.pages", "1")]).is_err());
         assert!(profile.with_fields([("flash.packages", "many")]).is_err());

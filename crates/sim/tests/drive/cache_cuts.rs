@@ -212,7 +212,7 @@ proptest! {
     // any buffer. With a protected buffer, or without a buffer, they lose nothing that was
     // acknowledged.
     #[test]
-    fn what_is_durable_survives(
+    fn durable_data_survives_power_cuts(
         profile in buffered_profiles().prop_map(without_slc).prop_filter("refused", works),
         policy in 0..=sched::KINDS.len(),
         seed: u64,

@@ -139,7 +139,7 @@ fn disturbed(ftl: &ftl::Kind, refresh_retries: u32) -> Profile {
 // A read takes the time of its retries. With refresh, no data is lost however often it is read.
 // Without refresh, the drive finally answers with an input/output error.
 #[test]
-fn what_is_hard_to_read_is_written_anew() {
+fn pages_that_are_hard_to_read_are_rewritten() {
     for ftl in ftl::KINDS {
         let mut host = AcknowledgedDrive::new(&disturbed(ftl, 3));
         (0..40).for_each(|_| host.write().expect("there is room"));

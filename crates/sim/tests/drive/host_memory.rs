@@ -117,7 +117,7 @@ fn uniform_hit_rates_are_the_shares_of_the_map() {
 // of it were on the controller, with and without batched write-backs. No changed entry is lost or
 // written twice on its way to the host and back.
 #[test]
-fn the_flash_sees_one_memory() {
+fn all_paths_lead_to_one_memory() {
     for batch in [false, true] {
         let run = |entries, on_host| {
             let mut profile = profile(entries, on_host);

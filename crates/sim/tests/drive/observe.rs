@@ -300,7 +300,7 @@ fn busy_times_add_up() {
 // The cleaning report agrees with the counters and with the observed commands: each erase has a
 // victim, and the pages moved are the valid pages of the victims.
 #[test]
-fn cleaning_is_what_was_counted() {
+fn cleaning_reports_match_the_counters() {
     for (name, profile) in profiles() {
         let mut drive = drive(&profile);
         let mut watch = Watch::default();
@@ -512,7 +512,7 @@ fn three_requests_make_ten_events() {
 // A window contains exactly the events that overlap with it, to the nanosecond. The trace is
 // complete even if the drive is dropped while commands are in progress.
 #[test]
-fn a_window_is_kept_to() {
+fn events_outside_the_window_are_left_out() {
     // Two programs, from 0 to WRITE and from WRITE to 2 WRITE, then a read.
     let cases = [
         (0, WRITE, 1),

@@ -250,7 +250,7 @@ fn invalid_identifiers_are_counted_and_go_to_handle_0() {
 
 // Streams get handles in the order of their first use. More streams than handles replace each other.
 #[test]
-fn streams_get_handles_until_there_are_none_left() {
+fn streams_get_handles_until_all_are_in_use() {
     let streams = |count| Placement {
         identifiers: Identifiers::Streams,
         ..handles(count, Isolation::Initial)

@@ -45,7 +45,7 @@ fn registered_names_are_unique_documented_and_selectable() {
 // The default profile is the drive of the paper. This drive and the small one have the sizes that
 // their descriptions state.
 #[test]
-fn profiles_are_what_they_say() {
+fn profiles_have_the_sizes_that_they_state() {
     assert_eq!(parse("agrawal-2008").expect("registered"), Profile::default());
     let capacity = |spec| open(spec).expect("registered").info().capacity.0;
     let places = 16_384 * 63; // of each package: a page of every block holds its summary

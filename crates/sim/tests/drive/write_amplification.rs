@@ -149,7 +149,7 @@ fn drive(used: u32, spare: f64, cleaning: &Cleaning) -> (SimDevice, u64) {
 
 // FIFO matches the closed form.
 #[test]
-fn fifo_uniform() {
+fn fifo_matches_the_closed_form_for_uniform_writes() {
     for (spare, expected) in [(0.07, 7.3177), (0.1, 5.1787), (0.2, 2.6927)] {
         let mut drive = drive(4096, spare, &cleaning("fifo"));
         let load = uniform(drive.1);
@@ -159,7 +159,7 @@ fn fifo_uniform() {
 
 // Greedy matches the mean field for other block sizes, more spare space, and either tie-break.
 #[test]
-fn greedy_uniform() {
+fn greedy_matches_the_mean_field_for_uniform_writes() {
     let cases = [
         (32, 0.1, Ties::Oldest, 4.5082),
         (64, 0.1, Ties::Youngest, 4.8213),
@@ -195,7 +195,7 @@ fn d_choices_uniform() {
 // gives A = 1/(1 - rho + rho/b). For large blocks, A tends to 1/(1 - rho), the known value of
 // random cleaning. The policy d-choices with a single choice gives the same A.
 #[test]
-fn random_uniform() {
+fn random_choice_matches_the_closed_form_for_uniform_writes() {
     let one_choice = Cleaning { choices: 1, ..cleaning("d-choices") };
     for (spare, cleaning) in
         [(0.1, cleaning("random")), (0.5, cleaning("random")), (0.21875, one_choice)]
@@ -223,7 +223,7 @@ fn windowed_greedy_uniform() {
 
 // Trims act as more spare space, as in the closed forms.
 #[test]
-fn trimmed() {
+fn trims_act_as_more_spare_space() {
     let cases = [
         ("fifo", 0.07, 0.05, 4.3847),
         ("fifo", 0.1, 0.1, 2.6927),

@@ -147,13 +147,13 @@ fn assert_same_synthetic(name: &str) {
 
 // 250,000 sequential reads of a page take as long as in the paper's simulator.
 #[test]
-fn sequential_reads() {
+fn sequential_reads_take_as_long_as_in_the_papers_simulator() {
     assert_same_synthetic("sr250k");
 }
 
 // 250,000 random reads of 1.58 pages on average take as long as in the paper's simulator.
 #[test]
-fn random_reads() {
+fn random_reads_take_as_long_as_in_the_papers_simulator() {
     assert_same_synthetic("rr250k");
 }
 
@@ -185,7 +185,7 @@ fn random_writes_with_cleaning() {
 // The IOzone trace, which holds every request of the paper's run, takes as long and cleans as many blocks. The longest
 // response agrees to one part in a million.
 #[test]
-fn iozone() {
+fn the_iozone_trace_takes_as_long_as_in_the_papers_simulator() {
     let trace = disksim::trace("traces/ssd-iozone-aligned2-100K.trace.zst");
     let (Some(run), Some(requests)) = (Run::load("iozone"), trace) else { return };
     let found = assert_same("iozone", &run, requests.into_iter());

@@ -306,7 +306,7 @@ mod tests {
 
     // Hexadecimal numbers parse if they fit in 64 bits.
     #[test]
-    fn hexadecimals_fit() {
+    fn hexadecimal_numbers_parse_if_they_fit_in_64_bits() {
         for (text, wanted) in [
             ("0x00000000CC6A8000", Some(0xcc6a_8000)),
             ("a", Some(10)),

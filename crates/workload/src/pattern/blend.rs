@@ -90,7 +90,7 @@ mod tests {
 
         // The seed alone determines the IOs, and the share of reads does not change addresses.
         #[test]
-        fn seeds_decide(percent in 1u8..100, other in 0u8..=100, seed in any::<u64>()) {
+        fn the_seed_alone_determines_the_order(percent in 1u8..100, other in 0u8..=100, seed in any::<u64>()) {
             let all = |percent, seed| ios(&blend(percent, Address::Random, seed));
             let places = |ios: &[Io]| ios.iter().map(|io| io.offset).collect::<Vec<_>>();
             let first = all(percent, seed);

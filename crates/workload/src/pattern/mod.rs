@@ -281,7 +281,7 @@ mod tests {
 
     // The address functions of Table 1 follow the text of the paper.
     #[test]
-    fn address_functions() {
+    fn address_functions_follow_table_1() {
         let slots = |address| run(&pattern(address, Timing::Consecutive)).0;
         assert_eq!(slots(Address::Sequential), [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3]);
         assert_eq!(slots(Address::Ordered { incr: 1 }), slots(Address::Sequential));
@@ -296,7 +296,7 @@ mod tests {
 
     // Pauses separate the right IOs, and no pause precedes the first IO.
     #[test]
-    fn timing_functions() {
+    fn pauses_separate_the_right_ios() {
         let pauses = |timing| run(&pattern(Address::Sequential, timing)).1;
         let pause = Nanos::micros(100);
         assert_eq!(pauses(Timing::Consecutive), [0; 12]);

@@ -148,7 +148,7 @@ mod tests {
 
     // The seed alone determines the writes.
     #[test]
-    fn seeds_decide() {
+    fn the_seed_alone_determines_the_writes() {
         assert_eq!(ios(writes(4)), ios(writes(4)));
         assert_ne!(ios(writes(4)), ios(UniformWrites { seed: 8, ..writes(4) }));
     }

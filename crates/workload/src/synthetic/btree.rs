@@ -310,7 +310,7 @@ mod tests {
 
     // Each page below the root has a parent, and the tree has as many leaves as fit into the given number of pages.
     #[test]
-    fn levels() {
+    fn a_tree_has_as_many_leaves_as_fit() {
         let Levels { path, leaves, pages } = Levels::new(10_240, 20).unwrap();
         // From the root to the leaves: 1, 2, 25, 487 and 9725 pages.
         assert_eq!((path.as_slice(), leaves, pages), (&[0, 1, 3, 28, 515][..], 9725, 10_240));
@@ -340,7 +340,7 @@ mod tests {
 
     // Each split writes a leaf that was not read.
     #[test]
-    fn splits() {
+    fn a_split_writes_a_leaf_that_was_not_read() {
         let [reads, writes, _] = per_change("cache=0.5&fanout=20&lookups=0&inserts=1", 515);
         // One insert in ten fills a leaf of twenty entries.
         assert!((writes / reads - 1.1).abs() < 0.02, "{writes} writes to {reads} reads");

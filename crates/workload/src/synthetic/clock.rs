@@ -100,7 +100,7 @@ mod tests {
 
     // Each changed page is returned for writing only once.
     #[test]
-    fn cleans() {
+    fn a_changed_page_is_returned_for_writing_once() {
         let mut cache = Clock::new(10, 4);
         for page in 0..4 {
             cache.touch(page, page % 2 == 1);

@@ -35,7 +35,7 @@ mod tests {
 
     // There are three reads to two writes, and all sizes occur.
     #[test]
-    fn shares() {
+    fn three_reads_go_with_two_writes_and_all_sizes_occur() {
         let (mut sizes, mut ops) = ([0.0; 4], [0.0; 2]);
         for io in ios_on(&LARGE, "exchange", 100_000) {
             sizes[usize::try_from(io.len.0 / 4096).unwrap() - 1] += 1.0;

@@ -232,7 +232,7 @@ mod tests {
 
     // Each pass of a direct test accesses each record once, in its order, with its operation.
     #[test]
-    fn passes() {
+    fn each_pass_accesses_each_record_once_in_its_order() {
         // The file of 64 KiB comes first, with 16 records of 4 KiB and then 8 of 8 KiB. The file of 128 KiB follows,
         // with 32 records of 4 KiB.
         let before = PASSES.len() * (16 + 8);
@@ -260,7 +260,7 @@ mod tests {
     // Records that the cache combines or splits are written as requests, without reads, and six times for each size of
     // file and record. Then the workload starts over.
     #[test]
-    fn cached() {
+    fn cached_records_are_written_as_requests_without_reads() {
         // The files have 64, 128, 256 and 512 KiB, with all record sizes up to that of the file: 5, 6, 7 and 8 sizes.
         let round =
             [(1, 5), (1, 6), (1, 7), (2, 8)].map(|(requests, records)| requests * records * 6);
@@ -274,7 +274,7 @@ mod tests {
 
     // Small records are skipped for large files.
     #[test]
-    fn large_files() {
+    fn small_records_are_skipped_for_large_files() {
         let spec = "iozone?direct=true&record=4KiB&length=32MiB";
         // If all records have 4 KiB, the files from 64 KiB to 16 MiB have 2^13 - 16 records in total.
         let to_16_mib = PASSES.len() * ((1 << 13) - 16);

@@ -338,7 +338,7 @@ mod tests {
 
     // The bytes written per memtable match the formula for any number of levels.
     #[test]
-    fn amplification() {
+    fn written_bytes_per_memtable_match_the_formula() {
         for (length, ratio, levels) in [
             ("2MiB", 4, vec![4]),
             ("2480KiB", 4, vec![4, 2]),
@@ -380,7 +380,7 @@ mod tests {
 
     // Deleted tables are trimmed completely and once, and never read afterwards.
     #[test]
-    fn trims() {
+    fn deleted_tables_are_trimmed_once_and_never_read() {
         assert_nothing_dead_is_wanted("lsm?trims=true");
         assert_nothing_dead_is_wanted("lsm?trims=true&table=100KiB&memtable=300KiB&ratio=7");
         let bytes = |op: Op| {
@@ -392,7 +392,7 @@ mod tests {
 
     // Lookups have the requested share, and read only tables.
     #[test]
-    fn lookups() {
+    fn lookups_have_the_requested_share_and_read_only_tables() {
         let ios = ios_on(&LARGE, "lsm?lookups=0.7&lookup=2KiB", 50_000);
         let found = ios.iter().filter(|io| io.len == Bytes::kib(2));
         assert!(found.clone().all(|io| io.op == Op::Read && io.offset >= Bytes::mib(4)));

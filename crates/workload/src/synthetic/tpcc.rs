@@ -186,7 +186,7 @@ mod tests {
 
     // Each table and warehouse has its share of IOs, with two reads per write.
     #[test]
-    fn shares() {
+    fn each_table_and_warehouse_has_its_share() {
         let ios = ios_on(&TWO, "tpcc", 300_000);
         let (stock, customer) = (2 * 3847, 2 * 2500);
         let (mut tables, mut warehouses, mut ops) = ([0.0; 3], [0.0; 2], [0.0; 2]);
@@ -231,7 +231,7 @@ mod tests {
     // With a number of warehouses, the workload uses only their pages. A smaller page holds fewer
     // rows.
     #[test]
-    fn footprint() {
+    fn a_number_of_warehouses_limits_the_pages() {
         let end =
             |spec: &str| ios_on(&TWO, spec, 100_000).iter().map(|io| io.end().0).max().unwrap();
         assert!((8333 * 8192..=8334 * 8192).contains(&end("tpcc?warehouses=1")));

@@ -136,7 +136,7 @@ mod tests {
     // Each of 1000 ranks has the frequency of Zipf's law, for exponents below, near, at and above
     // 1.
     #[test]
-    fn zipf_ranks() {
+    fn ranks_have_the_frequencies_of_zipfs_law() {
         for exponent in [0.2_f64, 0.8, 0.99, 1.0, 1.2] {
             let weight =
                 |rank: usize| (f64::from(u32::try_from(rank).unwrap()) + 1.0).powf(-exponent);

@@ -82,7 +82,7 @@ fn each_crash(
 /// the complete folder, and returns how much of the folder exists. `command` resumes one of `every` states, and must
 /// complete it. `losses` is the parameter `every` of [`each_crash`]. Returns the number of states and the number of
 /// resumed states.
-fn each_crash_gone_on_with<C: PartialEq>(
+fn resumed_after_each_crash<C: PartialEq>(
     disk: &Disk,
     [command, folder]: [&str; 2],
     [losses, every]: [usize; 2],

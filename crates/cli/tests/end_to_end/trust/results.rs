@@ -11,7 +11,7 @@ use flashscope_result::{Error, ResultFolder};
 
 use super::disk::Disk;
 use super::tree::Durability;
-use super::{ROOM, each_crash, each_crash_gone_on_with, made, run};
+use super::{ROOM, each_crash, made, resumed_after_each_crash, run};
 use crate::Scratch;
 use crate::resume::content;
 
@@ -65,7 +65,7 @@ fn check(path: &Path, whole: &Path, what: &str) -> Option<usize> {
 fn crashes(every: usize) -> Option<[usize; 2]> {
     let disk = Disk::mount(ROOM)?;
     run(&disk, &BENCH).ok();
-    Some(each_crash_gone_on_with(&disk, ["bench", "r"], [2, every], content, check))
+    Some(resumed_after_each_crash(&disk, ["bench", "r"], [2, every], content, check))
 }
 
 #[test]

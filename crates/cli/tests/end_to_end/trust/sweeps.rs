@@ -9,7 +9,7 @@ use flashscope_result::sweep::read_rows;
 
 use super::disk::Disk;
 use super::tree::Durability;
-use super::{ROOM, each_crash_gone_on_with, made, run};
+use super::{ROOM, made, resumed_after_each_crash, run};
 use crate::Scratch;
 use crate::sweep::content;
 
@@ -56,7 +56,7 @@ fn crashes(losses: usize, every: usize) -> Option<[usize; 2]> {
     run(&disk, &SWEEP).ok();
     let (_, whole) = read_rows(&disk.path().join("s")).unwrap();
     let check = |left: &Path, _: &Path, what: &str| check(left, &whole, what);
-    Some(each_crash_gone_on_with(&disk, ["sweep", "s"], [losses, every], content, check))
+    Some(resumed_after_each_crash(&disk, ["sweep", "s"], [losses, every], content, check))
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn smart_of_a_drive_in_use() {
 
 // Each warning bit has its name, and undefined bits have none.
 #[test]
-fn each_warning() {
+fn each_warning_bit_has_its_name() {
     let warnings = |bits| Health::decode(&page(&[(0, &[bits])]), None).unwrap().critical_warnings;
     let names =
         ["low_spare", "temperature", "degraded", "read_only", "memory_backup", "persistent_memory"];
@@ -91,7 +91,7 @@ fn each_warning() {
 // A counter that exceeds 64 bits saturates instead of wrapping, and the largest one that fits is
 // exact.
 #[test]
-fn large_counters() {
+fn counters_beyond_64_bits_saturate() {
     let read = |bytes: &[u8]| Health::decode(&page(&[(32, bytes), (64, bytes)]), None).unwrap();
     let fits = read(&[0xFF; 8]);
     assert_eq!((fits.host_read_commands, fits.host_bytes_read), (u64::MAX, Bytes(u64::MAX)));
@@ -103,7 +103,7 @@ fn large_counters() {
 
 // An empty page gives no health, rather than a drive at 0 K without spare blocks.
 #[test]
-fn empty_pages() {
+fn an_empty_page_gives_no_health() {
     assert_eq!(Health::decode(&[0; 512], None), None);
     assert_eq!(Health::decode(&[0xFF; 512], None), None);
     assert_eq!(Health::decode(&[0; 512], Some(&page(&[(496, &GUID)]))), None);
@@ -130,7 +130,7 @@ fn pages_cut_short() {
 
 // Every field of the OCP page comes from its offset.
 #[test]
-fn extended_page() {
+fn every_ocp_field_comes_from_its_offset() {
     let extended = page(&[
         (0, &[0x00, 0x10, 0x5E, 0x5F, 0x01]),
         (16, &[1, 0, 0, 0, 0, 0, 0, 0x80]),

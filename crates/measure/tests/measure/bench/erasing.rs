@@ -130,7 +130,7 @@ fn stopping_during_an_erasure_reports_that_it_continues() {
     let options = short(State::Sanitized, OnError::Stop);
     let (outcome, status) = run(&mut device, &["order"], options.clone(), &STOP);
     let error = outcome.unwrap_err();
-    assert!(matches!(error, Error::ErasesOn), "{error}");
+    assert!(matches!(error, Error::StillErasing), "{error}");
     assert!(error.to_string().contains("the drive continues to erase itself"), "{error}");
     assert_eq!((status, device.drive.log.len()), (Status::Interrupted, 0));
     assert_eq!(device.reports.load(Ordering::Relaxed), 2);

@@ -224,14 +224,14 @@ fn inject(points: u64, seed: u64) -> u64 {
 // For every kind of run and fault: the records from before the fault are kept and readable, and the result names the fault and
 // its IO.
 #[test]
-fn what_was_measured_is_kept_and_the_fault_is_told() {
+fn records_survive_faults_and_faults_are_reported() {
     println!("{} faults were injected while drives were measured", inject(POINTS, 13));
 }
 
 // The same claim at 40 times as many points.
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
-fn what_was_measured_is_kept_at_many_points() {
+fn records_survive_faults_at_many_points() {
     println!("{} faults were injected while drives were measured", inject(40 * POINTS, 16));
 }
 

@@ -73,7 +73,7 @@ fn rows_come_back() {
 // A sweep that claims too many factors is refused, because each row allocates room for every
 // factor.
 #[test]
-fn rows_had_room_for_any_number_of_factors() {
+fn rows_hold_any_number_of_factors() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("a.flashscope");
     let mut folder = SweepFolder::create(&path, &sweep()).unwrap();
@@ -117,7 +117,7 @@ fn points_are_shown() {
 // A folder that cannot be created completely is removed. This path is too long for the files
 // inside.
 #[test]
-fn what_cannot_be_made_is_not_there() {
+fn a_file_that_cannot_be_created_is_absent() {
     let place = tempfile::tempdir().unwrap();
     let mut path = place.path().to_path_buf();
     while path.as_os_str().len() < 4085 {
@@ -130,7 +130,7 @@ fn what_cannot_be_made_is_not_there() {
 
 // A folder that is not a sweep, is damaged or has a later version is refused.
 #[test]
-fn damage_is_said() {
+fn damage_is_reported() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path();
     let read = || read_sweep(path).unwrap_err().to_string();

@@ -208,7 +208,7 @@ fn contradictions_are_refused() {
         (Setup { cache_read: true, ..policy("suspend") }, Invalid::SuspensionWithCache),
         (
             Setup { limits: Limits { overtakes: Some(0), wait: None }, ..policy("suspend") },
-            Invalid::LimitOfNone,
+            Invalid::LimitOfZero,
         ),
     ] {
         assert_eq!(setup.check(), Err(rule));

@@ -96,7 +96,7 @@ fn a_shared_misalignment_is_corrected() {
 // A sample keeps the requested share of whole regions, and reports its error.
 #[test]
 #[allow(clippy::cast_precision_loss)]
-fn samples() {
+fn a_sample_keeps_the_requested_share_of_whole_regions() {
     let folder = Folder::new();
     let many: Vec<Request> = (0..20_000)
         .map(|i| write_at(i, i * 0x9e37_79b9 % 4096 * (1 << 20) + i % 256 * 4096))

@@ -398,7 +398,7 @@ fn seeds_and_places() {
 // The workload contains the runs of a micro-benchmark, or of one of its experiments, that fit the
 // drive.
 #[test]
-fn uflip_runs() {
+fn a_uflip_workload_has_the_runs_that_fit_the_drive() {
     let runs = |spec: &str| match open(spec, &TARGET).unwrap().ios {
         Ios::Runs(runs) => runs,
         _ => panic!("{spec} does not end"),

@@ -34,7 +34,7 @@ fn written(units: u64, media: u64) -> HealthChange {
 
 // Each change equals the difference of its counter, and is 0 if the counter is unchanged.
 #[test]
-fn differences() {
+fn a_change_is_the_difference_of_its_counter() {
     let nothing = HealthChange {
         host_bytes_read: Some(Bytes(0)),
         host_bytes_written: Some(Bytes(0)),
@@ -102,7 +102,7 @@ fn the_uncertainty_is_a_bound() {
 
 // Without the OCP page in both readings, there is no write amplification and no flash count.
 #[test]
-fn without_ocp() {
+fn drives_without_the_ocp_page_have_no_write_amplification() {
     let plain = Health { ocp: None, ..drive() };
     for (before, after) in
         [(plain.clone(), plain.clone()), (drive(), plain.clone()), (plain, drive())]
@@ -134,7 +134,7 @@ fn counters_that_went_back() {
 // Each thermal counter gives its sign. All signs except the warning temperature count as
 // throttling.
 #[test]
-fn heat() {
+fn each_thermal_counter_gives_its_sign() {
     type Change = fn(&mut Health, &mut OcpHealth);
     let cases: [(Change, ThermalSign, bool); 8] = [
         (|h, _| h.light_throttling_transitions += 1, ThermalSign::LightThrottling, true),
@@ -158,7 +158,7 @@ fn heat() {
 
 // Each kind of error counts as an error, but a warning that was active in both readings does not.
 #[test]
-fn errors() {
+fn each_kind_of_error_counts() {
     type Change = fn(&mut Health, &mut OcpHealth);
     let cases: [Change; 6] = [
         |health, _| health.critical_warnings.push(CriticalWarning::Degraded),
