@@ -59,7 +59,7 @@ pub enum Error {
     /// The kernel has no FUSE.
     #[error("/dev/fuse does not exist: run `modprobe fuse`, or attach the drive over NBD")]
     NoFuse,
-    /// The user may not open `/dev/fuse`.
+    /// The user has no permission to open `/dev/fuse`.
     #[error("you may not open /dev/fuse: become root or a member of its group")]
     NotAllowed,
     /// Mounting as another user than root requires a program that is missing.

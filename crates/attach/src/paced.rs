@@ -120,7 +120,7 @@ impl<A: Answer> PacedDrive<A> {
         }
     }
 
-    /// Submits requests. Replies that are due at once are sent before this returns.
+    /// Submits requests. Replies that are already due are sent before this returns.
     pub(crate) fn submit(&self, batch: &mut Vec<PendingRequest<A>>) {
         let mut done = Vec::new();
         let mut ready = Vec::with_capacity(batch.len());
@@ -569,7 +569,7 @@ impl<A> Core<A> {
             let error = |errno| zones::error_of(self.device.zones(), (op, offset, len), errno);
             let result = completion.result.map_err(error);
             self.finish(work, result, now, done);
-            // If a request fails at once, the next request can start.
+            // If a request fails immediately, the next request can start.
             while self.has_room()
                 && let Some(next) = self.waiting.pop_front()
             {

@@ -17,7 +17,7 @@ use crate::{Bytes, Completion, Io, Nanos, PlacedDevice, ZonedDevice};
 )]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceKind {
-    /// A drive that completes IOs at once and stores nothing, for measuring the harness.
+    /// A drive that completes IOs immediately and stores nothing, for measuring the harness.
     Null,
     /// A simulated drive on virtual time.
     Sim,
@@ -183,7 +183,7 @@ pub trait Erase {
     /// Erases all data on the drive. No IO may be in flight.
     ///
     /// Calls `progress(done, total)` each time the drive reports its progress. If `progress`
-    /// breaks, this function returns at once while the drive continues to erase.
+    /// breaks, this function returns immediately while the drive continues to erase.
     ///
     /// # Errors
     /// The drive rejected the command, failed, or is not open for writing.

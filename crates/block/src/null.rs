@@ -1,6 +1,6 @@
 use crate::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos};
 
-/// A drive that completes every IO at once and stores nothing. A run on it measures only the
+/// A drive that completes every IO immediately and stores nothing. A run on it measures only the
 /// overhead of the harness.
 ///
 /// All IOs submitted since the last completion form one batch. The drive reads the clock once

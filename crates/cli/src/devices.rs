@@ -220,7 +220,7 @@ fn wear(health: &Health) -> String {
     let mut text =
         format!("{INDENT}{used} % of its rated life used, {spare} % of its spare blocks left\n");
     for warning in &health.critical_warnings {
-        text += &wrapped(&format!("warning of the drive: {}", warning.text()), INDENT);
+        text += &wrapped(&format!("drive warning: {}", warning.text()), INDENT);
     }
     text
 }
@@ -342,8 +342,8 @@ mod tests {
             2B2QEXM7, on a slower link than the 16GT/s x4 that it supports
             NVMe 1.4.0, up to 512 KiB per command, supports trim, format; blocks of 512 (in use), 4096+8 B
             103 % of its rated life used, 4 % of its spare blocks left
-            warning of the drive: few spare blocks are left
-            warning of the drive: it cannot be written any more
+            drive warning: few spare blocks are left
+            drive warning: it cannot be written any more
             destroys its data: flashscope bench /dev/nvme10n1 --destroy-data-on S4EWNX0R123456789012
          nvme10n1p12 932 GiB
             measure reads: flashscope bench /dev/nvme10n1p12 --read-only
@@ -398,8 +398,8 @@ mod tests {
         attached: sim:demo, 1 GiB
             a drive\u{1b}, by process 4711, nbd://127.0.0.1:10809
             103 % of its rated life used, 4 % of its spare blocks left
-            warning of the drive: few spare blocks are left
-            warning of the drive: it cannot be written any more
+            drive warning: few spare blocks are left
+            drive warning: it cannot be written any more
             512 MiB written by the host
         ");
     }

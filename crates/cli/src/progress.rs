@@ -108,7 +108,7 @@ impl LateBar {
         LateBar::after(DELAY)
     }
 
-    /// Creates a bar that appears at once.
+    /// Creates a bar that appears immediately.
     pub(crate) fn at_once() -> LateBar {
         LateBar::after(Nanos(0))
     }

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first signal ends a command cleanly, the second signal ends it at once if that is safe.
+//! Ctrl-C: the first signal ends a command cleanly, the second signal ends it immediately if that is safe.
 
 use crate::print::notice;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ pub(crate) fn clean_end_flag() -> anyhow::Result<&'static AtomicBool> {
     Ok(&STOP)
 }
 
-/// Returns the flag that Ctrl-C or a termination signal sets. A second signal ends the process at once.
+/// Returns the flag that Ctrl-C or a termination signal sets. A second signal ends the process immediately.
 pub(crate) fn flag() -> anyhow::Result<&'static AtomicBool> {
     ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {

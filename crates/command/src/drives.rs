@@ -55,7 +55,7 @@ pub struct Purpose {
 /// Opens the drive `name`.
 ///
 /// # Errors
-/// If there is no such drive, or it may not be opened for this purpose.
+/// If there is no such drive, or opening it for this purpose is not permitted.
 pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
     if name == "null:" {
         let clock = Clock::new();

@@ -272,7 +272,7 @@ pub struct PredictedVolume {
     pub write_amplification: PredictedValue,
     /// Bytes written per second while writes keep all packages busy.
     pub bytes_per_second: PredictedValue,
-    /// The number of comparisons of model and simulator behind the intervals.
+    /// The number of comparisons of model and simulator from which the intervals are computed.
     pub cases: u64,
     /// The features of the drive that the model ignores, in words.
     pub not_modelled: Vec<String>,

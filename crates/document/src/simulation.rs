@@ -375,9 +375,9 @@ pub struct LatencyHeatMap {
     /// For each time step, the reads completed in it, by latency bin. Empty if there were no reads.
     /// The counts in `reads`, `writes` and `others` add up to `ios`.
     pub reads: Vec<Vec<u64>>,
-    /// The writes, in the same layout.
+    /// The writes, in the layout of `reads`.
     pub writes: Vec<Vec<u64>>,
-    /// The trims and flushes, in the same layout.
+    /// The trims and flushes, in the layout of `reads`.
     pub others: Vec<Vec<u64>>,
 }
 

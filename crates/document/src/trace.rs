@@ -267,7 +267,7 @@ pub struct Sequentiality {
 /// The alignment of accesses to 4 KiB and to sectors of 512 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Alignment {
-    /// Accesses by LBA mod 8, the LBA counting sectors of 512 bytes.
+    /// Accesses by LBA mod 8. An LBA is the number of a sector of 512 bytes.
     pub lba_mod_8: [u64; 8],
     /// The share of accesses that begin or end inside a page of 4 KiB, not at its boundary.
     pub unaligned_share: f64,

@@ -57,7 +57,7 @@ pub mod guard {
     /// Checks that an output file may take the name `path`.
     ///
     /// # Errors
-    /// The reason why it may not.
+    /// If something other than a regular file or a link has this name, or it cannot be inspected.
     pub fn check_output(path: &Path) -> Result<(), OpenError> {
         is_taken(path).map(drop)
     }

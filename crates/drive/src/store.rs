@@ -106,7 +106,7 @@ pub enum StoreError {
         /// The problem.
         what: String,
     },
-    /// The file is a store and was to be overwritten.
+    /// The file to overwrite is a store.
     #[error(
         "`{}` is the store of the drive {drive}, created by `flashscope attach --store`: remove it \
          first if its data may be destroyed, or choose another file", path.display()

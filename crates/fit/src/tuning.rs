@@ -201,7 +201,7 @@ impl Target<'_> {
         self.within(profile, &|| f64::INFINITY).within()
     }
 
-    /// Simulates a drive, and gives it up once its misfit is certain to exceed `bar`. Evaluates `bar` after every run.
+    /// Simulates a drive, and stops once its misfit is certain to exceed `bar`. Evaluates `bar` after every run.
     fn within(&self, profile: &Profile, bar: &dyn Fn() -> f64) -> Outcome {
         let outcome = self.simulated(profile, bar);
         (self.report)(SearchEvent::Simulated);

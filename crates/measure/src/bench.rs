@@ -30,7 +30,7 @@ pub enum Error {
     #[error("cannot bring the drive into its state: {0}{hint}", hint = hint(.0.errno))]
     State(FailedIo),
     /// The drive disappeared before anything was measured.
-    #[error("the drive is gone: {0}; nothing was measured")]
+    #[error("the drive was removed or stopped responding: {0}; nothing was measured")]
     Gone(FailedIo),
     /// The drive was not erased.
     #[error("cannot bring the drive into its state: {0}")]

@@ -19,7 +19,7 @@ const IOS: u64 = 256;
 /// The IO sizes to measure, limited by the target space.
 const SIZES: [Bytes; 2] = [Bytes::kib(4), Bytes::kib(128)];
 
-/// The assumed response time of a random write relative to a read, if writes may not be measured.
+/// The assumed response time of a random write relative to a read, if writing is not permitted.
 const ASSUMED_RANDOM_WRITE: f64 = 4.0;
 
 /// The operations on a drive that the cost measurement is allowed.

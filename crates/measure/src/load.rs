@@ -112,7 +112,7 @@ pub struct WarmUpOutcome {
 pub struct Measurement<R> {
     /// The start of the measurement, at the end of the warm-up, on the clock of the drive.
     pub began: Nanos,
-    /// The time from the start to the last answer that counts, on the clock of the drive.
+    /// The time from the start to the last completion that counts, on the clock of the drive.
     pub took: Nanos,
     /// Bytes read, written and trimmed, indexed by operation code.
     pub bytes: [Bytes; Op::ALL.len()],

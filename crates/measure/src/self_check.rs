@@ -11,7 +11,7 @@ use crate::execute::execute;
 /// IOs in a batch.
 const IOS: u32 = 4096;
 
-/// The number of batches. The fastest counts, because disturbances only make a batch slower.
+/// The number of batches. The result is the time of the fastest batch, because disturbances only make a batch slower.
 const BATCHES: usize = 8;
 
 /// Returns the cost of an IO on a drive that answers at once, in ns, measured on `clock` in a few milliseconds. The cost is not

@@ -52,7 +52,7 @@ impl DroppedProfile {
             let overrides = overrides(&profile, &small, share);
             match opens(toml, &overrides) {
                 Ok(()) => break overrides,
-                // The free space of a small drive may not hold its share of log blocks.
+                // A small drive can have too little free space for its share of log blocks.
                 Err(_) if small.log.blocks > 1 => small.log.blocks /= 2,
                 Err(reason) => return Err(reason),
             }

@@ -77,7 +77,7 @@ pub struct Numbers {
     /// The number of physical blocks, which all wear.
     blocks: f64,
     block_lifetime: u32,
-    /// True if all blocks wear evenly, which times until blocks wear out assume.
+    /// True if all blocks wear evenly. Lifetimes assume this, and have an interval only if it is true.
     wears_evenly: bool,
     /// The write amplification while all packages are busy, relative to the predicted one.
     busy: f64,

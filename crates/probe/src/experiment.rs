@@ -60,7 +60,7 @@ pub struct Run {
     pub purpose: String,
     /// The IOs, on a clock that starts with the run.
     pub records: Vec<Record>,
-    /// The time from the first submission to the last answer.
+    /// The time from the first submission to the last completion.
     pub took: Nanos,
 }
 

@@ -254,9 +254,9 @@ impl<'a> Lab<'a> {
         self.kept(purpose, depth, false, requests)
     }
 
-    /// Runs requests in pairs: submits both requests of a pair at once, and the next pair [`PAIR_REST`] after the first answer.
-    /// If the second answer takes longer than this pause, the requests of the next pair are submitted at different times; see
-    /// [`Record::submitted`].
+    /// Runs requests in pairs: submits both requests of a pair together, and the next pair [`PAIR_REST`] after the
+    /// first answer. If the second answer takes longer than this pause, the requests of the next pair are submitted at
+    /// different times; see [`Record::submitted`].
     ///
     /// # Errors
     /// See [`Lab::run`].

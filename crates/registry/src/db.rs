@@ -509,7 +509,7 @@ const fn name_of(kind: ResultKind) -> &'static str {
     }
 }
 
-/// Parses a staged submission. Simulations are never staged, because they are published at once.
+/// Parses a staged submission. Simulations are never staged, because they are published immediately.
 fn submission(body: &str, kind: &str) -> Result<Submission, Error> {
     Ok(match kind == name_of(ResultKind::Probe) {
         true => Submission::Probe(serde_json::from_str(body)?),

@@ -12,7 +12,7 @@ use crate::table::Align::{self, Left, Right};
 use crate::table::Table;
 use crate::what_if::{heading, value};
 
-/// The maximum length of a result's name in the head of a column, in characters.
+/// The maximum length of a result's name in the header of a column, in characters.
 const LONGEST_NAME: usize = 12;
 
 /// The columns of a table: quantities, values of the baseline, then the values of each other result

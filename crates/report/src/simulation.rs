@@ -330,15 +330,15 @@ fn computed(speed: &SimulationSpeed) -> String {
     format!(" (processor time: {times}{rate})")
 }
 
-/// Creates a table of latencies, with its head.
+/// Creates a table of latencies with a header.
 pub(crate) fn latency_table() -> Table {
     let mut table = Table::of_numbers();
     table.row(["latency", "IOs", "mean (95 % interval)", "min", "p50", "p99", "p99.9", "max"]);
     table
 }
 
-/// Adds the latency of IOs of a kind, in ns, to a table of latencies. The percentiles are those of
-/// its head, from the minimum to the maximum.
+/// Adds the latency of IOs of a kind, in ns, to a table of latencies. The header lists
+/// the percentiles, from the minimum to the maximum.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
 pub(crate) fn latency_row(
     table: &mut Table,

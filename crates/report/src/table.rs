@@ -40,7 +40,7 @@ impl Table {
         Table::new(&[Align::Left, Align::Right])
     }
 
-    /// Adds a row below the others. The first row is usually the head.
+    /// Adds a row below the others. The first row is usually the header.
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }

@@ -49,7 +49,7 @@ pub(crate) const WHAT_IF_TIME: Duration = Duration::from_secs(15 * 60);
 
 /// The maximum number of concurrent connections.
 pub(crate) const CONNECTIONS: usize = 512;
-/// The time limit for the head of a request to arrive.
+/// The time limit for the header of a request to arrive.
 pub(crate) const HEAD_TIME: Duration = Duration::from_secs(10);
 /// The time limit of a read-only request.
 pub(crate) const READ_TIME: Duration = Duration::from_secs(60);

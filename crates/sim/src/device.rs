@@ -1,5 +1,5 @@
+mod fast_path;
 mod groups;
-mod lane;
 mod placement;
 mod power;
 mod requests;
@@ -68,8 +68,8 @@ pub struct SimDevice {
     trims: bool,
     /// True if requests go through the buffer memory.
     cached: bool,
-    /// True if an IO of one logical page may take the plain lane, as far as the profile decides.
-    has_plain_lane: bool,
+    /// True if an IO of one logical page may take the fast path, as far as the profile decides.
+    has_fast_path: bool,
     cache: Cache,
     interface: Interface,
     host_pages_read: u64,
@@ -151,7 +151,7 @@ impl SimDevice {
         };
         let capacity = layout.capacity();
         let groups = Groups::new(&profile.groups, capacity.0);
-        let has_plain_lane = lane::is_in(interface, layout, groups.as_ref());
+        let has_fast_path = fast_path::is_in(interface, layout, groups.as_ref());
         Ok(SimDevice {
             info: DeviceInfo {
                 model: Some(profile.model.clone()),
@@ -179,7 +179,7 @@ impl SimDevice {
             handles: placement::limits(layout),
             trims: design.ftl.trims(),
             cached: layout.cache.is_some(),
-            has_plain_lane,
+            has_fast_path,
             cache: Cache::new(layout, design.buffer),
             interface: Interface::new(costs),
             host_pages_read: 0,

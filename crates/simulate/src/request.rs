@@ -41,7 +41,8 @@ pub struct Work {
     /// that ends has no warm-up.
     #[serde(with = "text")]
     pub warm_up: Option<WarmUp>,
-    /// The number of IOs to measure. Without this and [`Work::duration`], a million IOs, or the whole workload if it ends.
+    /// The number of IOs to measure. Without this and [`Work::duration`], the default is a million IOs, or
+    /// the whole workload if it ends.
     pub ios: Option<u64>,
     /// The simulated time to measure.
     #[serde(rename = "duration_ns")]

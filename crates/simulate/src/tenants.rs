@@ -278,7 +278,7 @@ fn check(work: &Work) -> Result<(), Error> {
     }
 }
 
-/// Returns the IOs in flight of a tenant.
+/// Returns the number of IOs that a tenant keeps in flight.
 fn depth(work: &Work, workload: &Workload, device_depth: u32) -> Result<u32, Error> {
     let most = 65_535;
     let requested = workload.queue_depth.or(work.queue_depth);

@@ -292,7 +292,7 @@ impl Wear {
     }
 
     /// Returns the remaining bytes until the rated life is used up. The minimum is the standard
-    /// deviation of the bytes of a percent, because the end of a percent is not known better.
+    /// deviation of the bytes per percent, because the end of a percent is only known to within this error.
     fn left(&self, used: u32) -> f64 {
         let whole = f64::from(RATED - used) * self.per_percent;
         let least = self.variance.sqrt().max(MIN_PERCENT_LEFT * self.per_percent);

@@ -4,8 +4,8 @@ use flashscope_stats::Estimate;
 
 use super::numbers::Number;
 
-/// The smallest difference, as a share, that counts. Runs of the same drive with other seeds differ by up to this much, for
-/// reasons that the interval of a single run does not cover.
+/// The smallest difference, as a share, that can be significant. Runs of the same drive with other seeds differ by up
+/// to this much, for reasons that the interval of a single run does not cover.
 pub(super) const MIN_DIFFERENCE: f64 = 0.02;
 
 /// The largest difference, as a share, of numbers that count as equivalent.

@@ -84,7 +84,8 @@ fn knee(cells: &[DepthCell]) -> Option<&DepthCell> {
     (0..knee).all(is_certain).then(|| &cells[knee])
 }
 
-/// Returns the evidence for a number of a cell, shown by the experiment of its first run.
+/// Returns `value` as evidence for a conclusion about a cell. The evidence links to the experiment of the first run of
+/// the cell.
 fn rate(
     manifest: &Manifest,
     name: &str,

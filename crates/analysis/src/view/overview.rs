@@ -49,7 +49,7 @@ pub(super) struct Extremes {
     pub answered: LatencySum,
 }
 
-/// The sums over successful IOs.
+/// The number of successful IOs, and the sum of their latencies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct LatencySum {
     ios: u64,

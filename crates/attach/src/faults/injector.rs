@@ -55,7 +55,7 @@ pub(crate) struct FaultInjector {
 
 struct State {
     rules: Vec<RuleState>,
-    /// The number of cuts for which connections were closed.
+    /// The number of cuts that the last call of `presence` returned.
     closed: u64,
     /// The number of cuts at requests.
     cuts_at_requests: u64,
@@ -187,7 +187,7 @@ impl FaultInjector {
         let begins = self.cuts().filter_map(|(number, rule)| {
             rule.window.next_begin(arrived).map(|begin| (begin, number))
         });
-        // A request that arrived at the time of a cut at another request came after it.
+        // A request that arrives at the very time of a cut counts as later than the cut, and is not in flight.
         let in_flight = |(begin, _): &(Nanos, usize)| *begin > arrived && *begin <= due;
         let cuts = begins.chain(state.last_cuts.iter().copied());
         let Some((at, number)) = cuts.filter(in_flight).min() else {

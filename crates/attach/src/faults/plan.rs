@@ -51,7 +51,7 @@ pub struct FaultRule {
     pub skip: Option<u64>,
     /// The maximum number of affected requests [default: no limit].
     pub count: Option<u64>,
-    /// The start, such as `"30s"` [default: at once].
+    /// The start, such as `"30s"` [default: when the drive is attached].
     #[serde(default, deserialize_with = "parsed")]
     #[schemars(with = "Option<String>")]
     pub from: Option<Nanos>,

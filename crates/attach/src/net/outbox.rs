@@ -22,8 +22,8 @@ pub(crate) trait Message: std::fmt::Debug + Send {
     fn len(&self) -> usize;
 }
 
-/// Replies to be sent to a client. Each thread sends its replies at once, as far as the socket
-/// accepts them; another thread, which may wait for the client, sends the remainder.
+/// Replies to be sent to a client. Each thread sends its replies immediately, as far as the
+/// socket accepts them; another thread, which may wait for the client, sends the remainder.
 #[derive(Debug)]
 pub(crate) struct Outbox<M> {
     state: Mutex<State<M>>,

@@ -174,7 +174,7 @@ pub(super) fn get_transfer(command: &Command) -> Transfer {
     }
 }
 
-/// Returns the data that Set Features moves.
+/// Returns the direction and the length of the data transfer of Set Features.
 pub(super) fn set_transfer(command: &Command) -> Transfer {
     match feature_of(command) {
         HOST_BEHAVIOR => Transfer::FromHost(512),

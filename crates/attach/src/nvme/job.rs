@@ -54,7 +54,7 @@ struct State {
 enum Rest {
     /// No request: the command is complete, with the data that were read if `returns_data`.
     End { returns_data: bool },
-    /// No request after a read of blocks with metadata, whose data are returned.
+    /// No request: a read of blocks with metadata is complete. Its data are checked and returned.
     Extended(ExtendedRead),
     /// A read, whose data are returned.
     Read(Request, Option<ExtendedRead>),

@@ -16,7 +16,7 @@ use crate::lock;
 /// The consequence of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The command is completed at once, with data for the host.
+    /// The command is completed immediately, with data for the host.
     Reply(Completion, Vec<u8>),
     /// Requests to the drive carry out the command.
     Submit(Plan),

@@ -130,7 +130,7 @@ impl Session {
 
     /// Consumes bytes of `input` up to the next event; returns `None` if more bytes are needed. The
     /// rest of `input` must be passed again, followed by more input. Bytes for the host are
-    /// appended to `output`. `admit` returns the data that a command moves, or rejects it.
+    /// appended to `output`. `admit` returns the data transfer of a command, or rejects the command.
     ///
     /// At most about 400 bytes remain in `input`.
     ///

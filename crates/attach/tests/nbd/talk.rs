@@ -99,7 +99,7 @@ pub(crate) struct Outcome {
     pub end: Option<String>,
 }
 
-/// Runs a session with a client that sends `bytes`, first at once and then in pieces. The first
+/// Runs a session with a client that sends `bytes`, first in one piece and then in several. The first
 /// byte selects the drive's properties. Checks that the results are equal and all requests valid.
 pub(crate) fn talk(bytes: &[u8]) -> Outcome {
     let (&kind, input_bytes) = bytes.split_first().unwrap_or((&0, &[]));

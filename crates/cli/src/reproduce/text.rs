@@ -89,7 +89,7 @@ fn heading(state: State) -> &'static str {
     }
 }
 
-/// The head of the numbers of claims.
+/// The header of the table of claims with numbers.
 const HEAD: [&str; 6] = ["", "published", "reproduced", "error", "tolerance", ""];
 
 /// Formats claims in their order: numbers as rows of one table below `head`, statements as two lines.

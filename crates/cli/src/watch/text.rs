@@ -74,7 +74,7 @@ fn notes(watch: &DriveWatch) -> String {
     let mut notes: Vec<String> = Vec::new();
     notes.extend(watch.error.iter().map(|error| format!("cannot be read: {error}")));
     let warnings = watch.health.iter().flat_map(|health| &health.critical_warnings);
-    notes.extend(warnings.map(|warning| format!("warning of the drive: {}", warning.text())));
+    notes.extend(warnings.map(|warning| format!("drive warning: {}", warning.text())));
     match &watch.endurance {
         EnduranceForecast::Known { forecast: known } => notes.push(format!(
             "{} a day at present; {} use a percent of the rated life, from {} steps",
@@ -157,10 +157,10 @@ mod tests {
         /dev/nvme1n1   7 %   90 %  27 °C  1000 MiB          –       0     not known yet
         /dev/nvme2n1     –      –      –         –          –       –                 –
         /dev/nvme0n1
-            warning of the drive: few spare blocks are left
+            drive warning: few spare blocks are left
             954 MiB a day at present; 9.31 GiB use a percent of the rated life, from 5 steps
         /dev/nvme1n1
-            warning of the drive: few spare blocks are left
+            drive warning: few spare blocks are left
             days left not known yet: percentage used has not moved since 2026-01-01T00:00:00Z
         /dev/nvme2n1
             cannot be read: no\u{1b}permission

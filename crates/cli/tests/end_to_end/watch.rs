@@ -153,7 +153,7 @@ fn a_log_of_nvme_cli_is_published_and_kept() {
     // A second writer is refused.
     let busy = run(&place, &["watch", "smart.json", "--once", "--output", "w.flashscope"]);
     assert!(busy.message(2, &place).contains("another flashscope"));
-    // A change is stored at once, with the reading before it.
+    // A change is stored immediately, with the reading before it.
     let log = fs::read_to_string(place.at("smart.json")).unwrap();
     fs::write(place.at("smart.json"), log.replace("\"percent_used\":2", "\"percent_used\":3"))
         .unwrap();

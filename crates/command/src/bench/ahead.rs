@@ -143,7 +143,7 @@ impl<'a> Ahead<'a> {
 impl Observer for Ahead<'_> {
     fn state(&mut self, done: Bytes, total: Bytes) {
         self.sink.show(&Step {
-            phase: "bringing the drive into its state",
+            phase: "preparing the state of the drive",
             now: "",
             done: done.0,
             total: Some(total.0),

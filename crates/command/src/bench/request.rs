@@ -309,8 +309,8 @@ impl BenchRequest<'_> {
         }
         if is_grid && !holds_data_in_order {
             return Err(usage(anyhow!(
-                "--grid: the whole drive must be written in sequence, or the free space of its parts is unknown: \
-                 choose --state sequential, or keep if the drive is in that state"
+                "--grid: the free space of the drive's parts is only known if the whole drive was written in sequence: \
+                 choose --state sequential, or --state keep if the drive is in that state"
             )));
         }
         Ok(state)

@@ -263,7 +263,7 @@ pub(super) struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Creates the values from the options of a section. The last occurrence of an option holds.
+    /// Creates the values from the options of a section. If an option occurs twice, the last value takes effect.
     pub(super) fn of(section: &'a Section) -> Values<'a> {
         let known = |given: &'a FileOption| Some((supported(&given.name)?.name, given));
         Values { job: &section.name, given: section.given.iter().filter_map(known).collect() }

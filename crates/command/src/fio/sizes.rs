@@ -29,7 +29,7 @@ fn one(size: Bytes) -> Vec<SizeShare> {
 fn each(text: &str, parse: impl Fn(&str) -> Result<Vec<SizeShare>>) -> Result<PerOperation> {
     let parts: Vec<&str> = text.split(',').collect();
     if parts.len() > 3 {
-        bail!("there are at most three values: of reads, writes and trims");
+        bail!("too many values: give at most three, for reads, writes and trims");
     }
     let mut sizes = default();
     for (nth, sizes) in sizes.iter_mut().enumerate() {

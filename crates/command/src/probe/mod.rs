@@ -98,7 +98,7 @@ pub fn outcome(report: &ProbeReport) -> Result<(), Failure> {
             return Err(interrupted("the findings shown were made before the interruption"));
         }
         (ProbeStatus::Failed, errors) => format!(
-            "the drive is gone, {}: the findings shown were made before the failure. {LOOK}",
+            "the drive was removed or stopped responding, {}: the findings shown were made before the failure. {LOOK}",
             errors.unwrap_or_default()
         ),
     };

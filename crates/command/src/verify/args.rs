@@ -13,7 +13,7 @@ use crate::options::{ConsentArgs, JsonArgs, SeedArgs, json_schema};
 /// time to time. The journal, on another medium, records what the drive acknowledged and flushed. Cut the power of the drive
 /// or of the machine while the command runs. At the next boot, --resume reads the blocks back. It reports which data
 /// is as acknowledged, lost though flushed, reordered, torn within the drive's atomic write unit, or corrupt. Without a
-/// power cut, the writing ends at a limit, and the blocks are judged at once. See docs/verify.md.
+/// power cut, the writing ends at a limit, and the same run judges the blocks. See docs/verify.md.
 ///
 /// Exit status: 0 if the drive kept its promises, 3 if data is damaged.
 #[derive(clap::Args)]

@@ -108,7 +108,9 @@ fn read(
         ReadBackError::Stopped => interrupted(
             "the drive and the journal are unchanged; judge the drive again with --resume",
         ),
-        ReadBackError::Gone(errno) => Failure::Failed(anyhow!("the drive is gone: {errno}")),
+        ReadBackError::Gone(errno) => {
+            Failure::Failed(anyhow!("the drive was removed or stopped responding: {errno}"))
+        }
     })
 }
 

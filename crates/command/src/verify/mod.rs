@@ -19,7 +19,7 @@ pub use args::{VerifiedWritesArgs, VerifyArgs};
 use crate::{Failure, Progress, drives, usage};
 
 /// Writes to a drive until its power is cut or a limit is reached; with `--resume`, judges it. A verification that reached a
-/// limit is judged at once.
+/// limit is judged immediately.
 ///
 /// Setting `stop` ends the writing in an orderly way; the journal keeps everything so far.
 ///

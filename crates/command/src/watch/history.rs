@@ -20,7 +20,7 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Adds a reading that is stored already.
+    /// Adds a reading from the stored history, which need not be stored again.
     pub(super) fn restore(&mut self, reading: WatchReading) {
         self.latest = None;
         self.points.push(EndurancePoint::of(seconds(&reading), &reading.health));

@@ -166,7 +166,7 @@ pub const PARAMETERS: &[Spec] = &[
         classes: &["flash", "memory", "rotating", "nothing"],
         summary: "The storage medium, as far as timing shows: flash; memory, which takes the same \
                          short time for everything; a rotating disk, whose random reads wait for its arm and \
-                         its platter; or nothing, which answers at once",
+                         its platter; or nothing, which answers immediately",
         field: ProfileField::Unstated,
         source: "Sun and Zhang, section 3.2, which states these basic assumptions",
         alternatives: 4,

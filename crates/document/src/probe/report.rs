@@ -173,6 +173,6 @@ pub struct RunSummary {
     pub ios: u64,
     /// Bytes written.
     pub bytes_written: Bytes,
-    /// The time from the first submission to the last answer.
+    /// The time from the first submission to the last completion.
     pub took_ns: Nanos,
 }

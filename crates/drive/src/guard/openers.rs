@@ -39,7 +39,7 @@ pub(crate) struct Opener {
 
 impl System {
     /// Lists other processes that have a matching device or file open. Skips processes and
-    /// descriptors that disappear meanwhile or may not be read.
+    /// descriptors that disappear during the listing, or that this user is not permitted to read.
     ///
     /// # Errors
     /// An error if `/proc` is missing.

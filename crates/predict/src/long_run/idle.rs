@@ -36,7 +36,7 @@ struct Costs {
     erase: f64,
     /// Write of the summary of a block, divided by the pages of the block.
     summary: f64,
-    /// The number of pages of a block; not a time.
+    /// The number of pages of a block. Unlike the other fields, not a time.
     slots: f64,
     /// Transfer of a request over the host interface.
     link: f64,

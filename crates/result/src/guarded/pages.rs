@@ -291,7 +291,7 @@ mod tests {
         assert!(Page::parse(&none, 1 << 16).is_none());
     }
 
-    // A list that claims more elements than the remaining bytes stops the parser at once.
+    // A list that claims more elements than the remaining bytes stops the parser immediately.
     #[test]
     fn long_lists_end() {
         let header = [0x15, 6, 0x15, 200, 1, 0x15, 80, 0x29, 0xf5, 255, 255, 255, 255, 15];

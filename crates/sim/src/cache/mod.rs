@@ -7,7 +7,7 @@
 //! acknowledged when the program of the victim in its slot is done. Until then the page waits in
 //! the controller, where it can be read, merged and programmed like any buffered page.
 //!
-//! *Batches.* A full buffer evicts `cache.batch` victims at once. The page that needs a slot waits
+//! *Batches.* A full buffer evicts `cache.batch` victims together. The page that needs a slot waits
 //! until one page of each victim is programmed. The programs and merges of different victims
 //! overlap if they use different parts of the flash.
 //!
@@ -22,7 +22,7 @@
 //!
 //! *Durability.* A flush writes out every page and is done when all programs are done, including
 //! the programs of earlier evictions. A buffer that is protected against power cuts answers a flush
-//! at once. Trimming a page drops it from the buffer. A read of a page whose program was issued
+//! immediately. Trimming a page drops it from the buffer. A read of a page whose program was issued
 //! waits for that program.
 //!
 //! *A power cut* empties the buffer, unless it is protected. A protected buffer keeps each page

@@ -17,8 +17,8 @@ impl SimDevice {
         self.cache.expect_power_cuts();
     }
 
-    /// Cuts the power now and restores it at once. Requests in flight get no answer. Flash commands that
-    /// have not begun are dropped, and commands in progress leave unreadable pages. A protected buffer
+    /// Cuts the power now and restores it immediately. Requests in flight get no answer. Flash commands
+    /// that have not begun are dropped, and commands in progress leave unreadable pages. A protected buffer
     /// is written out. Afterwards the clock is at the end of the recovery.
     ///
     /// # Errors

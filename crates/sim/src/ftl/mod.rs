@@ -84,8 +84,8 @@ pub trait Ftl {
         self.write(nand, slice, at)
     }
 
-    /// Reads a logical page or a part of it. Reading a page without data completes at once, without
-    /// a flash command.
+    /// Reads a logical page or a part of it. Reading a page without data completes immediately,
+    /// without a flash command.
     ///
     /// # Errors
     /// Returns `EIO` if the page is unreadable, or an error of [`Ftl::write`] from background work.

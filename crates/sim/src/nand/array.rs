@@ -37,7 +37,7 @@ pub struct Parts {
     pub wiring: Wiring,
     /// Bad blocks, failing commands and block lifetime.
     pub reliability: Reliability,
-    /// True if commands take time; if false, each command is done at once.
+    /// True if commands take time; if false, each command takes no time.
     pub timed: bool,
     /// True if the times of commands are summed up.
     pub measures_energy: bool,

@@ -32,7 +32,7 @@ const ERASES: usize = 2;
 ///
 /// The write amplification of a bucket is the sum of all its programs, times `page_bytes`, divided by
 /// its `host_bytes`. It is undefined for a bucket in which the host wrote nothing. A command belongs to the bucket in
-/// which it starts. The last buckets may therefore begin after the last answer.
+/// which it starts. The last buckets may therefore begin after the last completion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmplificationReport {
     /// The start of the first bucket and of the measurement, on the clock of the drive.

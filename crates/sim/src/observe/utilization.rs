@@ -248,7 +248,7 @@ impl Totals {
     fn add_relocation(&mut self, moves: &Relocation) {
         let Relocation { cause, unit: lane, bus, count, at, start, .. } = *moves;
         let times = u128::from(count);
-        // The reads entered the queue together, and a program follows its read at once.
+        // The reads entered the queue together, and each program follows its read without a gap.
         let first = u128::from(start.0.saturating_sub(at.0));
         let waited = first * times + u128::from(moves.step().0) * (times * (times - 1) / 2);
         let longest = Nanos(moves.read_start(count - 1).0.saturating_sub(at.0));
@@ -318,7 +318,7 @@ impl Utilization {
         }
     }
 
-    /// Returns the report up to `until`, or up to the last answer if that is later.
+    /// Returns the report up to `until`, or up to the last completion if that is later.
     pub fn report(&self, until: Nanos) -> UtilizationReport {
         let interval = Interval { from: self.from, until: until.max(self.clock) };
         let mut totals = self.totals.clone();

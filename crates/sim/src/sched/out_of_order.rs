@@ -5,7 +5,7 @@ use super::{Choice, Kind, Waiting};
 
 pub(super) const KIND: Kind = Kind {
     name: "out-of-order",
-    summary: "the oldest command that can start at once, without waiting for the bus or another \
+    summary: "the oldest command that can start now, without waiting for the bus or another \
               register; if none can, the oldest command",
     source: "Agrawal et al., USENIX ATC'08, section 3.3",
     overtakes: true,

@@ -128,7 +128,7 @@ impl Scheduler {
         self.reports_idle
     }
 
-    /// Reports from now on each suspension when it ends: see [`SchedulerEvent::Resumed`].
+    /// From now on, reports each suspension when it ends: see [`SchedulerEvent::Resumed`].
     pub(crate) fn report_suspensions(&mut self) {
         self.reports_suspensions = true;
     }

@@ -15,7 +15,7 @@ pub struct ClassCounts {
     pub waited_ns: u128,
     /// The longest wait of the commands that have started.
     pub longest_wait: Nanos,
-    /// Commands that wait.
+    /// Commands that are waiting now.
     pub waiting: u64,
     /// The maximum number of commands that waited at once.
     pub max_waiting: u64,

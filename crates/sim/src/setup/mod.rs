@@ -277,7 +277,7 @@ pub struct Flash {
     pub dies_per_package: u32,
     /// Planes in a die. Default: 4. Source: Table 1.
     pub planes_per_die: u32,
-    /// Erase blocks in a plane. Default: 2048. Source: section 2.
+    /// The number of blocks in a plane. Default: 2048. Source: section 2.
     pub blocks_per_plane: u32,
     /// Pages in a block. Default: 64. Source: section 2.
     pub pages_per_block: u32,

@@ -100,7 +100,7 @@ fn energy_of_a_word_line() {
     assert!((rest.total() - 5.0).abs() < 1e-12, "{rest:?}");
 }
 
-// A drive with energy leaves the plain lane, but gives the same answers.
+// A drive with energy leaves the fast path, but gives the same answers.
 #[test]
 fn energy_changes_no_answer() {
     let with = powered(&ftl::KINDS[0]);

@@ -351,7 +351,7 @@ fn collecting_one_valid_page_takes_read_program_and_erase() {
     let mut drive = drive(&profile);
     let mut watch = Watch::default();
     assert!(watch.add("cleaning", &mut drive));
-    // Each block gets one page that stays and three pages that are overwritten at once.
+    // Each block gets one page that stays and three pages that are overwritten immediately.
     let mut page = 0;
     while drive.counters().cleanings() == 0 {
         round_trip(&mut drive, Op::Write, page * PAGE, PAGE);

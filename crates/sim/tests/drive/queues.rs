@@ -34,7 +34,7 @@ pub(crate) fn dies_on_a_bus(dies: u32, policy: &str) -> Profile {
 
 /// Makes commands wait in queues even if each bus has one die. The changed bus order has no other
 /// effect on such a drive.
-pub(crate) fn without_short_way(profile: &mut Profile) {
+pub(crate) fn without_early_answers(profile: &mut Profile) {
     profile.scheduling.bus_order = BusOrder::DataFirst;
 }
 
@@ -161,14 +161,14 @@ fn a_read_of_an_idle_die_does_not_wait() {
 }
 
 #[test]
-fn the_short_way_is_fcfs() {
+fn early_commitment_is_fcfs() {
     for (depth, share, pools) in [(1, 0.5, 1), (4, 0.5, 1), (16, 0.2, 4), (8, 0.0, 2)] {
         let [short, queued] = [false, true].map(|has_queues| {
             let mut profile = one_pool(32);
             profile.flash.packages = pools;
             profile.over_provisioning = 0.3;
             if has_queues {
-                without_short_way(&mut profile);
+                without_early_answers(&mut profile);
             }
             let mut drive = drive(&profile);
             fill(&mut drive, 8);
@@ -376,7 +376,7 @@ fn every_policy_answers_every_request_and_counts_the_same() {
 // On a drive whose buses have one die each, a closed loop of one request takes the same time with
 // and without queued commands, for each kind of FTL, buffer, span and gang.
 #[test]
-fn the_short_way_is_fcfs_on_drives_of_every_kind() {
+fn early_commitment_is_fcfs_on_drives_of_every_kind() {
     for spec in [
         "seed=1",
         "ftl=bast&persistence.map=pages",
@@ -394,7 +394,7 @@ fn the_short_way_is_fcfs_on_drives_of_every_kind() {
             let spec = format!("{base}&{spec}");
             let mut profile = flashscope_sim::setup::parse(&spec).expect("the spec reads");
             if has_queues {
-                without_short_way(&mut profile);
+                without_early_answers(&mut profile);
             }
             let mut drive = drive(&profile);
             let mut random = fastrand::Rng::with_seed(3);

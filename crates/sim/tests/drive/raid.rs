@@ -55,7 +55,7 @@ fn an_array_of_drives_with_queues_is_as_fast() {
         let mut profile = one_pool(64);
         profile.background_cleaning = false;
         if has_queues {
-            crate::queues::without_short_way(&mut profile);
+            crate::queues::without_early_answers(&mut profile);
         }
         let drives = (0..3).map(|_| drive(&profile)).collect();
         let mut array = Raid0::new(drives, Bytes(UNIT * PAGE));

@@ -28,7 +28,7 @@ use crate::clock::Moment;
 const FIRST_LINE: &[u8] = b"flashscope verify journal 1\n";
 /// The part of the first line that all versions share.
 const FIRST_WORDS: usize = b"flashscope verify journal ".len();
-/// The length of the head of a record.
+/// The length of the header of a record.
 const HEAD: usize = 8;
 /// The length of a moment.
 const MOMENT: usize = 16;

@@ -24,7 +24,7 @@ pub(super) const KIND: Kind = Kind {
     argument: None,
     summary: "a log-structured store: updates go to the end of a log of segments, which the store cleans itself",
     source: "Rosenblum and Ousterhout, ACM TOCS 1992: segments, and cleaning of the segments with the least live data; \
-             the defaults are chosen",
+             the defaults are this project's own choice",
     leaves_out: Some(
         "the table of segments, checkpoints, and choices of segments by age; and that updates wait while the store cleans",
     ),
@@ -41,7 +41,11 @@ pub(super) const KIND: Kind = Kind {
         ),
         field("record", Some("4KiB"), "bytes in a record, up to a segment"),
         field("live", Some("0.8"), "share of the space for live records, above 0 and below 1"),
-        field("batch", Some("64KiB"), "bytes of updates that are written at once, up to a segment"),
+        field(
+            "batch",
+            Some("64KiB"),
+            "bytes of updates that are written together, up to a segment",
+        ),
         field("lookups", Some("0"), "share of requests that read a record, below 1"),
         field("hot", Some("0.2"), "share of records that are hot, between 0 and 1"),
         field("updates", Some("0.2"), "share of updates that go to hot records, 0 to 1"),

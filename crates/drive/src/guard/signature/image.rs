@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 
 use super::Signature;
 
-/// The number of bytes at either end that are read at once.
+/// The number of bytes at each end of the image that are read in one step.
 pub(super) const WINDOW: u64 = 1 << 20;
 
 /// The number of distinct byte values above which 512 bytes count as [random](Image::is_random).

@@ -30,7 +30,7 @@ impl Bits {
     }
 
     fn clear_range(&mut self, range: Range<u32>) {
-        // Most ranges consist of complete words, each of which is cleared at once.
+        // Most ranges consist of complete words, each of which is cleared in one step.
         let whole = range.start.next_multiple_of(64)..range.end / 64 * 64;
         if whole.is_empty() {
             range.for_each(|nth| self.clear(nth));

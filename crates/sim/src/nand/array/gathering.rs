@@ -56,7 +56,7 @@ impl Array {
         Ok(done)
     }
 
-    /// Times and counts all copies at once. Returns `None` unless [`Array::is_plain`], nothing is
+    /// Times and counts all copies in one step. Returns `None` unless [`Array::is_plain`], nothing is
     /// observed, and all blocks are on one unit.
     fn gather_in_unit(
         &mut self,

@@ -11,8 +11,8 @@ use super::{Profile, ProfileError, require};
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Energy {
-    /// The power in watts of a die while its cells are read (0 to 1000, like every field of this section). Page types
-    /// differ in energy as they do in time. Default: 0. Source: none.
+    /// The power in watts of a die while its cells are read (0 to 1000, like every field of this section). The
+    /// energy of a page therefore grows with the read time of its page type. Default: 0. Source: none.
     pub read: f64,
     /// The power in watts of a die while its cells are programmed. Default: 0. Source: none.
     pub program: f64,

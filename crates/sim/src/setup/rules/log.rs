@@ -24,7 +24,7 @@ pub struct Log {
     /// that the host cannot address; merges need one more. Default: 8. Source: none; Sun and Zhang
     /// find 3 and 4 in USB drives.
     pub blocks: u32,
-    /// The time at which a full log block is merged: at once (`eager`), or when its space is needed
+    /// The time at which a full log block is merged: immediately (`eager`), or when its space is needed
     /// (`lazy`). With `fast` and `last`, this applies to sequential log blocks. With `n-k` and
     /// `superblock`, it applies to a group that has as many log blocks as it may have. Default:
     /// `eager`. Source: none, the papers leave it open.

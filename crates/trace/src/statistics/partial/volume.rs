@@ -22,8 +22,8 @@ pub struct Place {
     pub segment: u32,
 }
 
-/// The first and the last of successive requests of a volume. Once all parts are merged, each stretch is compared with
-/// the next one.
+/// The ends of the successive requests of a volume in one segment of a part: the first and the last request. Once all
+/// parts are merged, [`VolumePart::join`] counts the gaps and the sequential accesses between neighbouring stretches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stretch {
     place: Place,

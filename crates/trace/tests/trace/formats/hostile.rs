@@ -178,7 +178,7 @@ fn cut_off_compression_is_reported() {
     }
 }
 
-// A frame that needs a larger window than zstd allows is refused.
+// A frame with a window above the limit of 128 MiB is refused.
 #[test]
 fn large_windows_are_refused() {
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();

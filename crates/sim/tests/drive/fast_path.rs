@@ -1,4 +1,4 @@
-//! Compares the plain lane with the general path, which is its oracle.
+//! Compares the fast path for plain requests (the lane) with the general path, which is its oracle.
 
 use flashscope_block::{Completion, Device, Io, Nanos, Op};
 use flashscope_sim::nand::BlockId;
@@ -45,7 +45,7 @@ fn state(drive: &mut SimDevice) -> impl PartialEq + std::fmt::Debug {
     (drive.counters(), drive.now(), drive.free_blocks(), drive.flash(), places, valid)
 }
 
-/// Removes the features of a profile that exclude a drive from the plain lane.
+/// Removes the features of a profile that exclude a drive from the fast path.
 fn plain(mut profile: Profile) -> Profile {
     profile.flash.two_plane_commands = false;
     profile.gang.packages = 1;
@@ -60,7 +60,7 @@ fn plain(mut profile: Profile) -> Profile {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
     #[test]
-    fn the_plain_lane_does_what_the_general_path_does(
+    fn the_fast_path_does_what_the_general_path_does(
         profile in (profiles(), any::<bool>(), 0u8..4)
             .prop_map(|(profile, timed, kind)| {
                 let profile = if kind > 0 { plain(profile) } else { profile };
@@ -98,7 +98,7 @@ fn a_drive_may_change_between_the_lane_and_the_general_path_at_any_time() {
     assert_eq!(state(&mut mixed), state(&mut oracle));
 }
 
-/// An observer that needs each command by itself, which excludes a drive from the lane.
+/// An observer that must receive each command separately. A drive with such an observer cannot use the lane.
 struct Single;
 
 impl Observer for Single {}

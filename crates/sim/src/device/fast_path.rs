@@ -1,4 +1,4 @@
-//! The plain lane: a fast path for an IO of one logical page while no other request is in flight. The IO bypasses the
+//! The fast path of an IO of one logical page while no other request is in flight. The IO bypasses the
 //! list of requests in flight and all queues. The general path gives the same answers at the same times.
 
 use flashscope_block::{Completion, Io, MOVED_STREAM, Nanos, Op};
@@ -10,7 +10,7 @@ use crate::ftl::{Ftl, Slice};
 use crate::nand::Lpn;
 use crate::setup::{HostInterface, Layout};
 
-/// Returns true if a drive has a plain lane: it has no buffer, no zones, no queues of flash commands and no
+/// Returns true if a drive has a fast path: it has no buffer, no zones, no queues of flash commands and no
 /// groups, and a logical page is one part of a request.
 pub(super) fn is_in(interface: &HostInterface, layout: &Layout, groups: Option<&Groups>) -> bool {
     let geometry = &layout.geometry;
@@ -26,12 +26,12 @@ pub(super) fn is_in(interface: &HostInterface, layout: &Layout, groups: Option<&
 }
 
 impl SimDevice {
-    /// Returns the slice of an IO if it may take the plain lane.
+    /// Returns the slice of an IO if it may take the fast path.
     #[inline]
     pub(super) fn plain_slice(&self, io: &Io) -> Option<Slice> {
         let page = self.page_size.value();
         let whole = io.len.0 == page && self.page_size.remainder(io.offset.0) == 0;
-        let lane = self.has_plain_lane && self.nand.is_plain_now();
+        let lane = self.has_fast_path && self.nand.is_plain_now();
         let known = matches!(io.op, Op::Read | Op::Write) && io.end() <= self.info.capacity;
         if !(lane && whole && known) || self.expects_power_cuts || self.interface.in_flight() > 0 {
             return None;
