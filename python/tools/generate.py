@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,17 +41,11 @@ def _native() -> ModuleType:
 
 def documents(folder: Path) -> None:
     """Generates the types of documents as modules in ``folder``."""
-    (folder / "__init__.py").write_text(
-        '"""The types of the documents that commands return: a module for each published schema (``docs/schemas``)."""\n'
-    )
-    for name in DOCUMENTS:
-        schema = folder / f"{name}.schema.json"
-        published = ROOT / "docs" / "schemas" / schema.name
-        schema.write_text(json.dumps(_without_defaults(json.loads(published.read_text()))))
+    with TemporaryDirectory() as sources:
+        _write_schemas(Path(sources))
         subprocess.run(
             [sys.executable, "-W", "ignore", "-m", "datamodel_code_generator"]
-            + ["--input", str(schema)]
-            + ["--input-file-type", "jsonschema", "--output", str(folder / f"{name.replace('-', '_')}.py")]
+            + ["--input", sources, "--input-file-type", "jsonschema", "--output", str(folder)]
             + ["--output-model-type", "dataclasses.dataclass", "--frozen-dataclasses"]
             + ["--target-python-version", "3.10", "--use-union-operator", "--use-standard-collections"]
             + ["--use-schema-description", "--use-field-description", "--disable-timestamp"]
@@ -58,6 +53,40 @@ def documents(folder: Path) -> None:
             check=True,
             stderr=subprocess.DEVNULL,
         )
+    # The generator adds a type for the schema itself, which describes no document.
+    common = folder / "common.py"
+    common.write_text(re.sub(r'Common: TypeAlias = Any\n""".*?"""\n+', "", common.read_text(), flags=re.DOTALL))
+    (folder / "__init__.py").write_text(
+        '"""The types of the documents that commands return: a module for each published schema (``docs/schemas``)."""\n'
+    )
+
+
+def _write_schemas(folder: Path) -> None:
+    """Writes the schemas of documents, named as modules, and the shared definitions that they use."""
+    used: list[str] = []
+    for name in DOCUMENTS:
+        schema = _read(name)
+        used += [name for name in _references(schema) if name not in schema.get("$defs", {})]
+        (folder / f"{name.replace('-', '_')}.json").write_text(json.dumps(schema))
+    common = _read("common")
+    definitions = common["$defs"]
+    kept: dict[str, Any] = {}
+    while used:
+        name = used.pop()
+        if name not in kept:
+            kept[name] = definitions[name]
+            used += _references(definitions[name])
+    (folder / "common.json").write_text(json.dumps({**common, "$defs": dict(sorted(kept.items()))}))
+
+
+def _read(name: str) -> Any:
+    text = (ROOT / "docs" / "schemas" / f"{name}.schema.json").read_text()
+    return _without_defaults(json.loads(text.replace("common.schema.json#", "common.json#")))
+
+
+def _references(schema: Any) -> list[str]:
+    """Returns the names of the shared definitions to which a schema refers, or those within the shared definitions."""
+    return re.findall(r'"\$ref": "(?:common\.json)?#/\$defs/(\w+)"', json.dumps(schema))
 
 
 def _without_defaults(schema: Any) -> Any:

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
 import { ioCount, makeJson, makeReport } from '../fixtures/make-fixture.mjs';
@@ -9,6 +8,7 @@ import { makeTrace } from '../fixtures/make-trace.mjs';
 import { commandsAfter, stateAfter } from '../fixtures/running.mjs';
 import { serve } from '../fixtures/server.mjs';
 import { stepsOf } from '../fixtures/what-if.mjs';
+import { published } from '../scripts/published.mjs';
 import { DEFAULT_QUESTION, requestOf } from '../src/pages/what-if/question';
 
 const json = makeJson(makeReport());
@@ -19,9 +19,8 @@ it.each([
   ['trace', makeTrace(), { inputs: [] }],
   ['reproduction', makePapers(), { items: [] }],
 ])('obeys the schema of a %s', async (name, made, wrong) => {
-  const schema = new URL(`../../docs/schemas/${name}.schema.json`, import.meta.url);
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
-  const validate = ajv.compile(JSON.parse(await readFile(schema, 'utf8')));
+  const validate = ajv.compile(await published(name));
   validate(made);
   expect(validate.errors).toBeNull();
   validate(wrong);
@@ -54,9 +53,8 @@ it('gives views that obey their schemas', async () => {
     commands: commandsAfter(7, 'night'),
   };
   await served.stop();
-  const schema = new URL('../../docs/schemas/views.schema.json', import.meta.url);
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
-  const validate = ajv.compile(JSON.parse(await readFile(schema, 'utf8')));
+  const validate = ajv.compile(await published('views'));
   validate(views);
   expect(validate.errors).toBeNull();
   validate({ ...views, outline: {} });

@@ -1,10 +1,10 @@
 // The page of a command that runs: it grows, survives a reload, and keeps its numbers after the end.
 
-import { readFile } from 'node:fs/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serveRunning, stateAfter } from '../fixtures/running.mjs';
+import { published } from '../scripts/published.mjs';
 import { runningChart } from '../src/chart/running';
 import type { RunningCommand } from '../src/data/views.gen';
 import { Bench, drawAll, inked, overflow, template, violations } from './browser';
@@ -34,8 +34,7 @@ async function visit(
 }
 
 it('gives a fixture that obeys the schema', async () => {
-  const schema = new URL('../../docs/schemas/views.schema.json', import.meta.url);
-  const views = JSON.parse(await readFile(schema, 'utf8'));
+  const views = await published('views');
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   const validate = ajv.compile({ $defs: views.$defs, $ref: '#/$defs/RunningCommand' });
   validate(stateAfter(7));

@@ -1,5 +1,7 @@
 //! Files that are generated from the code: the published JSON Schemas, and the reference pages.
 
+mod shared;
+
 use std::fs;
 use std::path::Path;
 
@@ -58,9 +60,11 @@ fn all() -> [(&'static str, Schema); 32] {
 }
 
 fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
-    for (name, schema) in all() {
+    let mut schemas = all().map(|(name, schema)| (name, schema.to_value()));
+    let common = shared::extract(&mut schemas);
+    for (name, schema) in schemas.iter().chain([&(shared::NAME, common)]) {
         let path = Path::new(FOLDER).join(format!("{name}.schema.json"));
-        act(&path, serde_json::to_string_pretty(&schema)? + "\n")?;
+        act(&path, serde_json::to_string_pretty(schema)? + "\n")?;
     }
     act(Path::new(columns::PATH), columns::page()?)?;
     act(Path::new(drives::PATH), drives::page()?)?;

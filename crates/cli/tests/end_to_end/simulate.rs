@@ -7,10 +7,17 @@ use serde_json::Value;
 
 use crate::{Running, Scratch};
 
-/// Returns a published schema.
+/// Returns a published schema, with the shared definitions among its own.
 pub(crate) fn published(name: &str) -> Value {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas");
-    serde_json::from_slice(&fs::read(format!("{folder}/{name}.schema.json")).unwrap()).unwrap()
+    let read = |name: &str| fs::read_to_string(format!("{folder}/{name}.schema.json")).unwrap();
+    let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let mut schema = parse(&read(name).replace("common.schema.json#", "#"));
+    let mut definitions = parse(&read("common"))["$defs"].take();
+    let own = schema["$defs"].as_object().cloned().unwrap_or_default();
+    definitions.as_object_mut().unwrap().extend(own);
+    schema["$defs"] = definitions;
+    schema
 }
 
 /// A drive with one pool of 2048 used and two free blocks, in which 90 % of the used pages are valid.
