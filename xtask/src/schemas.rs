@@ -19,6 +19,9 @@ type Simulation = flashscope_document::Simulation<flashscope_sim::observe::Findi
 
 const FOLDER: &str = "docs/schemas";
 
+/// The schemas of files that people write. They stay self-contained, because editors may not follow references to files.
+const SELF_CONTAINED: [&str; 2] = ["faults", "profile"];
+
 fn all() -> [(&'static str, Schema); 32] {
     [
         ("manifest", schema_of::<flashscope_document::Manifest>()),
@@ -61,7 +64,8 @@ fn all() -> [(&'static str, Schema); 32] {
 
 fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
     let mut schemas = all().map(|(name, schema)| (name, schema.to_value()));
-    let common = shared::extract(&mut schemas);
+    let sharing = schemas.iter_mut().filter(|(name, _)| !SELF_CONTAINED.contains(name));
+    let common = shared::extract(&mut sharing.collect::<Vec<_>>());
     for (name, schema) in schemas.iter().chain([&(shared::NAME, common)]) {
         let path = Path::new(FOLDER).join(format!("{name}.schema.json"));
         act(&path, serde_json::to_string_pretty(schema)? + "\n")?;

@@ -14,9 +14,9 @@ type Text = String;
 
 /// Moves the definitions that occur in at least two schemas, with all that they refer to, to a schema of their own, and
 /// returns it. If definitions of one name differ, the most frequent one moves.
-pub(super) fn extract(schemas: &mut [(&'static str, Value)]) -> Value {
+pub(super) fn extract(schemas: &mut [&mut (&'static str, Value)]) -> Value {
     let mut counts: BTreeMap<String, BTreeMap<Text, usize>> = BTreeMap::new();
-    for (_, schema) in schemas.iter() {
+    for (_, schema) in schemas.iter().map(|schema| &**schema) {
         for name in definitions(schema).keys() {
             *counts.entry(name.clone()).or_default().entry(text(schema, name)).or_default() += 1;
         }
@@ -27,7 +27,7 @@ pub(super) fn extract(schemas: &mut [(&'static str, Value)]) -> Value {
         shared.extend(most.filter(|(_, count)| *count > 1).map(|(text, _)| (name, text)));
     }
     let mut common = Map::new();
-    for (_, schema) in schemas {
+    for (_, schema) in schemas.iter_mut().map(|schema| &mut **schema) {
         let is_shared = |name: &String| shared.get(name) == Some(&text(schema, name));
         let moves = |name: &&String| reached(schema, name).iter().all(is_shared);
         let moved: BTreeSet<String> = definitions(schema).keys().filter(moves).cloned().collect();
@@ -117,7 +117,7 @@ mod tests {
     fn equal_definitions_move_and_definitions_over_different_ones_stay() {
         let mut schemas =
             [("x", schema("string")), ("y", schema("string")), ("z", schema("number"))];
-        let common = extract(&mut schemas);
+        let common = extract(&mut schemas.each_mut());
         let names: Vec<&String> = definitions(&common).keys().collect();
         assert_eq!(names, ["A", "B", "C"]);
         let [(_, x), (_, y), (_, z)] = schemas;
@@ -141,7 +141,7 @@ mod tests {
             ("y", schema("number")),
             ("z", schema("number")),
         ];
-        let common = extract(&mut schemas);
+        let common = extract(&mut schemas.each_mut());
         assert_eq!(definitions(&common).keys().collect::<Vec<_>>(), ["B", "C"]);
         assert_eq!(definitions(&schemas[4].1).keys().collect::<Vec<_>>(), ["A", "B"]);
     }
