@@ -214,7 +214,7 @@ fn invalid_grids_are_refused_with_advice() {
     assert_snapshot!(refused(&["--grid", "--grid-lengths", "0"]), @"error: invalid value '0' for '--grid-lengths <PAGES>': 0 is not in 1..=4096");
     assert_snapshot!(refused(&["--grid", "--grid-page", "1000"]), @"flashscope: none of the runs can run on `DRIVE`; the reason for the first run: PageSize = 1000 B: must be a multiple of the logical block, 512 B");
     assert_snapshot!(refused(&["--grid", "--capacity-inside", "100MiB"]), @"flashscope: the flash of `DRIVE` cannot have only 100 MiB: the drive holds 119 MiB, and its flash must hold more; choose a larger value (--capacity-inside)");
-    assert_snapshot!(refused(&["--grid", "--state", "random"]), @"flashscope: --grid: the whole drive must be written in sequence, or the free space of its parts is unknown: choose --state sequential, or keep if the drive is in that state");
+    assert_snapshot!(refused(&["--grid", "--state", "random"]), @"flashscope: --grid: the free space of the drive's parts is only known if the whole drive was written in sequence: choose --state sequential, or --state keep if the drive is in that state");
     assert_snapshot!(refused(&["--grid", "--read-only"]), @"error: the argument '--grid' cannot be used with '--read-only'");
     assert_snapshot!(refused(&["--grid-lengths", "1"]), @r"
     error: the following required arguments were not provided:
