@@ -1,10 +1,10 @@
 //! The section of `docs/probe-accuracy.md` about held-out drives.
 
 use crate::drives::strata::STRATA;
+use crate::format::{mark, percent, whole_percent};
 use crate::held_out::{
     DISTURBANCES, HeldOutTrial, MIN_ANSWERS, Score, by_disturbance, by_stratum, overall,
 };
-use crate::page::{mark, percent, whole_percent};
 use crate::score::Judgement;
 use crate::sweep::wrong;
 use crate::targets::{CONFIDENT, HELD_OUT_CALIBRATION_ERROR};

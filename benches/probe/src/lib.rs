@@ -4,6 +4,7 @@
 pub mod disk;
 pub mod drives;
 pub mod figure;
+mod format;
 pub mod held_out;
 mod held_out_page;
 pub mod measured;

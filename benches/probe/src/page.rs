@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::drives::strata::STRATA;
+use crate::format::{mark, percent, whole_percent};
 use crate::held_out::HeldOutTrial;
 use crate::score::{Judgement, Tally, calibration, calibration_error, tallies, total};
 use crate::sweep::{Plan, Sweep};
@@ -78,15 +79,6 @@ is the mean distance between the share of right findings and the stated probabil
     )
 }
 
-/// Returns a figure, in bold if it misses its target.
-pub(crate) fn mark(figure: String, misses: bool) -> String {
-    if misses { format!("**{figure}**") } else { figure }
-}
-
-pub(crate) fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
-
 fn accuracy(tally: &Tally, noise: f64) -> String {
     if tally.right + tally.wrong == 0 {
         return String::from("-");
@@ -142,10 +134,6 @@ fn summary(sweeps: &[Sweep]) -> String {
         )
     }));
     lines.join("\n")
-}
-
-pub(crate) fn whole_percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
 }
 
 fn noise(sweep: &Sweep) -> String {

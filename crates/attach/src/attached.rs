@@ -4,13 +4,13 @@ use std::thread::JoinHandle;
 use std::{io, thread};
 
 use flashscope_block::{
-    Bytes, Completion, Data, Device, DeviceInfo, Io, Nanos, Op, PlacementLimits, StreamId, Zone,
-    ZoneLimits,
+    Bytes, Data, Device, DeviceInfo, Io, Nanos, Op, PlacementLimits, StreamId, Zone, ZoneLimits,
 };
 use flashscope_drive::Contents;
 
 use crate::cpu_latency::CpuLatencyRequest;
-use crate::faults::{FaultHook, FaultInjector, FaultPlan, Presence};
+use crate::faults::Presence;
+use crate::hooks::Hooks;
 use crate::pace::Timing;
 use crate::paced::PacedDrive;
 use crate::pass_through::PassThroughDrive;
@@ -19,31 +19,6 @@ use crate::round_trip::RoundTrip;
 use crate::statistics::Snapshot;
 use crate::store::Store;
 use crate::zones::{ZoneChange, ZoneSelection};
-
-/// A hook that is called for each completed request, in the order of the replies. The completion's
-/// `submitted` is the arrival time of the request.
-pub type CompletionHook = Box<dyn FnMut(&Completion) + Send>;
-
-/// Hooks into the requests of an attached drive.
-#[derive(Default)]
-pub struct Hooks {
-    /// Receives the completed requests.
-    pub completion: Option<CompletionHook>,
-    /// The faults to inject, and the hook that receives each injected fault.
-    pub faults: Option<(FaultPlan, Option<FaultHook>)>,
-}
-
-impl Hooks {
-    /// Creates the injector of the faults, for a drive whose clock shows `origin`.
-    fn injecting(
-        self,
-        origin: Nanos,
-    ) -> io::Result<(Option<CompletionHook>, Option<Arc<FaultInjector>>)> {
-        let injector = |(plan, hook): (FaultPlan, _)| FaultInjector::new(&plan, origin, hook);
-        let faults = self.faults.map(injector).transpose().map_err(io::Error::other)?;
-        Ok((self.completion, faults.map(Arc::new)))
-    }
-}
 
 /// The properties of a drive that a transport shows to its clients.
 #[derive(Debug, Clone, PartialEq, Eq)]

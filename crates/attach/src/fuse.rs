@@ -23,7 +23,8 @@ use std::time::Duration;
 use std::{io, thread};
 
 use crate::attached::AttachedDrive;
-use crate::round_trip::{self, RoundTrip};
+use crate::round_trip::RoundTrip;
+use crate::trial::trial_drive;
 use files::Files;
 use mount::MountGuard;
 pub use reply::Recipient;
@@ -93,7 +94,7 @@ pub fn round_trip() -> Result<RoundTrip, Error> {
     let folder = tempfile::tempdir().map_err(failed)?;
     let stop = AtomicBool::new(false);
     let mut measured = Ok(RoundTrip::default());
-    serve(folder.path(), round_trip::trial_drive().map_err(failed)?, &stop, |file| {
+    serve(folder.path(), trial_drive().map_err(failed)?, &stop, |file| {
         measured = RoundTrip::of_file(file);
         stop.store(true, Ordering::SeqCst);
     })?;

@@ -14,6 +14,7 @@ mod faults;
 mod fixed;
 pub mod fuse;
 mod health;
+mod hooks;
 mod in_flight;
 mod listed;
 mod live;
@@ -34,26 +35,28 @@ mod store;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod trial;
 pub mod ublk;
 mod zones;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use attached::{AttachedDrive, CompletionHook, Export, Hooks};
+pub use attached::{AttachedDrive, Export};
 pub use faults::{
     FaultEffect, FaultHook, FaultPlan, FaultPlanError, FaultRule, InjectedError, InjectedFault,
 };
 pub use health::health;
+pub use hooks::{CompletionHook, Hooks};
 pub use listed::DeviceList;
 pub use live::{DriveStatus, Monitor, OpTotals, attached_drives};
 pub use metadata::{METADATA_LEN, Metadata};
 pub use pace::{ParseSpeedError, Speed, Timing};
-pub use request::{Answer, CompletedRequest, PendingRequest, Request, RequestError};
+pub use request::{Answer, CompletedRequest, PendingRequest, Request, RequestError, ZoneError};
 pub use round_trip::RoundTrip;
 pub use sample::{OpSample, Quantiles, Sample};
 pub use statistics::{Lateness, OpStatistics, Snapshot};
 pub use store::Store;
-pub use zones::{ZoneChange, ZoneError, ZoneSelection};
+pub use zones::{ZoneChange, ZoneSelection};
 
 /// Locks a mutex, even after a panic: no code here panics while it changes the data.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

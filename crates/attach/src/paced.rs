@@ -8,8 +8,8 @@ use std::time::Duration;
 use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op, StreamId, Zone};
 use flashscope_drive::Clock;
 
-use crate::attached::CompletionHook;
 use crate::faults::{Fate, FaultInjector, Presence};
+use crate::hooks::CompletionHook;
 use crate::in_flight::InFlight;
 use crate::lock;
 use crate::pace::{Pace, Speed, Timing};

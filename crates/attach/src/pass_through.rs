@@ -7,8 +7,8 @@ use std::time::Duration;
 use flashscope_block::{Completion, Data, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
 use flashscope_drive::{Clock, Contents};
 
-use crate::attached::CompletionHook;
 use crate::faults::{Fate, FaultInjector, Presence};
+use crate::hooks::CompletionHook;
 use crate::lock;
 use crate::request::{Answer, PendingRequest, Request, RequestError};
 use crate::statistics::{Snapshot, Statistics, histogram};

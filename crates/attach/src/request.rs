@@ -1,7 +1,6 @@
 use flashscope_block::{Bytes, Errno, Op, StreamId};
 
 use crate::metadata::Metadata;
-use crate::zones::ZoneError;
 
 /// A request of a client to an attached drive, with its data.
 ///
@@ -56,6 +55,43 @@ impl RequestError {
 impl From<Errno> for RequestError {
     fn from(errno: Errno) -> RequestError {
         RequestError::Drive(errno)
+    }
+}
+
+/// The reason why a zone refuses a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ZoneError {
+    /// A write would not end within its zone.
+    Boundary,
+    /// The zone is full.
+    Full,
+    /// The zone is read-only.
+    ReadOnly,
+    /// The zone is offline.
+    Offline,
+    /// A write does not begin at the write pointer.
+    InvalidWrite,
+    /// Too many zones are open or closed.
+    TooManyActive,
+    /// Too many zones are open.
+    TooManyOpen,
+    /// The state of the zone does not permit the change.
+    InvalidTransition,
+}
+
+impl ZoneError {
+    /// Returns the error number of Linux for the refusal.
+    pub(crate) fn errno(self) -> Errno {
+        match self {
+            ZoneError::TooManyActive => Errno::EOVERFLOW,
+            ZoneError::TooManyOpen => Errno::ETOOMANYREFS,
+            ZoneError::Boundary
+            | ZoneError::Full
+            | ZoneError::ReadOnly
+            | ZoneError::Offline
+            | ZoneError::InvalidWrite
+            | ZoneError::InvalidTransition => Errno::EIO,
+        }
     }
 }
 

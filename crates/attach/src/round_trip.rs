@@ -12,16 +12,9 @@ use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::Arc;
 
 use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_drive::Clock;
-
-use crate::attached::{AttachedDrive, Export, Hooks};
-use crate::fixed::FixedLatencyDrive;
-use crate::pace::Speed;
-use crate::request::Answer;
-use crate::store::Store;
 
 /// The time that a transport needs for a request and its reply, without the time of the drive.
 /// Reads and writes each have a fixed part and a part per byte.
@@ -51,11 +44,11 @@ const COUNTED: usize = REQUESTS / 100 * 98;
 
 /// The latency of the drive used for the measurement: long enough for all waiting threads to go to
 /// sleep, as they do with slow drives.
-const LATENCY: Nanos = Nanos::micros(400);
+pub(crate) const LATENCY: Nanos = Nanos::micros(400);
 
 /// The size in bytes of the drive used for the measurement: more than the processor caches can
 /// hold, like a drive in use.
-const SIZE: Bytes = Bytes::mib(64);
+pub(crate) const SIZE: Bytes = Bytes::mib(64);
 
 impl RoundTrip {
     /// Returns the round trip of a request. Trims and flushes count as reads of 0 bytes.
@@ -75,8 +68,8 @@ impl RoundTrip {
         RoundTrip { read: line, write: line }
     }
 
-    /// Measures the round trip to a drive from [`trial_drive`]: `request` sends a request for a
-    /// range and waits for the reply, and `now` reads the clock.
+    /// Measures the round trip to a drive from [`crate::trial::trial_drive`]: `request` sends a
+    /// request for a range and waits for the reply, and `now` reads the clock.
     pub(crate) fn measure(
         now: impl Fn() -> Nanos,
         mut request: impl FnMut(Op, Bytes, Bytes) -> io::Result<()>,
@@ -100,8 +93,8 @@ impl RoundTrip {
         Ok(RoundTrip { read: line(Op::Read)?, write: line(Op::Write)? })
     }
 
-    /// Measures the round trip to a drive from [`trial_drive`] through the file at `path`,
-    /// bypassing the page cache.
+    /// Measures the round trip to a drive from [`crate::trial::trial_drive`] through the file at
+    /// `path`, bypassing the page cache.
     pub(crate) fn of_file(path: &Path) -> io::Result<RoundTrip> {
         let file =
             OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(path)?;
@@ -124,7 +117,7 @@ impl RoundTrip {
 /// The alignment in memory that direct IO requires, in bytes.
 const ALIGNMENT: usize = 4096;
 
-fn to_usize(len: Bytes) -> usize {
+pub(crate) fn to_usize(len: Bytes) -> usize {
     usize::try_from(len.0).expect("a request fits in memory")
 }
 
@@ -133,22 +126,6 @@ fn places(len: Bytes) -> impl Iterator<Item = Bytes> {
     let count = SIZE.0 / len.0;
     // An odd step visits every offset because the number of offsets is a power of two.
     (0..).map(move |i| Bytes(i * ((count / 3) | 1) % count * len.0))
-}
-
-/// Creates a full drive of constant latency for measurements.
-pub(crate) fn trial_drive<A: Answer>() -> io::Result<Arc<AttachedDrive<A>>> {
-    let export = Export { trims: false, ..Export::new("round trip", (SIZE, Bytes(512))) };
-    let store = Store::memory(SIZE)?;
-    let step = Bytes::MIB;
-    for offset in (0..SIZE.0).step_by(to_usize(step)) {
-        store
-            .write(Bytes(offset), step, &vec![1; to_usize(step)])
-            .map_err(|errno| io::Error::from_raw_os_error(errno.0))?;
-    }
-    let device = Box::new(FixedLatencyDrive::new(SIZE, LATENCY));
-    let timing = Speed::Times(1.0).into();
-    AttachedDrive::simulated(device, export, store, timing, Hooks::default(), &mut |_, _| {})
-        .map(Arc::new)
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::AttachedDrive;
-use crate::round_trip::{self, RoundTrip};
+use crate::round_trip::RoundTrip;
+use crate::trial::trial_drive;
 
 use control::Control;
 use queue::Queue;
@@ -66,7 +67,7 @@ pub fn round_trip() -> Result<RoundTrip, Error> {
     let action = "measure the round trip of a block device";
     let stop = AtomicBool::new(false);
     let mut measured = Ok(RoundTrip::default());
-    serve(&round_trip::trial_drive().map_err(failed(action))?, &stop, |device| {
+    serve(&trial_drive().map_err(failed(action))?, &stop, |device| {
         measured = RoundTrip::of_file(device);
         stop.store(true, Ordering::Relaxed);
     })?;

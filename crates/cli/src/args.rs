@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ColorChoice, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use flashscope_command::bench::{BenchArgs, PlanArgs};
 use flashscope_command::compare::CompareArgs;
 use flashscope_command::import::ImportArgs;
@@ -23,6 +23,7 @@ use flashscope_command::what_if::WhatIfArgs;
 use crate::attach::AttachArgs;
 #[cfg(feature = "attach")]
 use crate::devices::DevicesArgs;
+use crate::print::TerminalArgs;
 #[cfg(feature = "serve")]
 use crate::registry::{RegistryArgs, SubmitArgs};
 #[cfg(feature = "papers")]
@@ -114,45 +115,6 @@ impl Command {
             _ => None,
         }
     }
-}
-
-/// Options for progress, notes and colour.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct TerminalArgs {
-    /// Show only errors: no progress, no notes
-    #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = "Terminal")]
-    pub quiet: bool,
-
-    /// Print a line for each phase, with its duration
-    #[arg(long, short, global = true, help_heading = "Terminal")]
-    pub verbose: bool,
-
-    /// Use colour in help and errors
-    #[arg(
-        long,
-        global = true,
-        value_name = "WHEN",
-        default_value = "auto",
-        help_heading = "Terminal"
-    )]
-    pub color: ColorChoice,
-
-    /// Show the progress of the command in a browser: the run under way, the time left and the results so far
-    ///
-    /// The address is printed on standard error; port 0 chooses a free port. In a terminal, the page stays after the end of the
-    /// command until Ctrl-C.
-    #[cfg(feature = "serve")]
-    #[arg(
-        long,
-        global = true,
-        value_name = "ADDRESS",
-        value_parser = crate::serve::address,
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "127.0.0.1:0",
-        help_heading = "Terminal"
-    )]
-    pub live: Option<std::net::SocketAddr>,
 }
 
 /// Print a script for a shell that completes commands and options.

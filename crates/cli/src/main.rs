@@ -11,6 +11,8 @@ mod demo;
 mod devices;
 mod import;
 mod left_out;
+#[cfg(feature = "serve")]
+mod listen;
 mod manual;
 mod predict;
 mod print;

@@ -24,7 +24,7 @@ mod real;
 
 pub use real::*;
 
-use crate::bench::Inside;
+use crate::inside::Inside;
 use crate::{Failure, usage};
 
 /// The capacity of the null drive: enough for every run of the paper.

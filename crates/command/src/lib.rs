@@ -10,6 +10,7 @@ pub mod drives;
 mod failure;
 pub mod fio;
 pub mod import;
+mod inside;
 pub mod names;
 pub mod options;
 pub mod panics;

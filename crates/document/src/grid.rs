@@ -8,7 +8,7 @@ use flashscope_workload::pattern::UniformWrites;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::Tool;
+use crate::tool::Tool;
 
 /// The version of the format of `grid.json`.
 pub const GRID_SCHEMA_VERSION: u32 = 1;

@@ -23,6 +23,7 @@ pub mod rounds;
 pub mod running;
 mod simulation;
 pub mod sweep;
+pub mod tool;
 pub mod trace;
 pub mod twin;
 pub mod verification;

@@ -13,6 +13,7 @@ use crate::environment::{Conditions, Environment, Health, HealthChange};
 use crate::grid::{GridRule, Level};
 use crate::methodology::{Findings, Length, Methodology};
 use crate::rounds::Rounds;
+pub use crate::tool::Tool;
 
 /// The version of the result format. Version 2 added the lateness of IOs and runs of traces;
 /// version 3 added repeated runs, adaptive run lengths and tests in rounds; version 4 added grids
@@ -80,15 +81,6 @@ pub struct HealthAround {
     pub after: Option<Health>,
     /// The change between the two readings.
     pub change: Option<HealthChange>,
-}
-
-/// The program that measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Tool {
-    /// The version.
-    pub version: String,
-    /// The commit of the build, if known.
-    pub commit: Option<String>,
 }
 
 /// The origin of records that another program measured.
@@ -450,5 +442,36 @@ impl Manifest {
     /// Returns a run by its number.
     pub fn run_mut(&mut self, id: u32) -> Option<&mut Run> {
         self.runs_mut().find(|run| run.id == id)
+    }
+    /// Returns the micro-benchmark that runs in rounds, and its rule.
+    pub fn rounds(&self) -> Option<(&Rounds, &MicroBenchmark)> {
+        let rule = self.options.rounds.as_ref()?;
+        Some((rule, self.micro_benchmarks.iter().find(|test| test.name == rule.test)?))
+    }
+
+    /// Returns the values of a tracked experiment in rounds 1, 2, … up to the last round with a
+    /// value. A round without a value is `None`.
+    pub fn tracked_values(&self, experiment: &str) -> Vec<Option<f64>> {
+        let Some((rule, test)) = self.rounds() else { return vec![] };
+        let runs = test.experiments.iter().filter(|e| e.name == experiment).flat_map(|e| &e.runs);
+        let totals = |id: u32| self.findings.rounds.iter().find(|totals| totals.run == id);
+        let mut values: Vec<_> = runs.map(|run| totals(run.id)?.value(rule.metric)).collect();
+        let measured = values.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        values.truncate(measured);
+        values
+    }
+
+    /// Returns the bytes that the rounds before `round` wrote, estimated from the share of writes
+    /// in each run.
+    pub fn written_before(&self, round: i64) -> Bytes {
+        let runs = self.rounds().into_iter().flat_map(|(_, test)| &test.experiments);
+        let before = runs.flat_map(|e| &e.runs).filter(|run| run.value < round);
+        let written = before.map(|run| match (&run.reference, &run.progress) {
+            (Reference::Blend { pattern, reads_percent, .. }, Progress::Done { ios }) => {
+                ios * u64::from(100 - reads_percent.min(&100)) / 100 * pattern.io_size.0
+            }
+            _ => 0,
+        });
+        Bytes(written.sum())
     }
 }

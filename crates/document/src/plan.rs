@@ -4,7 +4,8 @@ use flashscope_block::{Bytes, DeviceInfo, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::{MicroBenchmark, Options, Tool};
+use crate::manifest::{MicroBenchmark, Options};
+use crate::tool::Tool;
 
 /// The version of the format of plans.
 pub const PLAN_SCHEMA_VERSION: u32 = 1;

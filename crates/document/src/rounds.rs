@@ -2,12 +2,8 @@
 //! Storage Performance Test Specification (SNIA SSS PTS 2.0) requires.
 
 use flashscope_block::{Bytes, Nanos};
-use flashscope_workload::pattern::Reference;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::Manifest;
-use crate::manifest::{MicroBenchmark, Progress};
 
 /// The rule of a test in rounds. The micro-benchmark of the test has an experiment for each run of
 /// a round. The parameter of the experiment is the number of the round, from 1.
@@ -92,40 +88,6 @@ impl Rounds {
         let first = round.checked_sub(self.window)?;
         let [first, end] = [first, round].map(|round| usize::try_from(round).unwrap_or(usize::MAX));
         values.get(first..end)?.iter().copied().collect()
-    }
-}
-
-impl Manifest {
-    /// Returns the micro-benchmark that runs in rounds, and its rule.
-    pub fn rounds(&self) -> Option<(&Rounds, &MicroBenchmark)> {
-        let rule = self.options.rounds.as_ref()?;
-        Some((rule, self.micro_benchmarks.iter().find(|test| test.name == rule.test)?))
-    }
-
-    /// Returns the values of a tracked experiment in rounds 1, 2, … up to the last round with a
-    /// value. A round without a value is `None`.
-    pub fn tracked_values(&self, experiment: &str) -> Vec<Option<f64>> {
-        let Some((rule, test)) = self.rounds() else { return vec![] };
-        let runs = test.experiments.iter().filter(|e| e.name == experiment).flat_map(|e| &e.runs);
-        let totals = |id: u32| self.findings.rounds.iter().find(|totals| totals.run == id);
-        let mut values: Vec<_> = runs.map(|run| totals(run.id)?.value(rule.metric)).collect();
-        let measured = values.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-        values.truncate(measured);
-        values
-    }
-
-    /// Returns the bytes that the rounds before `round` wrote, estimated from the share of writes
-    /// in each run.
-    pub fn written_before(&self, round: i64) -> Bytes {
-        let runs = self.rounds().into_iter().flat_map(|(_, test)| &test.experiments);
-        let before = runs.flat_map(|e| &e.runs).filter(|run| run.value < round);
-        let written = before.map(|run| match (&run.reference, &run.progress) {
-            (Reference::Blend { pattern, reads_percent, .. }, Progress::Done { ios }) => {
-                ios * u64::from(100 - reads_percent.min(&100)) / 100 * pattern.io_size.0
-            }
-            _ => 0,
-        });
-        Bytes(written.sum())
     }
 }
 

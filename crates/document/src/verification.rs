@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, DeviceInfo};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::Tool;
+use crate::tool::Tool;
 
 /// The version of the format of verifications.
 pub const VERIFICATION_VERSION: u32 = 1;

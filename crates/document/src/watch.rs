@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::{Health, LatencyMonitor, WriteAmplification};
-use crate::manifest::Tool;
+use crate::tool::Tool;
 
 /// The version of the format of watched drives and their readings.
 pub const WATCH_VERSION: u32 = 1;

@@ -10,8 +10,6 @@ mod psync;
 mod queued;
 mod ring;
 
-pub(crate) use ring::longest_command;
-
 use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -20,7 +18,7 @@ use flashscope_block::{Completion, Errno, Io, Nanos, Op, WriteData};
 
 use crate::clock::Clock;
 use crate::error::OpenError;
-use crate::options::suggestion;
+use crate::suggestion::suggestion;
 use crate::target::Target;
 
 /// A kernel interface for IOs.

@@ -5,7 +5,7 @@ use flashscope_block::Bytes;
 
 use crate::denied::advice;
 use crate::guard::Refusal;
-use crate::store::StoreError;
+use crate::store::header::StoreError;
 
 /// The reason why a drive could not be opened.
 #[derive(Debug, thiserror::Error)]

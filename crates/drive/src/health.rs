@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use crate::guard::{DeviceNumber, Identity, System, parse_number};
 use crate::hardware::{Hardware, text};
-use crate::inventory::{Bus, bus_of, natural, path_of};
 use crate::nvme::{Admin, CommandError, Controller};
+use crate::topology::{Bus, bus_of, natural, path_of};
 
 /// The length of each of the two pages in bytes.
 const PAGE_LEN: usize = 512;

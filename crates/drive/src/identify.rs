@@ -9,9 +9,9 @@ use flashscope_block::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::longest_command;
 use crate::guard::{Identity, System};
 use crate::health;
+use crate::limits::longest_command;
 use crate::nvme::{Admin, CommandError, Controller, IDENTIFY_LEN, Layout, Structure};
 
 /// The unit of a controller's transfer limit: its minimum memory page size (CAP.MPSMIN). The kernel

@@ -3,8 +3,6 @@
 //! Properties come from sysfs. The [guards](crate::guard) decide whether a device may be written,
 //! and the list agrees with the result of opening the device.
 
-mod topology;
-
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -18,6 +16,8 @@ use crate::denied::advice;
 use crate::guard::{self, DeviceNumber, Identity, Refusal, System};
 use crate::hardware::{Hardware, text};
 use crate::identify::{Nvme, identify};
+use crate::topology::{self, bus_of, name_of, natural, number_at, path_of};
+pub use crate::topology::{Bus, PcieLink};
 
 /// The unit of `size` in sysfs, independent of the drive's sector size.
 const SIZE_UNIT: u64 = 512;
@@ -76,67 +76,6 @@ pub struct BlockDevice<H> {
     pub backing_file: Option<String>,
     /// The benchmarks that may run on it.
     pub measurable: Measurable,
-}
-
-/// The bus that connects a block device to the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Bus {
-    /// NVM Express, over PCI Express or a network.
-    Nvme,
-    /// Serial or parallel ATA.
-    Sata,
-    /// SCSI, SAS, Fibre Channel, iSCSI.
-    Scsi,
-    /// USB mass storage.
-    Usb,
-    /// The virtual drive of a virtual machine.
-    Virtio,
-    /// A memory card or eMMC.
-    Mmc,
-    /// A file exposed as a block device.
-    Loop,
-    /// A device mapper target, such as LVM or dm-crypt.
-    DeviceMapper,
-    /// A Linux MD array.
-    Raid,
-    /// Main memory exposed as a block device.
-    Memory,
-    /// Any other bus.
-    Other,
-}
-
-impl Bus {
-    /// Returns its name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Bus::Nvme => "nvme",
-            Bus::Sata => "sata",
-            Bus::Scsi => "scsi",
-            Bus::Usb => "usb",
-            Bus::Virtio => "virtio",
-            Bus::Mmc => "mmc",
-            Bus::Loop => "loop",
-            Bus::DeviceMapper => "device_mapper",
-            Bus::Raid => "raid",
-            Bus::Memory => "memory",
-            Bus::Other => "other",
-        }
-    }
-}
-
-/// A PCI Express link.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PcieLink {
-    /// The current speed of a lane in GT/s: 2.5, 5, 8, 16, 32 or 64 for generations 1 to 6.
-    pub gigatransfers_per_s: f64,
-    /// The current number of lanes.
-    pub lanes: u32,
-    /// The maximum speed that the drive supports. A slower slot or power saving reduces the current
-    /// speed.
-    pub max_gigatransfers_per_s: Option<f64>,
-    /// The maximum number of lanes that the drive supports.
-    pub max_lanes: Option<u32>,
 }
 
 /// The kernel's treatment of a drive's volatile write cache.
@@ -276,31 +215,6 @@ fn partitions(disk: &Path) -> Vec<PathBuf> {
     partitions
 }
 
-/// Returns the name of a device. sysfs writes a slash in a device name as an exclamation mark.
-fn name_of(directory: &Path) -> String {
-    directory.file_name().unwrap_or_default().to_string_lossy().replace('!', "/")
-}
-
-/// Returns the path in `/dev` of the device with the sysfs directory `directory`.
-pub(crate) fn path_of(directory: &Path) -> String {
-    format!("/dev/{}", name_of(directory))
-}
-
-/// Returns the bus of the drive with the sysfs directory `disk`.
-pub(crate) fn bus_of(disk: &Path) -> Bus {
-    topology::bus(&name_of(disk), disk)
-}
-
-/// Splits a name into digits and other text, which sorts `sd10` after `sd9`.
-pub(crate) fn natural(name: &str) -> Vec<(u64, String)> {
-    let pieces = name.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
-    let piece = |piece: &[u8]| {
-        let piece = String::from_utf8_lossy(piece).into_owned();
-        (piece.parse().unwrap_or(0), piece)
-    };
-    pieces.map(piece).collect()
-}
-
 /// The health and the properties that an NVMe drive reports.
 #[derive(Clone)]
 struct DriveReport<H> {
@@ -354,10 +268,6 @@ fn describe<H>(
         firmware: hardware.firmware,
         path,
     })
-}
-
-fn number_at<T: std::str::FromStr>(path: &Path) -> Option<T> {
-    text(path)?.parse().ok()
 }
 
 /// Returns the scheduler in brackets in a text such as `none [mq-deadline] kyber`.
@@ -445,13 +355,6 @@ fn needs_no_quotes(serial: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_in_natural_order() {
-        let mut names = ["nvme10n1", "nvme2n1", "sdb", "nvme2n10", "sda", "nvme2n2"];
-        names.sort_by_key(|name| natural(name));
-        assert_eq!(names, ["nvme2n1", "nvme2n2", "nvme2n10", "nvme10n1", "sda", "sdb"]);
-    }
 
     // A shell or the command line would misread other serial numbers.
     #[test]

@@ -48,6 +48,8 @@ pub mod inventory;
 #[cfg(target_os = "linux")]
 mod ioctl;
 #[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
 mod nvme;
 #[cfg(target_os = "linux")]
 mod options;
@@ -56,7 +58,11 @@ pub mod record;
 #[cfg(target_os = "linux")]
 mod store;
 #[cfg(target_os = "linux")]
+mod suggestion;
+#[cfg(target_os = "linux")]
 mod target;
+#[cfg(target_os = "linux")]
+mod topology;
 
 pub use clock::{Calibration, Clock};
 #[cfg(target_os = "linux")]

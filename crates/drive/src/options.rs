@@ -6,6 +6,7 @@ use flashscope_block::{Bytes, Nanos};
 use crate::engine::EngineKind;
 use crate::error::OpenError;
 use crate::nvme::namespace::block_device;
+use crate::suggestion::suggestion;
 
 /// The maximum queue depth.
 pub const MAX_QUEUE_DEPTH: u32 = 4096;
@@ -162,13 +163,6 @@ fn option_names() -> String {
 
 fn nearest(name: &str) -> String {
     suggestion(name, DRIVE_OPTIONS.iter().map(|option| option.name))
-}
-
-/// Returns `, did you mean ...?` if one of `names` is similar to `wrong`; empty otherwise.
-pub(crate) fn suggestion<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> String {
-    flashscope_block::nearest(wrong, names)
-        .map(|name| format!(", did you mean `{name}`?"))
-        .unwrap_or_default()
 }
 
 impl OpenOptions {

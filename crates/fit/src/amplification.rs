@@ -1,7 +1,7 @@
 //! The range of write amplification that is consistent with measured throughput.
 //!
 //! The inverse of throughput is linear in the policy's write amplification A: `1 / throughput = a + b * (A - 1)`. With kappa
-//! bytes programmed per byte of data, [`super::sweep`] has `a = (1 + moved * (kappa - 1)) / bare` and
+//! bytes programmed per byte of data, [`super::closed_form`] has `a = (1 + moved * (kappa - 1)) / bare` and
 //! `b = moved * kappa / bare`. A fit of throughput alone determines a and b, which are two numbers for three unknowns. It
 //! assumes `kappa = 1` and finds `moved' = b / a`. For any other kappa, the cost
 //! `moved = moved' / (kappa * (1 - moved') + moved')` gives exactly the same throughput at every fill level.
@@ -15,7 +15,7 @@ use flashscope_document::twin::{AmplificationRange, FillFit, FillModel, Level, P
 
 use flashscope_model::{d_choices, greedy};
 
-use super::sweep::{Curve, Policy, error, fitted, write_amplification};
+use super::closed_form::{Curve, Policy, error, fitted, write_amplification};
 
 /// The largest kappa of a range. A drive that programs all data twice, first in SLC blocks, has 2. The additional 0.5
 /// is for parity and the map.

@@ -7,7 +7,7 @@ use flashscope_measure::Progress;
 use flashscope_sim::Profile;
 use flashscope_simulate::Resources;
 
-use super::sweep::{bytes_per_second, write_amplification};
+use super::closed_form::{bytes_per_second, write_amplification};
 use super::tuning::Target;
 use super::{FitError, LAST, Numbers, Sources, drives_of, ends, side_by_side_with_progress};
 

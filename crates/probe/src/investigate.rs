@@ -2,6 +2,7 @@
 
 use flashscope_block::Nanos;
 
+use crate::outcome::Outcome;
 use crate::probes::{PROBES, Probe};
 use crate::{Contradiction, Finding, Halt, Knowledge, Lab, Parameter};
 
@@ -16,21 +17,6 @@ const MIN_INFORMATION: f64 = 0.3;
 
 /// The time that costs as much as writing the whole drive once when probes are compared.
 const TIME_OF_A_DRIVE_WRITE: Nanos = Nanos::secs(60);
-
-/// The outcome of a probe.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// The findings.
-    pub findings: Vec<Finding>,
-    /// The findings that the probe assumed and then disproved.
-    pub contradicts: Vec<Contradiction>,
-}
-
-impl From<Vec<Finding>> for Outcome {
-    fn from(findings: Vec<Finding>) -> Outcome {
-        Outcome { findings, contradicts: Vec::new() }
-    }
-}
 
 /// An event of an investigation.
 pub enum Event<'e> {

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use crate::error::ParseError;
 use crate::expression::Relation;
-use crate::parse::ParseError;
 
 /// A token.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,6 +7,7 @@
 //! The crate also compiles to WebAssembly, with which the page filters the IOs that it contains.
 
 pub mod abi;
+mod error;
 mod evaluate;
 mod expression;
 mod field;
@@ -15,7 +16,8 @@ mod parse;
 mod print;
 mod unit;
 
+pub use error::ParseError;
 pub use evaluate::{Row, Run};
 pub use expression::{Expression, Operand, Relation};
 pub use field::{FIELDS, Field, Kind};
-pub use parse::{MAX_CHARACTERS, ParseError, parse};
+pub use parse::{MAX_CHARACTERS, parse};

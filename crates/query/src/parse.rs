@@ -9,11 +9,11 @@
 //! value      = number [ unit ] | operation | name
 //! ```
 
-use std::fmt;
 use std::ops::Range;
 
 use flashscope_block::Op;
 
+use crate::error::ParseError;
 use crate::expression::{Expression, Operand, Relation};
 use crate::field::{FIELDS, Field, Kind};
 use crate::lex::{Token, TokenAt, tokens};
@@ -24,36 +24,6 @@ pub const MAX_CHARACTERS: usize = 2000;
 
 /// Maximum nesting depth of an expression.
 const DEEPEST: usize = 64;
-
-/// The reason why a text is not an expression, with its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParseError {
-    /// The problem, and the text to write instead.
-    pub message: String,
-    /// The range of the wrong characters; empty at the end of the text.
-    pub place: Range<usize>,
-}
-
-impl ParseError {
-    pub(crate) fn at(place: Range<usize>, message: impl Into<String>) -> ParseError {
-        ParseError { message: message.into(), place }
-    }
-
-    /// Returns the message and `text` with the place marked below it, on three lines.
-    pub fn pointing_into(&self, text: &str) -> String {
-        let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let marks = "^".repeat(self.place.len().max(1));
-        format!("{}\n  {line}\n  {}{marks}", self.message, " ".repeat(self.place.start))
-    }
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (at character {})", self.message, self.place.start + 1)
-    }
-}
-
-impl std::error::Error for ParseError {}
 
 /// Parses an expression.
 ///

@@ -9,7 +9,7 @@ use flashscope_document::collection::{
 };
 use flashscope_stats::Estimate;
 
-use crate::simulation::grouped;
+use crate::count::grouped;
 use crate::table::Table;
 use crate::trace::{duration, size};
 

@@ -6,7 +6,7 @@ use flashscope_block::{Bytes, Nanos};
 use flashscope_document::conclusion::Conclusion;
 use flashscope_document::facts::{DepthCell, DepthTable};
 
-use crate::simulation::grouped;
+use crate::count::grouped;
 use crate::table::Table;
 
 /// Formats conclusions, each on a line after an empty line; empty without conclusions.

@@ -4,7 +4,7 @@ use flashscope_block::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::simulation::grouped;
+use crate::count::grouped;
 
 /// The output of `flashscope trace convert --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

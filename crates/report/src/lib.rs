@@ -13,6 +13,7 @@ mod collection;
 mod comparison;
 mod conclusions;
 mod conversion;
+mod count;
 mod judgement;
 mod matches;
 mod page;

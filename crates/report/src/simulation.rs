@@ -12,6 +12,7 @@ use flashscope_stats::Estimate;
 use flashscope_workload::state::Fill;
 
 use crate::conclusions::conclusions;
+use crate::count::grouped;
 use crate::table::{Align, Table};
 
 /// Formats a simulation as text.
@@ -355,19 +356,6 @@ pub(crate) fn latency_row(
     table.row([format!("  {name}"), grouped(ios), mean].into_iter().chain(times));
 }
 
-/// Formats a count with thousands separators, as in `1,310,720`.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -381,11 +369,5 @@ mod tests {
         // A buffer absorbed three of four pages.
         assert_eq!(parts(0.4, &programs(25, 15)), " = 0.250 + 0.150 for cleaning");
         assert_eq!(parts(1.0, &programs(5, 0)), "");
-    }
-
-    #[test]
-    fn groups_thousands() {
-        let texts = [0, 12, 999, 1000, 65_536, 1_310_720].map(grouped);
-        assert_eq!(texts, ["0", "12", "999", "1,000", "65,536", "1,310,720"]);
     }
 }

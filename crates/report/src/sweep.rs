@@ -9,7 +9,7 @@ use flashscope_document::sweep::{
 use flashscope_stats::Estimate;
 
 use crate::conclusions::conclusions;
-use crate::simulation::grouped;
+use crate::count::grouped;
 
 /// The maximum number of lines of a section.
 const MAX_LINES: usize = 40;

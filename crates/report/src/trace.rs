@@ -11,7 +11,8 @@ pub use flashscope_document::trace::{Trace, TraceStatus};
 use flashscope_stats::Estimate;
 
 use crate::BARS;
-use crate::simulation::{grouped, latency_row, latency_table};
+use crate::count::grouped;
+use crate::simulation::{latency_row, latency_table};
 use crate::table::Table;
 
 /// The maximum width of a row of bars, in characters.

@@ -27,7 +27,7 @@ use parquet::schema::types::TypePtr;
 
 use crate::Error;
 use crate::activity::{Activities, Activity};
-use crate::folder::write_named;
+use crate::files::write_named;
 use crate::reader::{RowGroup, limits, open};
 use crate::writer::write_column;
 

@@ -20,7 +20,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Error;
-use crate::folder::{check_version, lock, read_json, sync_folder, write_json, write_whole};
+use crate::files::{check_version, lock, read_json, sync_folder, write_json, write_whole};
 use crate::staging::StagingFolder;
 
 const COLLECTION: &str = "collection.json";

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::Error;
-use crate::folder::{read_json, write_whole};
+use crate::files::{read_json, write_whole};
 use crate::staging::StagingFolder;
 
 /// The maximum size in bytes of a document to read: about 50 times that of the document of a large

@@ -12,7 +12,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::folder::write_text_beside_others;
+use crate::files::write_text_beside_others;
 use crate::{Error, system};
 
 /// Writes an output that the user named: a file atomically, and a pipe, a terminal or an open

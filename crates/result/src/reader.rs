@@ -12,8 +12,7 @@ use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
 use crate::Error;
-use crate::rows::{self, ROW_GROUP_ROWS};
-use crate::writer::FILE_ROW_GROUPS;
+use crate::rows::{self, FILE_ROW_GROUPS, ROW_GROUP_ROWS};
 
 /// The rows of a run, read one row group at a time; memory use is independent of the run's length.
 pub struct Rows {

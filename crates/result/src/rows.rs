@@ -13,6 +13,10 @@ use parquet::schema::types::TypePtr;
 /// caches, and large enough for readers that take one row group at a time.
 pub(crate) const ROW_GROUP_ROWS: usize = 1 << 16;
 
+/// The row groups in a file: a crash in a long run loses only the rows after its last complete
+/// file.
+pub(crate) const FILE_ROW_GROUPS: u32 = 64;
+
 /// The index of the column `run` in a file. The column is constant in a file, and records do not
 /// have it.
 pub(crate) const RUN: usize = 7;

@@ -19,7 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::folder::{lock, sync_folder};
+use crate::files::{lock, sync_folder};
 use crate::system::{is_own, is_same, rename_new};
 
 /// The infix between the name of a result and the numbers of an unfinished folder.

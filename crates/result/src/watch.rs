@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use flashscope_document::watch::{WATCH_VERSION, WatchHeader, WatchReading};
 
 use crate::Error;
-use crate::folder::{check_version, lock, read_json, sync_folder, write_json};
+use crate::files::{check_version, lock, read_json, sync_folder, write_json};
 use crate::staging::StagingFolder;
 
 const WATCH: &str = "watch.json";

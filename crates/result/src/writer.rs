@@ -7,7 +7,7 @@
 )]
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use flashscope_block::column::COLUMN_COUNT;
@@ -18,12 +18,9 @@ use parquet::schema::types::TypePtr;
 
 use crate::Error;
 use crate::constant::Constants;
-use crate::folder::{records_file, sync_folder};
+use crate::files::sync_folder;
+use crate::names::records_file;
 use crate::rows::{self, RowGroup, Values};
-
-/// The row groups in a file: a crash in a long run loses only the rows after its last complete
-/// file.
-pub(crate) const FILE_ROW_GROUPS: u32 = 64;
 
 /// A writer of the files of a run, one after the other.
 pub(crate) struct Writer {
@@ -84,7 +81,7 @@ impl Writer {
                 .map_err(Error::parquet("write", &path))?;
             self.row_groups += 1;
         }
-        if self.row_groups == FILE_ROW_GROUPS { self.end() } else { Ok(()) }
+        if self.row_groups == rows::FILE_ROW_GROUPS { self.end() } else { Ok(()) }
     }
 
     /// Completes the current file and renames it.
@@ -143,10 +140,4 @@ pub(crate) fn write_column<T: DataType>(
     let mut column = group.next_column()?.expect("the schema has this column");
     column.typed::<T>().write_batch(values, None, None)?;
     column.close()
-}
-
-/// Returns the files of run `run`, in order.
-pub(crate) fn files_of(folder: &Path, run: u32) -> impl Iterator<Item = PathBuf> {
-    let folder = folder.to_path_buf();
-    (0..).map(move |part| folder.join(records_file(run, part))).take_while(|path| path.exists())
 }

@@ -16,10 +16,10 @@ use flashscope_document::sweep::ExploredSweep;
 use flashscope_document::twin::Twin;
 use flashscope_document::what_if::WhatIf;
 use flashscope_report::{Abilities, Measurement, Shelf, served_html};
-use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_json::Value;
 
+use crate::app::{App, Weight};
 use crate::commands::{self, Commands, CommandsOfShelf};
 use crate::describe::DEFINITIONS;
 use crate::endpoint::{Endpoints, JsonOf, Nothing, tagged};
@@ -31,40 +31,13 @@ use crate::parameters::ResultPath;
 use crate::problem::Problem;
 use crate::shelf::{Folders, ShelfQuery};
 use crate::views;
-use crate::what_if::{self, HasWhatIfs, WhatIfService, WhatIfs};
+use crate::what_if::{self, WhatIfService, WhatIfs};
 use crate::work::Work;
 
 const DESCRIPTION: &str = "Results of flashscope: measurements, findings and single IOs. An answer \
     has no more data than a screen can show. Positions of IOs count from 0 in the order of \
     completion; windows are half-open. `/api/commands/events` sends the commands that run as server-sent events, and \
     `/api/commands/{id}/events` one of them with its results so far.";
-
-/// The state that the endpoints share.
-pub(crate) struct App {
-    pub library: Box<dyn Library>,
-    pub work: Work,
-    access: Access,
-    what_if_service: WhatIfService,
-    /// The running commands that write to the shelf, if the server knows them.
-    pub commands: Option<CommandsOfShelf>,
-    /// A cache of answers that were computed from records.
-    pub answers: Cache<String, Bytes, Weight>,
-}
-
-#[derive(Clone)]
-pub(crate) struct Weight;
-
-impl Weighter<String, Bytes> for Weight {
-    fn weight(&self, key: &String, answer: &Bytes) -> u64 {
-        (key.len() + answer.len()) as u64
-    }
-}
-
-impl HasWhatIfs for App {
-    fn what_if_service(&self) -> &WhatIfService {
-        &self.what_if_service
-    }
-}
 
 /// Builds the application over `library`, with its API and the guards for `access`.
 pub fn app(library: impl Library, access: Access) -> Router {
@@ -110,7 +83,7 @@ fn api_with_service(
         commands: app.commands.is_some(),
         ..Abilities::default()
     };
-    let router = router.merge(commands::events());
+    let router = router.merge(commands::endpoints::events());
     Api { router: router.with_state(Arc::new(app)), document, abilities }
 }
 
@@ -189,7 +162,7 @@ fn endpoints() -> Endpoints<App> {
         .get("/api/what-ifs/{id}", "A saved what-if", kept_what_if)
         .get("/api/twins/{id}", "A simulated drive that was fitted to measurements", twin)
         .get("/api/predictions/{id}", "A prediction of a model or of a twin", prediction);
-    commands::add(what_if::add(views::add(endpoints)))
+    commands::endpoints::add(what_if::add(views::add(endpoints)))
 }
 
 async fn application(State(page): State<Arc<Page>>, headers: HeaderMap) -> Response {

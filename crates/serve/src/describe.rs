@@ -3,7 +3,6 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use crate::endpoint::Parameters;
 use crate::problem::ProblemBody;
 
 /// The path of schema definitions in the document.
@@ -62,7 +61,7 @@ fn described(status: &str) -> &'static str {
 }
 
 /// Describes the fields of `T` as parameters.
-pub(crate) fn parameters_of<T: Parameters>(
+pub(crate) fn parameters_of<T: JsonSchema>(
     generator: &mut SchemaGenerator,
     place: &str,
 ) -> Vec<Value> {

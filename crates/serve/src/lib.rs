@@ -5,10 +5,12 @@
 //! bounded (`limits`). The shelf shows a damaged result with its problem; other results are not affected.
 
 mod api;
+mod app;
 mod commands;
 mod compared;
 mod describe;
 mod endpoint;
+mod follow;
 mod guard;
 mod idle_timeout;
 mod library;

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::limits;
 use crate::problem::Problem;
-use crate::shelf::ShelfQuery;
+use crate::shelf::query::ShelfQuery;
 
 /// Access to results by their ids. All methods may block.
 pub trait Library: Send + Sync + 'static {

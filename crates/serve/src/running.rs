@@ -3,10 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -14,15 +12,13 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use flashscope_document::running::{RunningCommand, RunningStatus};
 use flashscope_report::running_html;
-use serde::Serialize;
 use tokio::net::TcpListener;
-use tokio::task::spawn_blocking;
-use tokio::time::sleep;
 
 use crate::api::{Api, with_html};
 use crate::endpoint::{Endpoints, JsonOf, Nothing};
+use crate::follow::{FollowedState, follow};
 use crate::guard::{Access, guarded};
-use crate::lines::{Lines, Sender};
+use crate::lines::Lines;
 use crate::problem::Problem;
 use crate::server;
 
@@ -35,12 +31,6 @@ struct App {
 
 const DESCRIPTION: &str = "The state of a command that runs. `/api/running/events` sends it again, as a server-sent event, \
     whenever it changes. The last event is the end of the command.";
-
-/// The interval between two reads of the state.
-const EVERY: Duration = Duration::from_millis(250);
-
-/// The number of intervals without a change after which a comment keeps the connection open: 10 s.
-const QUIET: u32 = 40;
 
 /// Builds the application over a command that runs: its page and its API.
 pub fn running(watched: Arc<StateSource>, access: Access) -> Router {
@@ -66,45 +56,6 @@ async fn events(State(app): State<Arc<App>>) -> Response {
     };
     tokio::spawn(follow(next, sender));
     lines.into_response()
-}
-
-/// A state that a client follows.
-pub(crate) struct FollowedState<T> {
-    /// A number that changes with the state.
-    pub version: u64,
-    pub state: T,
-    pub is_last: bool,
-}
-
-/// Sends the state that `next` returns whenever it changes, until the last state or the end of the connection. `next`
-/// may block.
-pub(crate) async fn follow<T: Serialize + Send + 'static>(
-    next: impl Fn() -> FollowedState<T> + Send + Sync + 'static,
-    sender: Sender<T>,
-) {
-    let (next, gone) = (Arc::new(next), sender.gone());
-    let (mut sent, mut quiet) = (None, 0);
-    while !gone.load(Ordering::Relaxed) {
-        let next = Arc::clone(&next);
-        let Ok(FollowedState { version, state, is_last }) = spawn_blocking(move || next()).await
-        else {
-            return;
-        };
-        let outcome = if sent != Some(version) {
-            (sent, quiet) = (Some(version), 0);
-            sender.send(&state)
-        } else if quiet >= QUIET {
-            quiet = 0;
-            sender.keep_alive()
-        } else {
-            quiet += 1;
-            Ok(())
-        };
-        if outcome.is_err() || is_last {
-            return;
-        }
-        sleep(EVERY).await;
-    }
 }
 
 /// Serves a router on its own thread until the process ends. Returns the address.

@@ -17,7 +17,7 @@ use flashscope_result::activity::Activity;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::api::App;
+use crate::app::App;
 use crate::compared;
 use crate::endpoint::{Endpoints, JsonOf, Nothing};
 use crate::library::OpenMeasurement;

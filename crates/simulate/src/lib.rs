@@ -2,6 +2,7 @@
 //!
 //! A simulation reads no real clock; the caller measures how long the simulation takes.
 
+mod alone;
 mod document;
 mod error;
 mod hooks;
@@ -10,10 +11,12 @@ mod reading;
 mod request;
 mod resources;
 mod simulator;
+mod survey;
 pub mod sweep;
 mod tenants;
 pub mod what_if;
 
+pub use alone::run_alone;
 pub use error::Error;
 use flashscope_sim::budget::Budget;
 use flashscope_sim::observe::Findings;
@@ -22,7 +25,7 @@ pub use request::{SimulationRequest, Work, drive, profile_name};
 pub use resources::Resources;
 pub use simulator::{SimulationResult, Simulator, initial_contents};
 use std::sync::atomic::AtomicBool;
-pub use tenants::{Tenant, TenantError, run_alone};
+pub use tenants::{Tenant, TenantError};
 
 /// The document of a simulation.
 pub type Simulation = flashscope_document::Simulation<Findings>;

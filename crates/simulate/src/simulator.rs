@@ -8,8 +8,7 @@ use flashscope_sim::budget::Budget;
 use flashscope_sim::observe::{self, Findings, ObserverSchedule, Watch};
 use flashscope_sim::{Drive, SimDevice};
 use flashscope_stats::HeatMap;
-use flashscope_trace::{Passes, Survey};
-use flashscope_workload::playback::Playback;
+use flashscope_trace::Passes;
 use flashscope_workload::state::{Fill, InitialContents};
 use flashscope_workload::steady_fill::SpareSpace;
 use flashscope_workload::synthetic::{Ios, Target};
@@ -17,6 +16,7 @@ use flashscope_workload::synthetic::{Ios, Target};
 use super::document::{document, failure};
 use super::load::load;
 use super::reading::{GAUGE, Reading};
+use super::survey::survey;
 use super::tenants::{self, Tenants};
 use super::{Error, Hooks, Simulation, SimulationRequest, Work, request};
 
@@ -252,20 +252,6 @@ fn play(
             outcome
         }
     })
-}
-
-/// Reads a trace once, to determine its length and the space that it needs.
-pub(crate) fn survey(
-    playback: &Playback,
-    stop: &AtomicBool,
-    hooks: &mut dyn Hooks,
-) -> Result<Survey, Error> {
-    let survey = flashscope_trace::survey(playback, stop, |read| {
-        hooks.show(&Step::of("reading the trace", read.done(), read.total(), Unit::Bytes));
-    })?;
-    let survey = survey.ok_or(Error::Interrupted)?;
-    survey.notes.iter().for_each(|note| hooks.note(note));
-    Ok(survey)
 }
 
 /// Enables the observers that the request names.

@@ -9,6 +9,7 @@ mod block_events;
 pub mod collection;
 #[cfg(feature = "files")]
 mod columns;
+mod csv_columns;
 mod error;
 pub mod format;
 mod merge;
@@ -29,6 +30,7 @@ mod workload;
 #[cfg(feature = "files")]
 pub mod writer;
 
+pub use csv_columns::Columns;
 pub use error::{Error, OnBad};
 pub use format::{Format, find, open, open_as};
 pub use opened::{Progress, Trace};

@@ -1,7 +1,7 @@
 use flashscope_block::Bytes;
 
+use super::csv_columns::Columns;
 use super::error::{Error, OnBad, Place, Reason};
-use super::format::Columns;
 use super::{Request, Volumes};
 
 /// The approximate number of requests per batch: few enough to stay in the CPU caches.

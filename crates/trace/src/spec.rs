@@ -3,7 +3,8 @@
 use flashscope_block::{Bytes, nearest};
 use flashscope_workload::playback::FIELDS;
 
-use super::format::{self, CSV, Columns, Format};
+use super::csv_columns::Columns;
+use super::format::{self, CSV, Format};
 use super::merge::Merge;
 use super::opened::{Progress, Trace};
 use super::transform;

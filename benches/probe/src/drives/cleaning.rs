@@ -3,21 +3,7 @@
 use flashscope_document::probe::Parameter;
 
 use super::Truth;
-use super::draft::Draft;
-
-/// A formula for the write amplification, from the spare share and the pages per block.
-pub(super) type Amplification = fn(f64, u64) -> f64;
-
-/// The inputs for computing the onset of cleaning of a page-mapped drive.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct GcInputs {
-    pub(super) over_provisioning: f64,
-    /// The share of blocks that the drive keeps free when idle.
-    pub(super) kept_free: f64,
-    pub(super) map_on_flash: bool,
-    /// The formula for uniform random writes; `None` if the policy has no formula.
-    pub(super) amplification: Option<Amplification>,
-}
+use super::draft::{Draft, GcInputs};
 
 #[allow(clippy::cast_precision_loss, reason = "sizes of drives are far below 2^53")]
 impl Draft<'_> {

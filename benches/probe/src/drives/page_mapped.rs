@@ -3,8 +3,8 @@
 use flashscope_document::probe::Parameter;
 
 use super::Truth;
-use super::cleaning::{Amplification, GcInputs, by_age, greedy};
-use super::draft::{Draft, KIB};
+use super::cleaning::{by_age, greedy};
+use super::draft::{Amplification, Draft, GcInputs, KIB};
 
 #[allow(clippy::cast_precision_loss, reason = "sizes of drives are far below 2^53")]
 impl Draft<'_> {

@@ -16,7 +16,8 @@ use super::protocol::{
     OPTION_MAGIC, REQUEST_MAGIC,
 };
 use crate::net::{Address, Client as _};
-use crate::round_trip::{self, RoundTrip};
+use crate::round_trip::RoundTrip;
+use crate::trial::trial_drive;
 
 /// The length of the server's greeting in bytes.
 const GREETING_LEN: usize = 18;
@@ -32,7 +33,7 @@ const REPLY_LEN: usize = 16;
 /// Returns an error if the system has no more sockets or threads.
 pub fn round_trip(address: &Address) -> io::Result<RoundTrip> {
     let (client, server) = connected(address)?;
-    let drive = round_trip::trial_drive()?;
+    let drive = trial_drive()?;
     let offer = Offer::of(&drive, false);
     let connection = Connection::new(server);
     thread::scope(|scope| {

@@ -15,8 +15,8 @@ use super::status::Status;
 use super::subsystem::Subsystem;
 use crate::attached::AttachedDrive;
 use crate::lock;
-use crate::request::{CompletedRequest, PendingRequest, Request, RequestError};
-use crate::zones::{ZoneChange, ZoneError, ZoneSelection};
+use crate::request::{CompletedRequest, PendingRequest, Request, RequestError, ZoneError};
+use crate::zones::{ZoneChange, ZoneSelection};
 
 /// The maximum number of bytes of a request that erases.
 const ERASE_STEP: u64 = 1 << 30;

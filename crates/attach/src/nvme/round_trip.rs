@@ -13,7 +13,8 @@ use super::command::{COMMAND_LEN, FABRICS, SGL_IN_CAPSULE, SGL_TRANSPORT};
 use super::pdu::{CAPSULE_CMD, CAPSULE_CMD_LEN, FLAG_LAST, H2C_DATA, HEADER_LEN, IC_LEN, IC_REQ};
 use super::wire::{Structure, u32_at};
 use super::{IN_CAPSULE, Listener, SubsystemOptions, fabrics, io as nvm, serve};
-use crate::round_trip::{self, RoundTrip};
+use crate::round_trip::RoundTrip;
+use crate::trial::trial_drive;
 
 /// Measures the round trip between a local host and a drive that is served over TCP. Takes about
 /// 0.3 s.
@@ -23,7 +24,7 @@ use crate::round_trip::{self, RoundTrip};
 pub fn round_trip() -> io::Result<RoundTrip> {
     let listener = Listener::bind("127.0.0.1:0").map_err(io::Error::other)?;
     let address = listener.address();
-    let drive = std::sync::Arc::new(round_trip::trial_drive()?);
+    let drive = std::sync::Arc::new(trial_drive()?);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let (sender, name) = channel();

@@ -3,8 +3,7 @@
 
 use flashscope_block::{Errno, Op};
 
-use crate::request::RequestError;
-use crate::zones::ZoneError;
+use crate::request::{RequestError, ZoneError};
 
 /// The status of a completed command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

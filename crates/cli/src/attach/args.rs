@@ -8,7 +8,7 @@ use flashscope_block::Bytes;
 use flashscope_command::options::{ConsentArgs, JsonArgs, MemoryArgs, ReadOnlyArgs, fill_parser};
 use flashscope_workload::state::Fill;
 
-use crate::serve::ListenArgs;
+use crate::listen::ListenArgs;
 
 /// Attach a drive, so that any program can use it as a block device or over the network.
 ///

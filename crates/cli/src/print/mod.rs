@@ -16,7 +16,44 @@ use escape::{Escaping, Form, is_unsafe};
 use flashscope_command::options::JsonArgs;
 use serde::Serialize;
 
-use crate::args::TerminalArgs;
+/// Options for progress, notes and colour.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct TerminalArgs {
+    /// Show only errors: no progress, no notes
+    #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = "Terminal")]
+    pub quiet: bool,
+
+    /// Print a line for each phase, with its duration
+    #[arg(long, short, global = true, help_heading = "Terminal")]
+    pub verbose: bool,
+
+    /// Use colour in help and errors
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Terminal"
+    )]
+    pub color: ColorChoice,
+
+    /// Show the progress of the command in a browser: the run under way, the time left and the results so far
+    ///
+    /// The address is printed on standard error; port 0 chooses a free port. In a terminal, the page stays after the end of the
+    /// command until Ctrl-C.
+    #[cfg(feature = "serve")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "ADDRESS",
+        value_parser = crate::listen::address,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "127.0.0.1:0",
+        help_heading = "Terminal"
+    )]
+    pub live: Option<std::net::SocketAddr>,
+}
 
 /// The options for progress, notes and colour; set once, before the first output.
 static TERMINAL: OnceLock<TerminalArgs> = OnceLock::new();

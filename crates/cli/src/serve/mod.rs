@@ -3,7 +3,7 @@
 mod what_ifs;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
@@ -17,12 +17,10 @@ use flashscope_sim::budget::{Budget, Limit};
 use serde_json::json;
 
 use self::what_ifs::Simulating;
+use crate::listen::{ListenArgs, PORT};
 use crate::print::{self, notice};
 use crate::registry::RegistryPlace;
 use crate::{Failure, running, usage};
-
-/// The default port.
-const PORT: u16 = 7470;
 
 /// Show results of any size in the browser, from a list of all results down to a single IO.
 ///
@@ -80,17 +78,6 @@ pub(crate) struct ServeArgs {
     json: JsonArgs,
 }
 
-/// The address of a server.
-#[derive(Debug, Clone, Copy, Default, clap::Args)]
-pub(crate) struct ListenArgs {
-    /// Answer at this address, with or without a port; port 0 chooses a free port
-    ///
-    /// Everyone who can reach the address sees what the server shows, without a password. Unless it is a loopback
-    /// address, the server refuses all changes.
-    #[arg(long = "listen", id = "listen", value_name = "ADDRESS", value_parser = address)]
-    pub address: Option<SocketAddr>,
-}
-
 pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let address = args.listen.address.unwrap_or_else(|| ([127, 0, 0, 1], PORT).into());
     if Access::of(&address) == Access::Network {
@@ -145,13 +132,4 @@ fn announce(address: SocketAddr, as_json: bool) {
         true => print::line(print::json_lines(), &json!({ "url": url, "address": address })),
         false => print::line(print::text_lines(), &url),
     };
-}
-
-/// Parses an address with or without a port, such as `127.0.0.1:7470` or `::1`.
-pub(crate) fn address(text: &str) -> anyhow::Result<SocketAddr> {
-    let whole = text.parse::<SocketAddr>().ok();
-    let bare = || Some(SocketAddr::new(text.parse::<IpAddr>().ok()?, PORT));
-    whole
-        .or_else(bare)
-        .ok_or_else(|| anyhow!("write it like 127.0.0.1:{PORT}, [::1]:{PORT} or 0.0.0.0"))
 }

@@ -2,7 +2,7 @@
 
 mod ahead;
 mod args;
-mod inside;
+mod keeper;
 mod options;
 mod outcome;
 mod part;
@@ -32,8 +32,7 @@ use flashscope_result::ResultFolder;
 
 use ahead::Ahead;
 pub use args::{BenchArgs, PlanArgs};
-pub use inside::Inside;
-use inside::Keeper;
+use keeper::Keeper;
 pub(crate) use outcome::LOOK;
 pub use outcome::outcome;
 pub use part::{Part, bench_part};
@@ -43,6 +42,7 @@ pub(crate) use same::check_drive;
 use same::{check_tool, purpose};
 
 use crate::drives::{self, Purpose};
+pub use crate::inside::Inside;
 use crate::{Failure, Progress, build, not_made, usage};
 
 /// The result of a benchmark, complete or not.

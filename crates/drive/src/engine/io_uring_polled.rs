@@ -15,7 +15,7 @@ use super::ring::{Dialect, Ring, check_length, unsupported};
 use super::{Engine, Setup};
 use crate::guard::{DeviceNumber, System};
 use crate::hardware::text;
-use crate::inventory::path_of;
+use crate::topology::path_of;
 
 /// Reads and writes, the only operations that can be polled for.
 struct PolledDialect;

@@ -19,16 +19,12 @@ use super::Setup;
 use super::queued::{Answer, Kernel};
 use crate::buffer::Buffers;
 use crate::clock::Clock;
-use crate::hardware::text;
+use crate::limits::longest_command;
 
 /// The index of the file among the registered files.
 pub(super) const FILE: Fixed = Fixed(0);
 
-/// The size of a memory page in bytes. In the worst case, a segment of a transfer covers only one
-/// page.
-const PAGE: u64 = 4096;
-
-/// [`PAGE`] as a `usize`, for comparison with the length of a buffer.
+/// The size of a memory page in bytes, for comparison with the length of a buffer.
 const PAGE_LEN: usize = 4096;
 
 /// The minimum timeout with which a polling call waits until a completion arrives. A healthy drive
@@ -103,17 +99,6 @@ fn check_entered(result: io::Result<usize>) {
 /// Returns the error for a drive or kernel that does not support this engine.
 pub(super) fn unsupported(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, why.into())
-}
-
-/// Returns the length in bytes up to which an IO fits into one command, `None` without a limit. The
-/// sysfs attribute `name` limits the length in KiB, and `max_segments` the number of segments. Each
-/// page of memory may need a segment.
-pub(crate) fn longest_command(disk: &Path, name: &str) -> Option<u64> {
-    let limit = |name: &str, unit: u64| {
-        let count: u64 = text(&disk.join("queue").join(name))?.parse().ok()?;
-        Some(count * unit)
-    };
-    [limit(name, 1024), limit("max_segments", PAGE)].into_iter().flatten().min()
 }
 
 /// Checks that an IO of `longest` bytes fits into one command, which means that the kernel does not

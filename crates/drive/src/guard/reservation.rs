@@ -15,8 +15,8 @@ use std::io;
 use std::path::Path;
 
 use super::{Identity, Refusal, System};
-use crate::inventory::{Bus, bus_of};
 use crate::nvme::{self, Admin, CommandError, Controller, Structure};
+use crate::topology::{Bus, bus_of};
 use scsi::{Answer, ServiceAction};
 
 /// The number of bytes to read of a report: its header and a hundred entries.

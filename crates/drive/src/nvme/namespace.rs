@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::guard::{DeviceNumber, Identity, System, parse_number};
 use crate::hardware::text;
-use crate::inventory::{Bus, bus_of, path_of};
+use crate::topology::{Bus, bus_of, path_of};
 
 /// The reason why an open file is not a whole namespace.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use flashscope_block::Data;
 
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };

@@ -10,7 +10,7 @@ use flashscope_block::Op;
 use self::no_list::{takes_trims, without_list};
 use self::policies::{Eviction, List, Touch, posterior};
 use super::segment::with_flushes;
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::period::MIN_BLOCK;
 use crate::{
     Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene, levels, median,

@@ -11,7 +11,7 @@
 
 use flashscope_block::Nanos;
 
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median};
 use flashscope_document::probe::{Shape, Signal};
 

@@ -2,7 +2,7 @@
 
 use flashscope_block::{Bytes, Op};
 
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::{Answer, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
 use flashscope_document::probe::{Shape, Signal};
 

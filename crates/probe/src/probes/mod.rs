@@ -19,7 +19,7 @@ mod write_buffer_kind;
 
 use flashscope_block::{Bytes, Nanos};
 
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::{Finding, Halt, Knowledge, Lab, Parameter};
 
 /// The cost of an experiment.

@@ -1,6 +1,6 @@
 //! The probe for read-ahead: measures the number of bytes that a drive reads ahead after consecutive reads and a pause.
 
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use self::strides::Strides;
-use crate::investigate::Outcome;
 use crate::levels::within_errors;
+use crate::outcome::Outcome;
 use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };

@@ -2,7 +2,7 @@
 
 use flashscope_block::Op;
 
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::period::{MIN_BLOCK, Period, period, recurrence, slow};
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
 use flashscope_document::probe::{Shape, Signal};

@@ -9,7 +9,7 @@
 
 use flashscope_block::Nanos;
 
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::{Cost, Fill, Finding, Halt, Knowledge, Lab, Parameter, Probe, median};
 use flashscope_document::probe::{Shape, Signal};
 

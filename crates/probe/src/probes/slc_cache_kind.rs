@@ -7,8 +7,8 @@
 use flashscope_block::Nanos;
 
 use super::slc_cache::FillCosts;
-use crate::investigate::Outcome;
 use crate::levels::within_errors;
+use crate::outcome::Outcome;
 use crate::{Answer, Cost, Fill, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request};
 
 /// The length of writes, in bytes.

@@ -1,7 +1,7 @@
 //! Internal volumes: parts of the address space that write independently. Writes to one volume are not slower while
 //! other volumes are written.
 
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median};
 use flashscope_document::probe::Contradiction;
 use flashscope_document::probe::{Shape, Signal};

@@ -10,7 +10,7 @@
 
 use flashscope_block::{Nanos, Op};
 
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::steps::{Step, medians, step};
 use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
 use flashscope_document::probe::{Shape, Signal};

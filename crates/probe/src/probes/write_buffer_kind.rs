@@ -11,7 +11,7 @@
 use flashscope_block::{Nanos, Op};
 
 use super::write_buffer::{Bursts, response_times, unit};
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
 use flashscope_document::probe::{Shape, Signal};
 

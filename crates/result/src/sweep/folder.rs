@@ -14,7 +14,7 @@ use flashscope_document::sweep::{ExploredSweep, Row, SWEEP_VERSION, Sweep};
 
 use super::points;
 use crate::Error;
-use crate::folder::{check_version, lock, read_json, sync_folder, write_json};
+use crate::files::{check_version, lock, read_json, sync_folder, write_json};
 use crate::staging::StagingFolder;
 
 const SWEEP: &str = "sweep.json";

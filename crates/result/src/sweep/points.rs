@@ -25,7 +25,7 @@ use parquet::record::Field;
 use parquet::schema::types::{Type, TypePtr};
 
 use crate::Error;
-use crate::folder::write_named;
+use crate::files::write_named;
 use crate::reader::{limits, open};
 use flashscope_document::sweep::{Level, Row, RowStatus};
 

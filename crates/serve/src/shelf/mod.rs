@@ -2,7 +2,7 @@
 //! result with its problem; other results are not affected.
 
 mod item;
-mod query;
+pub(crate) mod query;
 mod scan;
 
 use std::collections::BTreeMap;

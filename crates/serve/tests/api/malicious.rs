@@ -114,7 +114,7 @@ fn invalid_records_are_refused_before_decoding() {
                 runs[2]["progress"]["ios"] = 7.into();
             });
         }),
-        ("bomb", "are read", |path| {
+        ("bomb", "the limit is 1048576", |path| {
             let path = path.join("records/run-00003-000.parquet");
             let mut bytes = fs::read(&path).unwrap();
             claim_a_gibibyte(&mut bytes);

@@ -1,5 +1,7 @@
+use flashscope_sim::budget::Budget;
+
 use super::*;
-use crate::{SimulationResult, simulate};
+use crate::{Simulation, SimulationRequest, SimulationResult, request, simulate};
 
 const DRIVE: &str = "sim:demo?flash.packages=4&flash.blocks_per_plane=32&over_provisioning=0.3&\
                      cleaning.free_threshold=0.02&cleaning.background_threshold=0.04";

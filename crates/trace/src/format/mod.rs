@@ -23,7 +23,6 @@ mod vscsi;
 mod wiscsee;
 mod wpa;
 
-pub use csv::Columns;
 pub(super) use csv::FORMAT as CSV;
 pub(super) use msr::UNIX_EPOCH;
 

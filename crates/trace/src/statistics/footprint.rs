@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
-use super::pages::{HashedKeyHasher, hash};
+use super::hash::{HashedKeyHasher, hash};
 
 /// A number of distinct pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

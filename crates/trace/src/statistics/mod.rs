@@ -10,6 +10,7 @@ mod concentration;
 mod doubts;
 mod footprint;
 mod fragments;
+mod hash;
 mod latency;
 mod pages;
 #[cfg(feature = "files")]

@@ -10,7 +10,7 @@ mod plan;
 use flashscope_block::{Bytes, Nanos, Op};
 
 use self::plan::Regions;
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene, median};
 
 /// The unit of writes in bytes, if the page size is not known: a multiple of all usual page sizes.

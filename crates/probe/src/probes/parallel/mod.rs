@@ -12,7 +12,7 @@ mod stripes;
 use self::experiments::Evidence;
 use self::order::Follows;
 use self::stripes::{Series, Stripes, WeighedHypothesis, shares};
-use crate::investigate::Outcome;
+use crate::outcome::Outcome;
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe};
 use flashscope_document::probe::{Shape, Signal};
 

@@ -13,7 +13,7 @@ use flashscope_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
 use super::super::concentration::{self, Counts};
-use super::super::pages::{HashedKeyHasher, mix};
+use super::super::hash::{HashedKeyHasher, mix};
 use super::super::replicates::{self, REPLICATES};
 use super::super::{PAGE, index, scaled};
 

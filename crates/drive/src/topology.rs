@@ -1,10 +1,73 @@
-//! The connection of a drive to the machine, from its position in the device tree of sysfs.
+//! The names of drives, and their connection to the machine, from their position in the device tree of sysfs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Bus, PcieLink, number_at};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::hardware::text;
+
+/// The bus that connects a block device to the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Bus {
+    /// NVM Express, over PCI Express or a network.
+    Nvme,
+    /// Serial or parallel ATA.
+    Sata,
+    /// SCSI, SAS, Fibre Channel, iSCSI.
+    Scsi,
+    /// USB mass storage.
+    Usb,
+    /// The virtual drive of a virtual machine.
+    Virtio,
+    /// A memory card or eMMC.
+    Mmc,
+    /// A file exposed as a block device.
+    Loop,
+    /// A device mapper target, such as LVM or dm-crypt.
+    DeviceMapper,
+    /// A Linux MD array.
+    Raid,
+    /// Main memory exposed as a block device.
+    Memory,
+    /// Any other bus.
+    Other,
+}
+
+impl Bus {
+    /// Returns its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bus::Nvme => "nvme",
+            Bus::Sata => "sata",
+            Bus::Scsi => "scsi",
+            Bus::Usb => "usb",
+            Bus::Virtio => "virtio",
+            Bus::Mmc => "mmc",
+            Bus::Loop => "loop",
+            Bus::DeviceMapper => "device_mapper",
+            Bus::Raid => "raid",
+            Bus::Memory => "memory",
+            Bus::Other => "other",
+        }
+    }
+}
+
+/// A PCI Express link.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PcieLink {
+    /// The current speed of a lane in GT/s: 2.5, 5, 8, 16, 32 or 64 for generations 1 to 6.
+    pub gigatransfers_per_s: f64,
+    /// The current number of lanes.
+    pub lanes: u32,
+    /// The maximum speed that the drive supports. A slower slot or power saving reduces the current
+    /// speed.
+    pub max_gigatransfers_per_s: Option<f64>,
+    /// The maximum number of lanes that the drive supports.
+    pub max_lanes: Option<u32>,
+}
 
 /// Drives without a bus, by the start of their names.
 const VIRTUAL: [(&str, Bus); 5] = [
@@ -15,8 +78,33 @@ const VIRTUAL: [(&str, Bus); 5] = [
     ("ram", Bus::Memory),
 ];
 
+/// Returns the name of a device. sysfs writes a slash in a device name as an exclamation mark.
+pub(crate) fn name_of(directory: &Path) -> String {
+    directory.file_name().unwrap_or_default().to_string_lossy().replace('!', "/")
+}
+
+/// Returns the path in `/dev` of the device with the sysfs directory `directory`.
+pub(crate) fn path_of(directory: &Path) -> String {
+    format!("/dev/{}", name_of(directory))
+}
+
+/// Splits a name into digits and other text, which sorts `sd10` after `sd9`.
+pub(crate) fn natural(name: &str) -> Vec<(u64, String)> {
+    let pieces = name.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
+    let piece = |piece: &[u8]| {
+        let piece = String::from_utf8_lossy(piece).into_owned();
+        (piece.parse().unwrap_or(0), piece)
+    };
+    pieces.map(piece).collect()
+}
+
+/// Returns the bus of the drive with the sysfs directory `disk`.
+pub(crate) fn bus_of(disk: &Path) -> Bus {
+    bus(&name_of(disk), disk)
+}
+
 /// Returns the bus of the drive `name` with the sysfs directory `disk`.
-pub(super) fn bus(name: &str, disk: &Path) -> Bus {
+fn bus(name: &str, disk: &Path) -> Bus {
     let device = disk.join("device");
     let Ok(subsystem) = fs::read_link(device.join("subsystem")) else {
         let known = VIRTUAL.iter().find(|(beginning, _)| name.starts_with(beginning));
@@ -68,7 +156,7 @@ fn controllers(disk: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the PCI Express link of an NVMe drive's first controller.
-pub(super) fn pcie_link(disk: &Path) -> Option<PcieLink> {
+pub(crate) fn pcie_link(disk: &Path) -> Option<PcieLink> {
     let controller = controllers(disk).into_iter().next()?;
     let function = controller.ancestors().find(|path| path.join("current_link_speed").exists())?;
     let speed = |name| {
@@ -90,7 +178,7 @@ pub(super) fn pcie_link(disk: &Path) -> Option<PcieLink> {
 ///
 /// The sensor's directory lies in that of the device, or in `hwmon` below it
 /// (`Documentation/hwmon/sysfs-interface.rst`).
-pub(super) fn sensor(disk: &Path) -> Option<PathBuf> {
+pub(crate) fn sensor(disk: &Path) -> Option<PathBuf> {
     let device = disk.join("device").canonicalize().ok();
     let holders = controllers(disk).into_iter().chain(device);
     let places = holders.flat_map(|holder| [holder.join("hwmon"), holder]);
@@ -104,4 +192,20 @@ pub(super) fn sensor(disk: &Path) -> Option<PathBuf> {
         sensors
     });
     sensors.find(|sensor| number_at::<f64>(sensor).is_some())
+}
+
+pub(crate) fn number_at<T: std::str::FromStr>(path: &Path) -> Option<T> {
+    text(path)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_in_natural_order() {
+        let mut names = ["nvme10n1", "nvme2n1", "sdb", "nvme2n10", "sda", "nvme2n2"];
+        names.sort_by_key(|name| natural(name));
+        assert_eq!(names, ["nvme2n1", "nvme2n2", "nvme2n10", "nvme10n1", "sda", "sdb"]);
+    }
 }

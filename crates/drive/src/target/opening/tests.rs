@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::*;
