@@ -23,7 +23,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "a cache of small objects in buckets that are rewritten at random, and of large objects in regions \
               that are written in turn",
     source: "CacheLib's repository, discussions 157 and 241: buckets of 4 KiB, regions of 16 MiB, and two fifths \
-             of the space for buckets; the shares of requests are this project's own choice",
+             of the space for buckets. The shares of requests are this project's own choice",
     leaves_out: Some(
         "popular objects, which memory answers; admission policies; deletions; and large objects that are written \
          again when their region is reclaimed",
