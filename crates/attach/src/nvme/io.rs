@@ -103,6 +103,21 @@ fn transferred(space: &Namespace, command: &Command) -> Result<u32, Status> {
     }
 }
 
+/// Returns the first logical block of an I/O command that has one range of blocks.
+pub(super) fn first_block(command: &Command) -> Option<u64> {
+    match command.opcode() {
+        WRITE
+        | READ
+        | COMPARE
+        | WRITE_ZEROES
+        | VERIFY
+        | ZONE_MANAGEMENT_SEND
+        | ZONE_MANAGEMENT_RECEIVE
+        | ZONE_APPEND => Some(command.u64(40)),
+        _ => None,
+    }
+}
+
 /// Returns the length of the ranges of a command, each of which has `each` bytes.
 fn count(command: &Command, each: usize) -> u32 {
     let number = match command.opcode() {
@@ -181,7 +196,7 @@ fn in_bytes(space: &Namespace, start: u64, blocks: u64) -> Result<(Bytes, Bytes)
         Some(end) if end <= space.blocks() + spare => {
             Ok((space.start() + Bytes(start * block), Bytes(blocks * block)))
         }
-        _ => Err(Status::LBA_OUT_OF_RANGE),
+        _ => Err(Status::LBA_OUT_OF_RANGE.at_block(space.blocks().saturating_sub(start))),
     }
 }
 
@@ -263,7 +278,7 @@ fn read(space: &Namespace, command: &Command, data: Vec<u8>) -> Result<Plan, Sta
         (READ, rest) if is_durable => Plan::DurableRead(request, rest),
         (_, Some(rest)) => Plan::One(request, Finish::Extended(rest)),
         (READ, None) => Plan::One(request, Finish::Data),
-        (COMPARE, None) => Plan::One(request, Finish::Compare(data)),
+        (COMPARE, None) => Plan::One(request, Finish::Compare(data, space.block())),
         (_, None) => Plan::One(request, Finish::Status),
     })
 }

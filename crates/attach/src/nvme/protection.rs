@@ -162,7 +162,8 @@ impl ProtectionCheck {
     fn check(&self, data: &[u8], tuples: &[u8]) -> Result<(), Status> {
         let blocks = data.chunks_exact(self.block).zip(tuples.chunks_exact(METADATA_LEN));
         for (place, (block, tuple)) in blocks.enumerate() {
-            self.check_block(block, tuple, self.reference_of(place))?;
+            self.check_block(block, tuple, self.reference_of(place))
+                .map_err(|status| status.at_block(place as u64))?;
         }
         Ok(())
     }
@@ -266,6 +267,15 @@ pub(super) fn of_zeroes(
     Ok(metadata(space, tuples))
 }
 
+/// Returns the index of the first block that differs.
+pub(super) fn first_different(data: &[u8], expected: &[u8], block: usize) -> Option<u64> {
+    if data == expected {
+        return None;
+    }
+    let at = data.iter().zip(expected).position(|(read, expected)| read != expected);
+    Some((at.unwrap_or(data.len().min(expected.len())) / block) as u64)
+}
+
 /// Separates interleaved blocks from their metadata.
 fn separate(extended: &[u8], block: usize) -> (Vec<u8>, Vec<u8>) {
     let blocks = extended.len() / (block + METADATA_LEN);
@@ -359,8 +369,15 @@ impl ExtendedRead {
             Goal::Return => read.data = join(&data, &tuples, self.block),
             // Protection information is checked, not compared.
             Goal::Compare(expected, metadata) => {
-                let is_equal = data == *expected && (self.check.is_some() || tuples == *metadata);
-                return is_equal.then_some(()).ok_or(Status::COMPARE_FAILURE);
+                let metadata = if self.check.is_some() { &tuples } else { metadata };
+                let different = first_different(&data, expected, self.block)
+                    .into_iter()
+                    .chain(first_different(&tuples, metadata, METADATA_LEN))
+                    .min();
+                return match different {
+                    Some(index) => Err(Status::COMPARE_FAILURE.at_block(index)),
+                    None => Ok(()),
+                };
             }
         }
         Ok(())
