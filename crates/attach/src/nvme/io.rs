@@ -9,7 +9,7 @@ use super::namespace::{ALL_NAMESPACES, Namespace};
 use super::namespaces::Namespaces;
 use super::placement::{self, DATA_PLACEMENT, IO_MANAGEMENT_RECEIVE, IO_MANAGEMENT_SEND};
 use super::plan::{self, Finish, Plan};
-use super::protection::{self, ExtendedRead};
+use super::protection::{self, ExtendedCopy, ExtendedRead};
 use super::session::Transfer;
 use super::status::Status;
 use super::wire::{u16_at, u32_at, u64_at};
@@ -202,10 +202,11 @@ fn in_bytes(space: &Namespace, start: u64, blocks: u64) -> Result<(Bytes, Bytes)
 
 fn check_copy(space: &Namespace, command: &Command) -> Result<(), Status> {
     check_directive(space, command)?;
-    // Descriptors must have format 0. Blocks with metadata are not copied.
-    if command.dword(12) >> 8 & 0xF != 0 || space.has_metadata() {
+    // Descriptors must have format 0.
+    if command.dword(12) >> 8 & 0xF != 0 {
         return Err(Status::INVALID_FIELD);
     }
+    ExtendedCopy::check(space, command)?;
     match command.dword(12) & 0xFF < MAX_COPY_RANGES {
         true => Ok(()),
         false => Err(Status::COMMAND_SIZE_LIMIT_EXCEEDED),
@@ -260,7 +261,7 @@ pub(super) fn plan(
         IO_MANAGEMENT_RECEIVE | IO_MANAGEMENT_SEND => placement::plan(space, command, &data),
         DATASET_MANAGEMENT => deallocate(space, command, &data),
         COPY => {
-            // A Format command may have added metadata while the data arrived.
+            // A Format command may have changed the format while the data arrived.
             check_copy(space, command)?;
             copy(space, command, &data, durable || through).map(Some)
         }
@@ -343,5 +344,8 @@ fn copy(space: &Namespace, command: &Command, data: &[u8], durable: bool) -> Res
     }
     let start = u64::from(command.dword(11)) << 32 | u64::from(command.dword(10));
     let (to, _) = in_bytes(space, start, total)?;
-    Ok(Plan::Copy { reads, to, durable, stream: placement::stream(space, command)? })
+    let sources = data.chunks_exact(SOURCE_LEN);
+    let extended = ExtendedCopy::of(space, command, sources, &mut reads)?;
+    let stream = placement::stream(space, command)?;
+    Ok(Plan::Copy { reads, to, durable, stream, extended })
 }

@@ -3,7 +3,7 @@
 use flashscope_block::{Bytes, Op, StreamId};
 
 use super::placement::PlacementCommand;
-use super::protection::ExtendedRead;
+use super::protection::{ExtendedCopy, ExtendedRead};
 use super::status::Status;
 use super::zones::ZoneCommand;
 
@@ -29,6 +29,8 @@ pub enum Plan {
         durable: bool,
         /// The stream of the write.
         stream: StreamId,
+        /// The checks of blocks with metadata.
+        extended: Option<ExtendedCopy>,
     },
     /// Erases the whole drive, or namespaces.
     Erase(Erase),
