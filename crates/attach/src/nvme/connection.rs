@@ -9,12 +9,14 @@ use std::time::Duration;
 use flashscope_block::Op;
 use socket2::Socket;
 
+use super::command::Command;
 use super::controller::{Controller, Link};
 use super::job::{Job, Step};
 use super::namespace::Namespace;
 use super::pdu::{Completion, Format, Reply};
 use super::placement::PlacementCommand;
 use super::plan::{Erase, Finish, Plan};
+use super::protection::first_different;
 use super::queue::{Action, Commands, Queue};
 use super::session::{Event, Session};
 use super::status::Status;
@@ -105,8 +107,13 @@ fn finished(
     match (result, finish) {
         (Err(error), _) => (Completion::new(id, Status::of(request.op, error)), Vec::new()),
         (Ok(()), Finish::Data) => (success, request.data),
-        (Ok(()), Finish::Compare(data)) if data != request.data => {
-            (Completion::new(id, Status::COMPARE_FAILURE), Vec::new())
+        (Ok(()), Finish::Compare(data, block)) => {
+            let block = usize::try_from(block.0).expect("a block fits in memory");
+            let status = match first_different(&request.data, &data, block) {
+                Some(index) => Status::COMPARE_FAILURE.at_block(index),
+                None => Status::SUCCESS,
+            };
+            (Completion::new(id, status), Vec::new())
         }
         (Ok(()), Finish::Failure(status)) => (Completion::new(id, status), Vec::new()),
         // The data were not checked.
@@ -114,7 +121,7 @@ fn finished(
         (Ok(()), Finish::Place(block)) => {
             (Completion { result: request.offset.0 / block.0, ..success }, Vec::new())
         }
-        (Ok(()), Finish::Status | Finish::Compare(_)) => (success, Vec::new()),
+        (Ok(()), Finish::Status) => (success, Vec::new()),
     }
 }
 
@@ -246,7 +253,7 @@ impl Connection {
                     let _ = self.format.set(format);
                     self.send(output);
                 }
-                Some(Event::Refused(id, status)) => batch.refuse(id, status),
+                Some(Event::Refused(command, status)) => batch.refuse(&command, status),
                 Some(Event::Command(command, data)) => {
                     let was_connected = self.role.get().is_some();
                     let action = queue.execute(&command, data);
@@ -280,15 +287,17 @@ impl Connection {
 
     /// Completes a command, and returns its encoded completion.
     fn reply(&self, completion: &Completion, data: Vec<u8>) -> Reply {
-        let head = self.commands.end(completion.id);
-        self.record(completion);
+        let (command, head) = self.commands.end(completion.id);
+        if let Some(command) = command {
+            self.record(command, completion.status);
+        }
         let format = self.format.get().copied().unwrap_or_default();
         Reply::new(format, completion, data, head)
     }
 
-    fn record(&self, completion: &Completion) {
-        if let (Some(role), true) = (self.role.get(), completion.status != Status::SUCCESS) {
-            role.controller.failed(role.queue, completion.id, completion.status);
+    fn record(&self, command: Command, status: Status) {
+        if let (Some(role), true) = (self.role.get(), status != Status::SUCCESS) {
+            role.controller.failed(role.queue, command, status);
         }
     }
 
@@ -395,14 +404,14 @@ impl Batch<'_> {
         self.room = self.room.saturating_sub(cost);
     }
 
-    fn refuse(&mut self, id: u16, status: Status) {
-        let completion = Completion::new(id, status);
+    fn refuse(&mut self, command: &Command, status: Status) {
+        let completion = Completion::new(command.id(), status);
         if status != Status::COMMAND_ID_CONFLICT {
             return self.reply(&completion, Vec::new());
         }
         // The other command with this identifier is not completed.
         let connection = self.connection;
-        connection.record(&completion);
+        connection.record(command.clone(), status);
         let format = connection.format.get().copied().unwrap_or_default();
         let reply = Reply::new(format, &completion, Vec::new(), connection.commands.head());
         connection.outbox.owe(COST);

@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex};
 
 use flashscope_block::Nanos;
 
+use super::command::Command;
 use super::features::Features;
 use super::identify::{ERROR_ENTRIES, EVENT_REQUESTS, QUEUE_ENTRIES};
 use super::namespace::CommandSet;
@@ -73,11 +74,11 @@ pub(super) enum Change {
 }
 
 /// A failed command, for the error log.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct ErrorEntry {
     pub(super) number: u64,
     pub(super) queue: u16,
-    pub(super) command: u16,
+    pub(super) command: Command,
     pub(super) status: Status,
 }
 
@@ -100,6 +101,7 @@ pub(super) struct Controller {
 struct State {
     cc: u32,
     csts: u32,
+    resets: u64,
     last_sign: Nanos,
     features: Features,
     queues: BTreeMap<u16, Arc<dyn Link>>,
@@ -123,6 +125,7 @@ impl Controller {
         let state = State {
             cc: 0,
             csts: 0,
+            resets: 0,
             last_sign: now,
             features: Features::new(keep_alive_ms),
             queues: BTreeMap::new(),
@@ -149,6 +152,16 @@ impl Controller {
     /// Returns true if the host has enabled the controller.
     pub(super) fn is_ready(&self) -> bool {
         lock(&self.state).csts & CSTS_READY != 0
+    }
+
+    /// Returns the number of resets so far.
+    pub(super) fn resets(&self) -> u64 {
+        lock(&self.state).resets
+    }
+
+    /// Returns the command set of the namespaces.
+    pub(super) fn command_set(&self) -> CommandSet {
+        self.command_set
     }
 
     /// Calls `with` with the features.
@@ -347,7 +360,7 @@ impl Controller {
     }
 
     /// Records a failed command.
-    pub(super) fn failed(&self, queue: u16, command: u16, status: Status) {
+    pub(super) fn failed(&self, queue: u16, command: Command, status: Status) {
         let mut state = lock(&self.state);
         let errors = &mut state.errors;
         errors.count += 1;
@@ -360,6 +373,7 @@ impl State {
     /// Resets the controller. Returns the connections of the I/O queues, which the caller must end.
     fn reset(&mut self) -> Vec<Arc<dyn Link>> {
         self.csts = 0;
+        self.resets += 1;
         self.event_requests.clear();
         self.events.clear();
         self.features = Features::new(self.features.keep_alive_ms());

@@ -1,6 +1,6 @@
 //! The erasures of a drive: formats of namespaces, and the last sanitize operation of the whole drive.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use super::status::Status;
@@ -17,6 +17,24 @@ pub(super) enum SanitizeState {
     Failed,
 }
 
+/// The number of erasures of a namespace that have begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct ErasureCount {
+    formats: u64,
+    sanitizes: u64,
+}
+
+impl ErasureCount {
+    /// Returns the status of a command during which an erasure began: `now` is the later count.
+    pub(super) fn check(self, now: ErasureCount) -> Result<(), Status> {
+        match self {
+            _ if self.sanitizes != now.sanitizes => Err(Status::SANITIZE_IN_PROGRESS),
+            _ if self.formats != now.formats => Err(Status::FORMAT_IN_PROGRESS),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The erasures of all namespaces.
 #[derive(Debug, Default)]
 pub(super) struct Erasures(Mutex<State>);
@@ -25,6 +43,10 @@ pub(super) struct Erasures(Mutex<State>);
 struct State {
     /// The namespaces that are being formatted.
     formatting: BTreeSet<u32>,
+    /// The number of formats that have begun, by namespace.
+    formats: BTreeMap<u32, u64>,
+    /// The number of sanitize operations that have begun.
+    sanitizes: u64,
     sanitized: SanitizeState,
     /// Dword 10 of the last Sanitize command.
     options: u32,
@@ -43,6 +65,9 @@ impl Erasures {
         let mut state = lock(&self.0);
         namespaces.iter().try_for_each(|namespace| state.check(*namespace))?;
         state.formatting.extend(namespaces);
+        for namespace in namespaces {
+            *state.formats.entry(*namespace).or_default() += 1;
+        }
         Ok(())
     }
 
@@ -60,6 +85,7 @@ impl Erasures {
             // A failed sanitize operation can only be followed by another one.
             SanitizeState::Never | SanitizeState::Done | SanitizeState::Failed => {
                 (state.sanitized, state.options) = (SanitizeState::Begun(0), options);
+                state.sanitizes += 1;
                 Ok(())
             }
         }
@@ -77,6 +103,13 @@ impl Erasures {
         let mut state = lock(&self.0);
         state.sanitized = if is_done { SanitizeState::Done } else { SanitizeState::Failed };
         state.is_empty = is_done;
+    }
+
+    /// Returns the number of erasures of a namespace that have begun.
+    pub(super) fn count(&self, namespace: u32) -> ErasureCount {
+        let state = lock(&self.0);
+        let formats = state.formats.get(&namespace).copied().unwrap_or_default();
+        ErasureCount { formats, sanitizes: state.sanitizes }
     }
 
     /// Records that a host changes data.

@@ -9,7 +9,7 @@ use super::namespace::{ALL_NAMESPACES, Namespace};
 use super::namespaces::Namespaces;
 use super::placement::{self, DATA_PLACEMENT, IO_MANAGEMENT_RECEIVE, IO_MANAGEMENT_SEND};
 use super::plan::{self, Finish, Plan};
-use super::protection::{self, ExtendedRead};
+use super::protection::{self, ExtendedCopy, ExtendedRead};
 use super::session::Transfer;
 use super::status::Status;
 use super::wire::{u16_at, u32_at, u64_at};
@@ -103,6 +103,21 @@ fn transferred(space: &Namespace, command: &Command) -> Result<u32, Status> {
     }
 }
 
+/// Returns the first logical block of an I/O command that has one range of blocks.
+pub(super) fn first_block(command: &Command) -> Option<u64> {
+    match command.opcode() {
+        WRITE
+        | READ
+        | COMPARE
+        | WRITE_ZEROES
+        | VERIFY
+        | ZONE_MANAGEMENT_SEND
+        | ZONE_MANAGEMENT_RECEIVE
+        | ZONE_APPEND => Some(command.u64(40)),
+        _ => None,
+    }
+}
+
 /// Returns the length of the ranges of a command, each of which has `each` bytes.
 fn count(command: &Command, each: usize) -> u32 {
     let number = match command.opcode() {
@@ -181,16 +196,17 @@ fn in_bytes(space: &Namespace, start: u64, blocks: u64) -> Result<(Bytes, Bytes)
         Some(end) if end <= space.blocks() + spare => {
             Ok((space.start() + Bytes(start * block), Bytes(blocks * block)))
         }
-        _ => Err(Status::LBA_OUT_OF_RANGE),
+        _ => Err(Status::LBA_OUT_OF_RANGE.at_block(space.blocks().saturating_sub(start))),
     }
 }
 
 fn check_copy(space: &Namespace, command: &Command) -> Result<(), Status> {
     check_directive(space, command)?;
-    // Descriptors must have format 0. Blocks with metadata are not copied.
-    if command.dword(12) >> 8 & 0xF != 0 || space.has_metadata() {
+    // Descriptors must have format 0.
+    if command.dword(12) >> 8 & 0xF != 0 {
         return Err(Status::INVALID_FIELD);
     }
+    ExtendedCopy::check(space, command)?;
     match command.dword(12) & 0xFF < MAX_COPY_RANGES {
         true => Ok(()),
         false => Err(Status::COMMAND_SIZE_LIMIT_EXCEEDED),
@@ -245,7 +261,7 @@ pub(super) fn plan(
         IO_MANAGEMENT_RECEIVE | IO_MANAGEMENT_SEND => placement::plan(space, command, &data),
         DATASET_MANAGEMENT => deallocate(space, command, &data),
         COPY => {
-            // A Format command may have added metadata while the data arrived.
+            // A Format command may have changed the format while the data arrived.
             check_copy(space, command)?;
             copy(space, command, &data, durable || through).map(Some)
         }
@@ -263,7 +279,7 @@ fn read(space: &Namespace, command: &Command, data: Vec<u8>) -> Result<Plan, Sta
         (READ, rest) if is_durable => Plan::DurableRead(request, rest),
         (_, Some(rest)) => Plan::One(request, Finish::Extended(rest)),
         (READ, None) => Plan::One(request, Finish::Data),
-        (COMPARE, None) => Plan::One(request, Finish::Compare(data)),
+        (COMPARE, None) => Plan::One(request, Finish::Compare(data, space.block())),
         (_, None) => Plan::One(request, Finish::Status),
     })
 }
@@ -328,5 +344,8 @@ fn copy(space: &Namespace, command: &Command, data: &[u8], durable: bool) -> Res
     }
     let start = u64::from(command.dword(11)) << 32 | u64::from(command.dword(10));
     let (to, _) = in_bytes(space, start, total)?;
-    Ok(Plan::Copy { reads, to, durable, stream: placement::stream(space, command)? })
+    let sources = data.chunks_exact(SOURCE_LEN);
+    let extended = ExtendedCopy::of(space, command, sources, &mut reads)?;
+    let stream = placement::stream(space, command)?;
+    Ok(Plan::Copy { reads, to, durable, stream, extended })
 }

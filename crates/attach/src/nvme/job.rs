@@ -10,7 +10,7 @@ use super::connection::{Connection, Recipient};
 use super::io::pieces;
 use super::pdu::Completion;
 use super::plan::{self, Erase, Plan};
-use super::protection::ExtendedRead;
+use super::protection::{ExtendedCopy, ExtendedRead};
 use super::status::Status;
 use super::subsystem::Subsystem;
 use crate::attached::AttachedDrive;
@@ -47,6 +47,8 @@ struct State {
     is_lost: bool,
     /// The data of the reads, by their index in the step.
     data: Vec<Vec<u8>>,
+    /// The metadata of the reads, by their index in the step.
+    metadata: Vec<Vec<u8>>,
 }
 
 /// The remaining work of a job.
@@ -59,7 +61,7 @@ enum Rest {
     /// A read, whose data are returned.
     Read(Request, Option<ExtendedRead>),
     /// A write of the data that were read.
-    Write { to: Bytes, durable: bool, stream: StreamId },
+    Write { to: Bytes, durable: bool, stream: StreamId, extended: Option<ExtendedCopy> },
     /// An erasure of everything from this byte on.
     Erase { erase: Erase, from: u64 },
     /// The shutdown of the controller.
@@ -90,16 +92,22 @@ impl Job {
             }
             Plan::All(requests) => (requests, Rest::End { returns_data: false }),
             Plan::DurableRead(read, rest) => (vec![plan::flush()], Rest::Read(read, rest)),
-            Plan::Copy { reads, to, durable, stream } => {
-                (reads, Rest::Write { to, durable, stream })
+            Plan::Copy { reads, to, durable, stream, extended } => {
+                (reads, Rest::Write { to, durable, stream, extended })
             }
             Plan::Erase(erase) => (Vec::new(), Rest::Erase { erase, from: 0 }),
             Plan::ShutDown => (vec![plan::flush()], Rest::ShutDown),
             // Zones and handles need no job.
             Plan::Zones(_) | Plan::Placement(_) => (Vec::new(), Rest::End { returns_data: false }),
         };
-        let state =
-            State { rest, open: 0, status: Status::SUCCESS, is_lost: false, data: Vec::new() };
+        let state = State {
+            rest,
+            open: 0,
+            status: Status::SUCCESS,
+            is_lost: false,
+            data: Vec::new(),
+            metadata: Vec::new(),
+        };
         let job = Arc::new(Job {
             connection: Arc::clone(connection),
             id,
@@ -119,6 +127,7 @@ impl Job {
         let mut state = lock(&self.state);
         state.open = requests.len();
         state.data = vec![Vec::new(); requests.len()];
+        state.metadata = vec![Vec::new(); requests.len()];
         let pending = requests.into_iter().enumerate().map(|(place, request)| {
             let from = Recipient::part(Arc::clone(self), place);
             PendingRequest { request, from }
@@ -162,7 +171,7 @@ impl Job {
     /// Submits the requests that follow, or completes the command.
     fn go_on(self: &Arc<Job>, subsystem: &Subsystem, drive: &AttachedDrive<Recipient>) {
         let mut state = lock(&self.state);
-        let (status, data) = (state.status, std::mem::take(&mut state.data));
+        let (mut status, data) = (state.status, std::mem::take(&mut state.data));
         let rest = std::mem::replace(&mut state.rest, Rest::End { returns_data: false });
         let next = match rest {
             Rest::Erase { erase, from } if status == Status::SUCCESS => {
@@ -180,10 +189,18 @@ impl Job {
                 state.rest = rest.map_or(Rest::End { returns_data: true }, Rest::Extended);
                 vec![read]
             }
-            Rest::Write { to, durable, stream } if status == Status::SUCCESS => {
-                let data = data.concat();
-                let write = plan::request(Op::Write, to, Bytes(data.len() as u64), durable);
-                vec![Request { data, stream, ..write }]
+            Rest::Write { to, durable, stream, extended } if status == Status::SUCCESS => {
+                let metadata = std::mem::take(&mut state.metadata);
+                match extended.map(|rest| rest.finish(&data, &metadata)).transpose() {
+                    Ok(metadata) => {
+                        let write = write_of(&data, to, durable);
+                        vec![Request { stream, metadata, ..write }]
+                    }
+                    Err(failed) => {
+                        status = failed;
+                        Vec::new()
+                    }
+                }
             }
             rest => {
                 drop(state);
@@ -223,6 +240,13 @@ impl Job {
     }
 }
 
+/// Returns a write of the joined data.
+fn write_of(data: &[Vec<u8>], to: Bytes, durable: bool) -> Request {
+    let data = data.concat();
+    let write = plan::request(Op::Write, to, Bytes(data.len() as u64), durable);
+    Request { data, ..write }
+}
+
 /// Returns the first bytes of the zones that are offline.
 fn offline_zones(subsystem: &Subsystem, drive: &AttachedDrive<Recipient>) -> BTreeSet<Bytes> {
     match subsystem.namespace().zones() {
@@ -237,9 +261,10 @@ fn offline_zones(subsystem: &Subsystem, drive: &AttachedDrive<Recipient>) -> BTr
 }
 
 impl State {
-    /// Stores the data of a read.
+    /// Stores the data and the metadata of a read.
     fn read(&mut self, place: usize, request: Request) {
         self.data[place] = request.data;
+        self.metadata[place] = request.metadata.map(|read| read.bytes).unwrap_or_default();
     }
 }
 

@@ -4,8 +4,8 @@
 use std::net::SocketAddr;
 
 use super::admin;
-use super::command::Command;
-use super::controller::{Controller, Kind};
+use super::command::{Command, FABRICS};
+use super::controller::{Controller, ErrorEntry, Kind};
 use super::erasure::SanitizeState;
 use super::features::FEATURES;
 use super::identify::{ERROR_ENTRIES, MAX_TRANSFER, QUEUE_ENTRIES};
@@ -44,6 +44,9 @@ const PAGES: [u8; 9] = [
 
 /// The log pages of a discovery controller.
 const DISCOVERY_PAGES: [u8; 3] = [SUPPORTED_PAGES, ERRORS, DISCOVERY];
+
+/// The number of the transport NVMe/TCP.
+const TRANSPORT_TCP: u8 = 3;
 
 /// The length of an entry of the discovery log, and of its header, in bytes.
 const RECORD_LEN: usize = 1024;
@@ -122,20 +125,38 @@ fn errors(controller: &Controller) -> Vec<u8> {
     let mut page = Structure::new(64 * ERROR_ENTRIES);
     controller.errors(|errors| {
         for (place, entry) in errors.entries.iter().enumerate() {
-            let at = 64 * place;
-            page.u64(at, entry.number).u16(at + 8, entry.queue).u16(at + 10, entry.command);
-            // The location in the command is not recorded.
-            page.u16(at + 12, entry.status.field()).u16(at + 14, u16::MAX);
+            put_error(&mut page, 64 * place, entry, controller.command_set());
         }
     });
     page.into_bytes()
+}
+
+/// Writes an entry of the error information log at the byte `at`.
+fn put_error(page: &mut Structure, at: usize, entry: &ErrorEntry, command_set: CommandSet) {
+    let ErrorEntry { number, queue, command, status } = entry;
+    page.u64(at, *number).u16(at + 8, *queue).u16(at + 10, command.id());
+    // The location in the command is not recorded.
+    page.u16(at + 12, status.field()).u16(at + 14, u16::MAX);
+    if *queue > 0 {
+        let first = io::first_block(command);
+        page.u64(at + 16, first.map_or(0, |first| first.saturating_add(status.block().into())));
+        page.u8(at + 30, command_set as u8);
+    }
+    // Fabrics commands have another field there.
+    let namespace = if command.opcode() == FABRICS { 0 } else { command.namespace() };
+    page.u32(at + 24, namespace);
+    if *status == Status::TRANSIENT_TRANSPORT_ERROR {
+        page.u8(at + 29, TRANSPORT_TCP);
+    }
+    // The version of the entry, in which the command set and the opcode are valid.
+    page.u8(at + 31, command.opcode()).u8(at + 63, 1);
 }
 
 fn smart(subsystem: &Subsystem, controller: &Controller) -> Vec<u8> {
     let Some(mut health) = subsystem.health() else {
         // A drive without flash has no wear.
         let mut page = Structure::new(512);
-        page.u8(3, 100);
+        page.u8(3, 100).u64(176, controller.errors(|errors| errors.count));
         return page.into_bytes();
     };
     health.error_log_entries = controller.errors(|errors| errors.count);
@@ -233,7 +254,7 @@ fn discovery(subsystem: &Subsystem) -> Vec<u8> {
     };
     let at = RECORD_LEN;
     // TCP, an NVM subsystem, flow control can be disabled, any controller.
-    page.u8(at, 3).u8(at + 1, family).u8(at + 2, 2).u8(at + 3, 1 << 2);
+    page.u8(at, TRANSPORT_TCP).u8(at + 1, family).u8(at + 2, 2).u8(at + 3, 1 << 2);
     page.u16(at + 4, 1).u16(at + 6, u16::MAX).u16(at + 8, QUEUE_ENTRIES);
     page.padded(at + 32, 32, &address.port().to_string());
     page.terminated(at + 256, 256, subsystem.nqn());

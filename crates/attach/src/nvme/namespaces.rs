@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use flashscope_block::Bytes;
 
-use super::erasure::{Erasures, SanitizeState};
+use super::erasure::{ErasureCount, Erasures, SanitizeState};
 use super::namespace::{ALL_NAMESPACES, BLOCK_SHIFTS, NAMESPACE, Namespace, Part};
 use super::plan::Erase;
 use super::status::Status;
@@ -188,6 +188,11 @@ impl Namespaces {
             0 => Ok(()),
             id => self.selected(id).map(|_| ()),
         }
+    }
+
+    /// Returns the number of erasures of a namespace that have begun.
+    pub(super) fn erasures(&self, id: u32) -> ErasureCount {
+        self.erasures.count(id)
     }
 
     /// Begins an erasure. `options` is dword 10 of its command.

@@ -3,7 +3,7 @@
 use flashscope_block::{Bytes, Op, StreamId};
 
 use super::placement::PlacementCommand;
-use super::protection::ExtendedRead;
+use super::protection::{ExtendedCopy, ExtendedRead};
 use super::status::Status;
 use super::zones::ZoneCommand;
 
@@ -29,6 +29,8 @@ pub enum Plan {
         durable: bool,
         /// The stream of the write.
         stream: StreamId,
+        /// The checks of blocks with metadata.
+        extended: Option<ExtendedCopy>,
     },
     /// Erases the whole drive, or namespaces.
     Erase(Erase),
@@ -49,8 +51,8 @@ pub enum Finish {
     Status,
     /// The data that were read.
     Data,
-    /// A comparison of the data that were read with the given data.
-    Compare(Vec<u8>),
+    /// A comparison of the data that were read with the given data, in logical blocks of this size.
+    Compare(Vec<u8>, Bytes),
     /// The remaining work of a command on blocks with metadata. [`Data`](Finish::Data) or
     /// [`Failure`](Finish::Failure) replaces it.
     Extended(ExtendedRead),
@@ -98,7 +100,7 @@ impl Plan {
         let held =
             |request: &Request| read(request).max(request.data.len() as u64) + metadata(request);
         match self {
-            Plan::One(request, Finish::Compare(data)) => held(request) + data.len() as u64,
+            Plan::One(request, Finish::Compare(data, _)) => held(request) + data.len() as u64,
             Plan::One(request, Finish::Extended(rest)) => 2 * held(request) + rest.cost(),
             Plan::DurableRead(request, Some(_)) => 2 * held(request),
             Plan::One(request, _) | Plan::DurableRead(request, None) => held(request),

@@ -7,6 +7,7 @@ use super::command::Command;
 use super::io::{COMPARE, READ, VERIFY, WRITE_ZEROES};
 use super::namespace::Namespace;
 use super::status::Status;
+use super::wire::u32_at;
 use crate::metadata::{METADATA_LEN, Metadata};
 use crate::request::Request;
 
@@ -16,6 +17,11 @@ const ACTION: u32 = 1 << 29;
 const CHECK_GUARD: u32 = 1 << 28;
 const CHECK_APPLICATION: u32 = 1 << 27;
 const CHECK_REFERENCE: u32 = 1 << 26;
+
+/// The same bits for the source ranges of Copy (PRINFOR), and their distance to those of the
+/// destination (PRINFOW).
+const SOURCE_FIELD: u32 = 0xF << 12;
+const SOURCE_SHIFT: u32 = 14;
 
 /// The value of an application tag that turns off all checks of its block; in type 3, with the reference tag below.
 const ESCAPE_APPLICATION: u16 = u16::MAX;
@@ -110,10 +116,35 @@ pub struct ProtectionCheck {
 impl ProtectionCheck {
     /// Returns the protection information of a command, if the namespace has any.
     fn of(space: &Namespace, command: &Command) -> Result<Option<ProtectionCheck>, Status> {
+        let acts = command.dword(12) & ACTION != 0;
+        if acts && space.protection().is_some() && matches!(command.opcode(), COMPARE | VERIFY) {
+            return Err(Status::INVALID_PROTECTION_INFORMATION);
+        }
+        let fields = [10, 12, 14, 15].map(|number| command.dword(number));
+        ProtectionCheck::of_fields(space, fields)
+    }
+
+    /// Returns the protection information of a source range of Copy, if the namespace has any
+    /// (NVM Command Set Specification 1.1, "Copy command", descriptor format 0h).
+    fn of_source(
+        space: &Namespace,
+        command: &Command,
+        source: &[u8],
+    ) -> Result<Option<ProtectionCheck>, Status> {
+        let checks = (command.dword(12) & SOURCE_FIELD) << SOURCE_SHIFT;
+        // The first block, the reference tag, and the application tag with its mask.
+        let [start, reference, tags] = [8, 24, 28].map(|at| u32_at(source, at));
+        ProtectionCheck::of_fields(space, [start, checks, reference, tags])
+    }
+
+    /// Returns the protection information for the low half of the first block's number, the bits of
+    /// the checks, the reference tag, and the application tag with its mask.
+    fn of_fields(
+        space: &Namespace,
+        [start, checks, reference, tags]: [u32; 4],
+    ) -> Result<Option<ProtectionCheck>, Status> {
         let Some(kind) = space.protection() else { return Ok(None) };
-        let (checks, reference) = (command.dword(12), command.dword(14));
-        let is_of_block = reference == command.dword(10);
-        let acts = checks & ACTION != 0;
+        let is_of_block = reference == start;
         match kind {
             // In type 1, the reference tag must be that of the block. In type 3, the drive cannot check it.
             Protection::Type1 if checks & CHECK_REFERENCE != 0 && !is_of_block => {
@@ -122,12 +153,8 @@ impl ProtectionCheck {
             Protection::Type3 if checks & CHECK_REFERENCE != 0 => {
                 return Err(Status::INVALID_PROTECTION_INFORMATION);
             }
-            _ if acts && matches!(command.opcode(), COMPARE | VERIFY) => {
-                return Err(Status::INVALID_PROTECTION_INFORMATION);
-            }
             _ => {}
         }
-        let tags = command.dword(15);
         Ok(Some(ProtectionCheck {
             kind,
             checks,
@@ -162,7 +189,8 @@ impl ProtectionCheck {
     fn check(&self, data: &[u8], tuples: &[u8]) -> Result<(), Status> {
         let blocks = data.chunks_exact(self.block).zip(tuples.chunks_exact(METADATA_LEN));
         for (place, (block, tuple)) in blocks.enumerate() {
-            self.check_block(block, tuple, self.reference_of(place))?;
+            self.check_block(block, tuple, self.reference_of(place))
+                .map_err(|status| status.at_block(place as u64))?;
         }
         Ok(())
     }
@@ -266,6 +294,15 @@ pub(super) fn of_zeroes(
     Ok(metadata(space, tuples))
 }
 
+/// Returns the index of the first block that differs.
+pub(super) fn first_different(data: &[u8], expected: &[u8], block: usize) -> Option<u64> {
+    if data == expected {
+        return None;
+    }
+    let at = data.iter().zip(expected).position(|(read, expected)| read != expected);
+    Some((at.unwrap_or(data.len().min(expected.len())) / block) as u64)
+}
+
 /// Separates interleaved blocks from their metadata.
 fn separate(extended: &[u8], block: usize) -> (Vec<u8>, Vec<u8>) {
     let blocks = extended.len() / (block + METADATA_LEN);
@@ -359,11 +396,82 @@ impl ExtendedRead {
             Goal::Return => read.data = join(&data, &tuples, self.block),
             // Protection information is checked, not compared.
             Goal::Compare(expected, metadata) => {
-                let is_equal = data == *expected && (self.check.is_some() || tuples == *metadata);
-                return is_equal.then_some(()).ok_or(Status::COMPARE_FAILURE);
+                let metadata = if self.check.is_some() { &tuples } else { metadata };
+                let different = first_different(&data, expected, self.block)
+                    .into_iter()
+                    .chain(first_different(&tuples, metadata, METADATA_LEN))
+                    .min();
+                return match different {
+                    Some(index) => Err(Status::COMPARE_FAILURE.at_block(index)),
+                    None => Ok(()),
+                };
             }
         }
         Ok(())
+    }
+}
+
+/// The metadata of a copy, with the checks of its source ranges and of its destination.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ExtendedCopy {
+    sources: Vec<Option<ProtectionCheck>>,
+    destination: Option<ProtectionCheck>,
+    /// True if the drive inserts new protection information.
+    acts: bool,
+    /// The metadata of the destination, without their bytes.
+    metadata: Metadata,
+}
+
+impl ExtendedCopy {
+    /// Checks the protection information of a copy, as far as it does not depend on the source
+    /// ranges. PRACT must be the same for both sides.
+    pub(super) fn check(space: &Namespace, command: &Command) -> Result<(), Status> {
+        let options = command.dword(12);
+        let is_same = ((options & SOURCE_FIELD) << SOURCE_SHIFT ^ options) & ACTION == 0;
+        if space.protection().is_some() && !is_same {
+            return Err(Status::INVALID_FIELD);
+        }
+        ProtectionCheck::of(space, command).map(|_| ())
+    }
+
+    /// Adds metadata to the reads of a copy, and returns the remaining work. Returns `None` for
+    /// blocks without metadata. `sources` are the descriptors of the source ranges.
+    pub(super) fn of<'a>(
+        space: &Namespace,
+        command: &Command,
+        sources: impl Iterator<Item = &'a [u8]>,
+        reads: &mut [Request],
+    ) -> Result<Option<ExtendedCopy>, Status> {
+        let Some(empty) = metadata(space, Vec::new()) else { return Ok(None) };
+        for read in reads {
+            read.metadata = Some(empty.clone());
+        }
+        let sources = sources.map(|source| ProtectionCheck::of_source(space, command, source));
+        Ok(Some(ExtendedCopy {
+            sources: sources.collect::<Result<_, _>>()?,
+            destination: ProtectionCheck::of(space, command)?,
+            acts: acts(space, command),
+            metadata: empty,
+        }))
+    }
+
+    /// Checks the data and the metadata of the source ranges. Returns the metadata to write.
+    pub(super) fn finish(self, data: &[Vec<u8>], metadata: &[Vec<u8>]) -> Result<Metadata, Status> {
+        for (check, (data, tuples)) in self.sources.iter().zip(data.iter().zip(metadata)) {
+            if let Some(check) = check {
+                check.check(data, tuples)?;
+            }
+        }
+        let (data, tuples) = (data.concat(), metadata.concat());
+        let bytes = match &self.destination {
+            Some(check) if self.acts => check.generate(&data),
+            Some(check) => {
+                check.check(&data, &tuples)?;
+                tuples
+            }
+            None => tuples,
+        };
+        Ok(Metadata { bytes, ..self.metadata })
     }
 }
 

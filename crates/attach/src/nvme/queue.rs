@@ -1,10 +1,11 @@
 //! The commands of one queue.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use super::command::{Command, FABRICS};
 use super::controller::{Controller, Link};
+use super::erasure::ErasureCount;
 use super::pdu::Completion;
 use super::plan::Plan;
 use super::session::{Rejection, Transfer};
@@ -44,13 +45,22 @@ impl Action {
     }
 }
 
+/// The events before a command was admitted that would make its admission invalid if they happened
+/// again: resets of the controller, and erasures of the namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Epoch {
+    resets: u64,
+    erasures: ErasureCount,
+}
+
 /// The commands of a queue that are not completed.
 #[derive(Debug)]
 pub struct Commands(Mutex<Ids>);
 
 #[derive(Debug)]
 struct Ids {
-    open: BTreeSet<u16>,
+    /// The commands by their identifiers, with the events before they were admitted.
+    open: BTreeMap<u16, (Command, Epoch)>,
     /// The number of entries of the queue.
     entries: u16,
     head: u16,
@@ -61,7 +71,7 @@ impl Default for Commands {
     fn default() -> Commands {
         // Before Connect, only that command is allowed.
         Commands(Mutex::new(Ids {
-            open: BTreeSet::new(),
+            open: BTreeMap::new(),
             entries: 1,
             head: 0,
             has_flow_control: true,
@@ -70,16 +80,17 @@ impl Default for Commands {
 }
 
 impl Commands {
-    fn begin(&self, id: u16) -> Result<(), Rejection> {
+    fn begin(&self, command: &Command, epoch: Epoch) -> Result<(), Rejection> {
+        let id = command.id();
         let mut ids = lock(&self.0);
         ids.head = (ids.head + 1) % ids.entries;
-        if ids.open.contains(&id) {
+        if ids.open.contains_key(&id) {
             return Err(Status::COMMAND_ID_CONFLICT.into());
         }
         if ids.open.len() == usize::from(ids.entries) {
             return Err(Rejection::Overflow);
         }
-        ids.open.insert(id);
+        ids.open.insert(id, (command.clone(), epoch));
         Ok(())
     }
 
@@ -88,12 +99,17 @@ impl Commands {
         self.end(id);
     }
 
-    /// Completes a command. Returns the head of the submission queue, if the host controls its
-    /// flow.
-    pub(super) fn end(&self, id: u16) -> Option<u16> {
+    /// Completes a command, and returns it. Also returns the head of the submission queue, if the
+    /// host controls its flow.
+    pub(super) fn end(&self, id: u16) -> (Option<Command>, Option<u16>) {
         let mut ids = lock(&self.0);
-        ids.open.remove(&id);
-        ids.has_flow_control.then_some(ids.head)
+        let command = ids.open.remove(&id).map(|(command, _)| command);
+        (command, ids.has_flow_control.then_some(ids.head))
+    }
+
+    /// Returns the events before a command was admitted.
+    fn epoch(&self, id: u16) -> Option<Epoch> {
+        lock(&self.0).open.get(&id).map(|(_, epoch)| *epoch)
     }
 
     /// Returns the head of the submission queue without completing a command.
@@ -141,7 +157,7 @@ impl Queue {
     /// Returns the reason why the command is not executed. The command counts as not completed,
     /// except with a conflict of identifiers.
     pub fn admit(&mut self, command: &Command) -> Result<Transfer, Rejection> {
-        self.commands.begin(command.id())?;
+        self.commands.begin(command, self.epoch(command))?;
         if let Some(role) = &self.role {
             role.controller.sign_of_life(self.subsystem.now());
         }
@@ -149,6 +165,29 @@ impl Queue {
             return Err(Status::INVALID_FIELD.into());
         }
         Ok(self.transfer(command)?)
+    }
+
+    /// Returns the resets and erasures so far that concern an I/O command.
+    fn epoch(&self, command: &Command) -> Epoch {
+        match &self.role {
+            Some(Role { controller, number: 1.. }) => Epoch {
+                resets: controller.resets(),
+                erasures: self.subsystem.namespaces().erasures(command.namespace()),
+            },
+            _ => Epoch::default(),
+        }
+    }
+
+    /// Checks that neither a reset nor an erasure began while the data of a command arrived. The
+    /// format and the contents of the namespace may then differ from those at admission (NVM Express
+    /// Base Specification 2.1, "Format NVM command" and "Sanitize Operations").
+    fn check_epoch(&self, command: &Command) -> Result<(), Status> {
+        let (before, now) = (self.commands.epoch(command.id()), self.epoch(command));
+        let before = before.unwrap_or(now);
+        if before.resets != now.resets {
+            return Err(Status::ABORTED_BY_QUEUE_DELETION);
+        }
+        before.erasures.check(now.erasures)
     }
 
     fn transfer(&self, command: &Command) -> Result<Transfer, Status> {
@@ -186,12 +225,13 @@ impl Queue {
             }
             (_, Some(Role { controller, .. })) => {
                 let through = controller.features(|features| features.writes_through());
-                io::namespace_of(self.subsystem.namespaces(), command)
-                    .and_then(|space| io::plan(space, command, data, through))
-                    .map(|plan| match plan {
-                        Some(plan) => Action::Submit(plan),
-                        None => Action::result(id, 0),
-                    })
+                let plan = io::namespace_of(self.subsystem.namespaces(), command)
+                    .and_then(|space| io::plan(space, command, data, through));
+                // Checked after the plan, which depends on the format of the namespace.
+                self.check_epoch(command).and(plan).map(|plan| match plan {
+                    Some(plan) => Action::Submit(plan),
+                    None => Action::result(id, 0),
+                })
             }
         };
         action.unwrap_or_else(|status| Action::failure(id, status))
@@ -235,5 +275,78 @@ fn fabrics_command(role: &Role, command: &Command) -> Result<Action, Status> {
             _ => Err(Status::CONNECT_INCOMPATIBLE_FORMAT),
         },
         _ => Err(Status::INVALID_QUEUE_TYPE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::Bytes;
+
+    use super::*;
+    use crate::attached::Export;
+    use crate::nvme::subsystem::SubsystemOptions;
+
+    struct NoLink;
+
+    impl Link for NoLink {
+        fn complete(&self, _: Completion) {}
+        fn disconnect(&self) {}
+    }
+
+    fn command(opcode: u8, fields: &[(usize, u32)]) -> Command {
+        let mut bytes = [0; 64];
+        (bytes[0], bytes[1], bytes[4]) = (opcode, 0x40, 1);
+        for (at, value) in fields {
+            bytes[*at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        Command::parse(&bytes)
+    }
+
+    fn execute(queue: &mut Queue, command: &Command, data: Vec<u8>) -> Action {
+        queue.admit(command).unwrap();
+        let action = queue.execute(command, data);
+        queue.commands.release(command.id());
+        action
+    }
+
+    /// Returns a queue of the controller 1, which the admin queue creates.
+    fn connected(subsystem: &Arc<Subsystem>, number: u16, controller: u16) -> Queue {
+        let mut queue = Queue::new(Arc::clone(subsystem), Arc::new(NoLink), Arc::default());
+        let mut data = vec![0; 1024];
+        data[16..18].copy_from_slice(&controller.to_le_bytes());
+        data[256..256 + subsystem.nqn().len()].copy_from_slice(subsystem.nqn().as_bytes());
+        data[512..519].copy_from_slice(b"nqn.x:y");
+        let connect = command(FABRICS, &[(40, u32::from(number) << 16), (44, 31)]);
+        assert_eq!(execute(&mut queue, &connect, data), Action::result(0, 1));
+        queue
+    }
+
+    fn enable(admin: &mut Queue, configuration: u32) {
+        let mut fields = [(4, 0), (44, 0x14), (48, configuration)];
+        fields[0].1 = u32::from(fabrics::PROPERTY_SET);
+        let set = command(FABRICS, &fields);
+        assert_eq!(execute(admin, &set, Vec::new()), Action::result(0, 0));
+    }
+
+    // Data that arrived before the connection ended are not written after a reset, even if the host
+    // has enabled the controller again.
+    #[test]
+    fn commands_from_before_a_reset_are_aborted() {
+        let export = Export::new("drive", (Bytes::mib(1), Bytes(512)));
+        let address = "127.0.0.1:4420".parse().unwrap();
+        let options = SubsystemOptions::default();
+        let subsystem = Subsystem::new(&export, &options, address, Box::new(|| None)).unwrap();
+        let subsystem = Arc::new(subsystem);
+        let enabled = 1 | 6 << 16 | 4 << 20;
+        let mut admin = connected(&subsystem, 0, u16::MAX);
+        enable(&mut admin, enabled);
+        let mut queue = connected(&subsystem, 1, 1);
+        let write = command(io::WRITE, &[]);
+        assert!(matches!(execute(&mut queue, &write, vec![1; 512]), Action::Submit(_)));
+        assert_eq!(queue.admit(&write), Ok(Transfer::FromHost(512)));
+        enable(&mut admin, 0);
+        enable(&mut admin, enabled);
+        let aborted = Action::failure(0, Status::ABORTED_BY_QUEUE_DELETION);
+        assert_eq!(queue.execute(&write, vec![1; 512]), aborted);
     }
 }

@@ -58,8 +58,8 @@ pub enum Event {
     Begin(Format),
     /// A command with the data from the host, of the length that was admitted.
     Command(Command, Vec<u8>),
-    /// A command that is completed without being executed: its identifier and the status.
-    Refused(u16, Status),
+    /// A command that is completed with this status, without being executed.
+    Refused(Command, Status),
     /// The host terminates the connection.
     End,
 }
@@ -100,7 +100,7 @@ enum Destination {
     /// A command whose data were requested.
     Transfer(u16),
     /// The data of a refused command are skipped.
-    Skip(u16, Status),
+    Skip(Command, Status),
 }
 
 /// The fields of a header that all PDUs share.
@@ -275,7 +275,6 @@ impl Session {
             return Err(Fatal::HeaderField(4));
         }
         let command = Command::parse(&head[COMMON_LEN..COMMON_LEN + COMMAND_LEN]);
-        let id = command.id();
         let place = match admit(&command) {
             Ok(transfer) => place(&command, transfer, data),
             Err(Rejection::Complete(status)) => Err(status),
@@ -290,7 +289,7 @@ impl Session {
                 self.transfers.request(self.format, output);
                 None
             }
-            Err(status) => Some(Destination::Skip(id, status)),
+            Err(status) => Some(Destination::Skip(command, status)),
         })
     }
 
@@ -325,9 +324,9 @@ impl Session {
         *input = rest;
         let is_intact = body.digest.is_none_or(|digest| digest.finish() == received);
         let event = match body.to {
-            Destination::Skip(id, status) => Some(Event::Refused(id, status)),
+            Destination::Skip(command, status) => Some(Event::Refused(command, status)),
             Destination::Capsule { command, .. } if !is_intact => {
-                Some(Event::Refused(command.id(), Status::TRANSIENT_TRANSPORT_ERROR))
+                Some(Event::Refused(command, Status::TRANSIENT_TRANSPORT_ERROR))
             }
             Destination::Capsule { command, data, .. } => Some(Event::Command(command, data)),
             Destination::Transfer(id) => self.transfers.end_of_piece(id, is_intact),
@@ -504,7 +503,7 @@ impl Transfers {
         self.requested -= incoming.len;
         Some(match incoming.is_intact {
             true => Event::Command(incoming.command, incoming.data),
-            false => Event::Refused(id, Status::TRANSIENT_TRANSPORT_ERROR),
+            false => Event::Refused(incoming.command, Status::TRANSIENT_TRANSPORT_ERROR),
         })
     }
 }

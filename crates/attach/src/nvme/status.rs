@@ -12,18 +12,20 @@ pub struct Status {
     code: u8,
     /// True if the same command may succeed later.
     retry: bool,
+    /// The index of the first block of the command that failed, for the error log.
+    block: u16,
 }
 
 const fn generic(code: u8) -> Status {
-    Status { kind: 0, code, retry: false }
+    Status { kind: 0, code, retry: false, block: 0 }
 }
 
 const fn specific(code: u8) -> Status {
-    Status { kind: 1, code, retry: false }
+    Status { kind: 1, code, retry: false, block: 0 }
 }
 
 const fn media(code: u8) -> Status {
-    Status { kind: 2, code, retry: false }
+    Status { kind: 2, code, retry: false, block: 0 }
 }
 
 const fn retried(status: Status) -> Status {
@@ -32,12 +34,13 @@ const fn retried(status: Status) -> Status {
 
 #[allow(missing_docs, reason = "the names are those of the specification")]
 impl Status {
-    pub const SUCCESS: Status = Status { kind: 0, code: 0, retry: true };
+    pub const SUCCESS: Status = Status { kind: 0, code: 0, retry: true, block: 0 };
     pub const INVALID_OPCODE: Status = generic(0x01);
     pub const INVALID_FIELD: Status = generic(0x02);
     pub const COMMAND_ID_CONFLICT: Status = generic(0x03);
     pub const INTERNAL_ERROR: Status = generic(0x06);
     pub const ABORTED_BY_REQUEST: Status = generic(0x07);
+    pub const ABORTED_BY_QUEUE_DELETION: Status = retried(generic(0x08));
     pub const INVALID_NAMESPACE: Status = generic(0x0B);
     pub const COMMAND_SEQUENCE_ERROR: Status = generic(0x0C);
     pub const DATA_SGL_LENGTH_INVALID: Status = generic(0x0F);
@@ -84,6 +87,16 @@ impl Status {
     pub(super) fn field(self) -> u16 {
         let do_not_retry = u16::from(!self.retry) << 15;
         do_not_retry | u16::from(self.kind) << 9 | u16::from(self.code) << 1
+    }
+
+    /// Returns the status of a command whose block with this index was the first to fail.
+    pub(super) fn at_block(self, index: u64) -> Status {
+        Status { block: u16::try_from(index).unwrap_or(u16::MAX), ..self }
+    }
+
+    /// Returns the index of the first block of the command that failed.
+    pub(super) fn block(self) -> u16 {
+        self.block
     }
 
     /// Returns the status for a failed request.

@@ -4,11 +4,13 @@
 mod admin;
 mod commands;
 mod digest;
+mod error_log;
 mod fabrics;
 mod faults;
 #[path = "../../src/fixed.rs"]
 mod fixed;
 mod initiator;
+mod late_data;
 mod namespaces;
 mod placed;
 mod placement;

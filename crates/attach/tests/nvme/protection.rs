@@ -216,15 +216,14 @@ fn impossible_protection_is_refused() {
     assert_eq!(queue.with_data(entry(0x05, 5, ACT, 5), &block(1)).status, INVALID);
     let (_target, _admin, mut queue) = formatted(3);
     assert_eq!(read(&mut queue, 5, CHECK_REFERENCE, 5).0, INVALID);
-    // Blocks with metadata are not copied, and their metadata count as data of a command.
-    assert_eq!(queue.with_data(Entry::new(0x19, 1), &[0; 32]).status, 0x02);
+    // Metadata count as data of a command.
     let most = |options: u32, len: usize| entry(0x02, 0, options | 255, 0).by_transport(len);
     assert_eq!(queue.execute(most(0, 256 * 4104)).status, 0x02);
     assert_eq!(queue.execute(most(ACT, 256 * 4096)).status, 0);
     assert_eq!(queue.execute(entry(0x02, 0, 0, 0).by_transport(4096)).status, 0x0f, "too short");
 }
 
-// A format between a copy and its data adds metadata, and the copy is then refused.
+// A format between a copy and its data adds metadata, and the copy then fails.
 #[test]
 fn a_copy_is_checked_again_when_its_data_arrive() {
     let target = Target::new();
@@ -237,7 +236,7 @@ fn a_copy_is_checked_again_when_its_data_arrive() {
     assert_eq!(admin.execute(format).status, 0);
     let last = queue.build(6, 1 << 2, &piece_header(id, request.u16(10), 0, 32), &[0; 32]);
     queue.send(&last);
-    assert_eq!(queue.done().status, 0x02);
+    assert_eq!(queue.done().status, 0x84);
 }
 
 // Unwritten and deallocated blocks have protection information that turns off checks. Zeroed blocks have it as well,
@@ -295,4 +294,97 @@ fn metadata_without_protection_are_data() {
     assert_eq!(queue.with_data(entry(0x05, 6, 0, 0), &extended).status, 0);
     let other = [block(1), b"Metadata".to_vec()].concat();
     assert_eq!(queue.with_data(entry(0x05, 6, 0, 0), &other).status, 0x285);
+}
+
+/// The same options for the source ranges of Copy.
+const fn of_sources(options: u32) -> u32 {
+    options >> 14
+}
+
+/// Returns a source range of one block with its reference tag and the application tag.
+fn source(start: u64, reference: u32, application: u16) -> Vec<u8> {
+    let tags = [application.to_le_bytes(), u16::MAX.to_le_bytes()].concat();
+    [&[0; 8][..], &start.to_le_bytes(), &[0; 8], &reference.to_le_bytes(), &tags].concat()
+}
+
+/// Copies blocks to block 9.
+fn copy(queue: &mut Initiator, options: u32, reference: u32, sources: &[Vec<u8>]) -> u16 {
+    let ranges = u32::try_from(sources.len() - 1).unwrap();
+    let copy = entry(0x19, 9, options | ranges, reference);
+    queue.with_data(copy, &sources.concat()).status
+}
+
+// Without PRACT, a copy keeps protection information. PRINFOR checks it against the tags of the source ranges, and
+// PRINFOW against those of the destination.
+#[test]
+fn copies_keep_protection_information() {
+    let (_target, _admin, mut queue) = formatted(2);
+    let all = CHECK_GUARD | CHECK_APPLICATION | CHECK_REFERENCE;
+    let (first, second) = (protected(1, TAG, 70), protected(2, TAG, 71));
+    assert_eq!(write(&mut queue, 3, 0, 0, &first), 0);
+    assert_eq!(write(&mut queue, 5, 0, 0, &second), 0);
+    let sources = [source(3, 70, TAG), source(5, 71, TAG)];
+    let refused = [
+        (of_sources(all), 0, [source(3, 71, TAG), source(5, 71, TAG)], REFERENCE),
+        (of_sources(all), 0, [source(3, 70, TAG), source(5, 71, 1)], APPLICATION),
+        (CHECK_REFERENCE, 71, sources.clone(), REFERENCE),
+        (CHECK_REFERENCE, 70, [sources[0].clone(), sources[0].clone()], REFERENCE),
+    ];
+    for (options, reference, sources, status) in refused {
+        assert_eq!(copy(&mut queue, options, reference, &sources), status, "{options:#x}");
+    }
+    assert_eq!(read(&mut queue, 9, 0, 0).1[4096..], [0xff; 8], "failed copies write nothing");
+    assert_eq!(copy(&mut queue, of_sources(all) | all, 70, &sources), 0);
+    assert_eq!(read(&mut queue, 9, all, 70), (0, first));
+    assert_eq!(read(&mut queue, 10, all, 71), (0, second));
+    let damaged = [&block(1)[..], &tuple(crc(&block(2)), TAG, 70)].concat();
+    assert_eq!(write(&mut queue, 3, 0, 0, &damaged), 0);
+    for options in [CHECK_GUARD, of_sources(CHECK_GUARD)] {
+        assert_eq!(copy(&mut queue, options, 70, &sources[..1]), GUARD, "{options:#x}");
+    }
+    assert_eq!(copy(&mut queue, 0, 70, &sources[..1]), 0, "without checks");
+    assert_eq!(read(&mut queue, 9, 0, 0), (0, damaged));
+}
+
+// With PRACT for both sides, a copy strips protection information and inserts new. PRACT for one side is Invalid Field.
+#[test]
+fn copies_insert_new_protection_information() {
+    for kind in [1, 2, 3] {
+        let (_target, _admin, mut queue) = formatted(kind);
+        assert_eq!(write(&mut queue, 3, 0, 0, &protected(1, 7, 3)), 0);
+        let sources = [source(3, 3, 7)];
+        for options in [ACT, of_sources(ACT)] {
+            assert_eq!(copy(&mut queue, options, 9, &sources), 0x02, "type {kind}");
+        }
+        let checks = CHECK_GUARD | CHECK_APPLICATION;
+        let both = ACT | of_sources(ACT | checks);
+        assert_eq!(copy(&mut queue, both, 9, &[source(3, 3, 8)]), APPLICATION, "type {kind}");
+        assert_eq!(copy(&mut queue, both, 9, &sources), 0, "type {kind}");
+        assert_eq!(read(&mut queue, 9, checks, 9), (0, protected(1, TAG, 9)), "type {kind}");
+    }
+}
+
+// In type 1, the reference tags of both sides must be those of their first blocks. Type 3 has none to check.
+#[test]
+fn impossible_protection_of_copies_is_refused() {
+    for (kind, of_source, of_destination) in [(1, 4, 3), (3, 3, 9)] {
+        let (_target, _admin, mut queue) = formatted(kind);
+        let checks = of_sources(CHECK_REFERENCE);
+        assert_eq!(copy(&mut queue, checks, 9, &[source(3, of_source, TAG)]), INVALID);
+        let sources = [source(3, 3, TAG)];
+        assert_eq!(copy(&mut queue, CHECK_REFERENCE, of_destination, &sources), INVALID);
+    }
+}
+
+// Metadata without protection are copied with their blocks, and PRACT has no effect.
+#[test]
+fn copies_keep_metadata_without_protection() {
+    let (_target, _admin, mut queue) = formatted(0);
+    let extended = [block(1), b"metadata".to_vec()].concat();
+    for options in [0, ACT, CHECK_GUARD | of_sources(CHECK_GUARD)] {
+        assert_eq!(write(&mut queue, 6, 0, 0, &extended), 0);
+        assert_eq!(copy(&mut queue, options, 0, &[source(6, 0, 0)]), 0, "{options:#x}");
+        assert_eq!(read(&mut queue, 9, 0, 0), (0, extended.clone()), "{options:#x}");
+        assert_eq!(queue.execute(entry(0x08, 9, 0, 0)).status, 0);
+    }
 }

@@ -294,11 +294,11 @@ impl Outcome {
                 Ok(None) => return,
                 Ok(Some(Event::Begin(_))) => {}
                 Ok(Some(Event::End)) => self.end = Some("the host".into()),
-                Ok(Some(Event::Refused(id, status))) => {
+                Ok(Some(Event::Refused(command, status))) => {
                     self.actions.push(format!("refused {status:?}"));
                     // A conflict leaves the first command open.
                     if !format!("{status:?}").contains("code: 3,") {
-                        commands.release(id);
+                        commands.release(command.id());
                     }
                 }
                 Ok(Some(Event::Command(command, data))) => {

@@ -117,3 +117,31 @@ fn invalid_tenants_are_refused_by_name() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+/// Returns the write amplification of tenants that are caches, or of one cache without tenants if `count` is 0, on a drive
+/// with placement handles.
+fn write_amplification_of_caches(count: usize, streams: bool) -> f64 {
+    let workload =
+        format!("object-cache?region=512KiB&lookups=0&small_space=0.04&streams={streams}");
+    let warm_up = Some("40000".parse().expect("a warm-up"));
+    let work = Work { ios: Some(40_000), warm_up, alone: false, ..Work::default() };
+    let work = match count {
+        0 => Work { workload, ..work },
+        count => {
+            let spec = |nth| format!("cache-{nth}={workload}").parse().expect("a tenant");
+            Work { tenants: (0..count).map(spec).collect(), ..work }
+        }
+    };
+    let drive = format!("{DRIVE}&placement.handles=3");
+    run(&SimulationRequest { drive, work }).expect("it works").write_amplification.expect("writes")
+}
+
+// The streams of a tenant's workload reach the drive, as those of a workload that has the drive alone (count 0).
+#[test]
+fn streams_lower_the_write_amplification_of_tenants() {
+    for count in [0, 1, 2] {
+        let [mixed, apart] =
+            [false, true].map(|streams| write_amplification_of_caches(count, streams));
+        assert!(mixed > 1.5 && apart < 1.05, "{count} tenants: {mixed} and {apart}");
+    }
+}
