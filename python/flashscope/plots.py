@@ -70,8 +70,8 @@ def pauses(result: Measurement, ax: Axes | None = None) -> Axes:
 def micro_benchmark(
     result: Measurement, name: str, experiments: Iterable[str] | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Plots the mean response time of each experiment against the parameter of a micro-benchmark, with intervals
-    (Figures 6 and 7 are ``"granularity"``)."""
+    """Plots the mean response time of each experiment against the parameter of a micro-benchmark, with intervals.
+    ``"granularity"`` gives Figures 6 and 7 of the uFLIP paper."""
     ax = ax or pyplot.subplots()[1]
     benchmark = _benchmark(result, name)
     for experiment in experiments or [experiment.name for experiment in benchmark.experiments]:

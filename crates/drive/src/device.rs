@@ -33,8 +33,8 @@ use crate::target::Target;
 /// [`OpenOptions::response_timeout`], the device gives up on the drive. IOs in flight then never
 /// complete, and all later IOs complete with `ENODEV`.
 ///
-/// With a single IO in flight, the engine psync returns from `complete` only when the IO is done,
-/// possibly after the deadline, because a system call cannot be abandoned. In this case, and with
+/// The engine psync cannot abandon a system call. With a single IO in flight, `complete` returns
+/// only when the IO is done, even after the deadline. In this case, and with
 /// polled queues, only the kernel's own timeouts end the wait for a drive that does not answer.
 pub struct RealDevice {
     info: DeviceInfo,

@@ -208,7 +208,7 @@ pub(crate) fn namespaces(
     Ok(all.take_while(|number| *number != 0).collect())
 }
 
-/// The page Identify Controller.
+/// The Identify Controller data structure.
 pub(crate) struct ControllerPage([u8; IDENTIFY_LEN]);
 
 impl ControllerPage {

@@ -49,8 +49,8 @@ pub(crate) struct Intake {
     finishing: Mutex<BTreeSet<String>>,
 }
 
-/// Returns the store prefix of the files that `token` sends for the future result `id`. Tokens that
-/// send the same result have different prefixes, and cannot see or change the files of each other.
+/// Returns the store prefix of the files that `token` sends for the future result `id`. The prefix
+/// depends on the token, so that two clients with the same result cannot see or change each other's files.
 fn place_of(token: &str, id: &str) -> String {
     hash(&format!("{id}/{token}"))
 }

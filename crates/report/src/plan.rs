@@ -41,7 +41,7 @@ fn row(out: &mut String, name: &str, text: &str) {
     line!(out, "  {name:<10} {text}");
 }
 
-/// Describes a steady state of a drive of `size`.
+/// Describes the preparation of a target space of `size` bytes to steady state.
 fn steady(spare: SpareSpace, size: Bytes) -> String {
     let (written, share) = (spare.written(size), 100.0 * spare.share);
     let [least, most] = [5, 10].map(|times| Bytes(times * size.0));

@@ -26,8 +26,8 @@ pub fn records_path(folder: &Path, run: u32, part: u32) -> PathBuf {
     folder.join(RECORDS).join(records_file(run, part))
 }
 
-/// Returns the path of the internal operations of a simulated drive during run `run`. The file need
-/// not exist.
+/// Returns the path of the file with the internal operations of a simulated drive during run `run`.
+/// The file need not exist.
 pub fn activities_path(folder: &Path, run: u32) -> PathBuf {
     folder.join(ACTIVITIES).join(activities_file(run))
 }

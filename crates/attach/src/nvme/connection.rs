@@ -409,7 +409,7 @@ impl Batch<'_> {
         if status != Status::COMMAND_ID_CONFLICT {
             return self.reply(&completion, Vec::new());
         }
-        // The other command with this identifier is not completed.
+        // This reply must not complete the other command with this identifier.
         let connection = self.connection;
         connection.record(command.clone(), status);
         let format = connection.format.get().copied().unwrap_or_default();

@@ -64,8 +64,8 @@ pub(crate) struct AttachArgs {
     #[arg(long, group = "way")]
     pub ublk: bool,
 
-    /// Serve the drive as an NVMe SSD over TCP at this loopback address: HOST:PORT, such as 127.0.0.1:4420; the
-    /// module nvme_tcp of Linux and `nvme connect` make it /dev/nvmeXnY
+    /// Serve the drive as an NVMe SSD over TCP at this loopback address: HOST:PORT, such as 127.0.0.1:4420; on
+    /// Linux with the module nvme_tcp, `nvme connect` attaches it as /dev/nvmeXnY
     #[arg(long, value_name = "ADDRESS", group = "way")]
     pub nvme_tcp: Option<String>,
 

@@ -148,7 +148,7 @@ fn store(args: &AttachArgs, size: Bytes, seed: u64) -> Result<Store, Failure> {
     let Some(path) = &args.store else {
         if args.consent.ignore_open_by_others {
             return Err(usage(anyhow!(
-                "--ignore-open-by-others is for real drives and --store: `{}` is in memory",
+                "--ignore-open-by-others is for real drives and --store: the data of `{}` is in memory; remove the option",
                 args.drive
             )));
         }

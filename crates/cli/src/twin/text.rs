@@ -129,7 +129,7 @@ pub(super) fn check(check: &Check) -> String {
             |error: Option<f64>| error.map_or("-".into(), |e| format!("{:+.2} %", 100.0 * e));
         let _ = writeln!(
             text,
-            "filled with {}: write amplification {}, throughput {}",
+            "filled with {}: error of the twin in write amplification {}, in throughput {}",
             level.fill,
             error(level.write_amplification_error),
             error(level.throughput_error)

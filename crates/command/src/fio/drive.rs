@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow, bail};
 
 use super::job::{JobSpec, Place};
 
-/// Returns the drive of the jobs in the notation of flashscope.
+/// Returns the name of the drive that all jobs use, as a command line of flashscope gives it.
 pub(super) fn name(specs: &[&JobSpec]) -> Result<String> {
     let advice = "name the drive to run on, as in `flashscope bench sim:demo --fio-job FILE`";
     let [first, others @ ..] = specs else { bail!("there is no job") };

@@ -72,7 +72,8 @@ impl JobSpec {
         let seconds = |text: &str| time(text, Nanos::secs(1));
         let job = Job {
             name: section.name.clone(),
-            processes: processes.map_err(|_| values.wrong("numjobs", "it is too large"))?,
+            processes: processes
+                .map_err(|_| values.wrong("numjobs", "it must be at most 65535"))?,
             process_shift: Bytes(0),
             places: places(&values, is_random)?,
             reads_percent,
@@ -275,8 +276,7 @@ fn place(values: &Values) -> Result<Place> {
     let engine = values.parsed("ioengine", &format!("one of {what}"), parse)?;
     let name = values.text("filename")?;
     if name.is_some_and(|name| name.contains([':', '?'])) {
-        return Err(values
-            .wrong("filename", "flashscope runs on one drive, without `:` and `?` in its name"));
+        return Err(values.wrong("filename", "name one drive, without `:` and `?` in its name"));
     }
     let directory = values.text("directory")?.filter(|_| !name.is_some_and(|n| n.starts_with('/')));
     let file = name.map(|name| match directory {

@@ -102,8 +102,8 @@ impl JobFile {
         let reads_first = first.clone().any(|spec| spec.job.reads_percent > 0);
         if info.kind == DeviceKind::Sim && state == State::Keep && reads_first {
             sink.note(
-                "the simulated drive is empty, and the first jobs read: --state sequential writes it first, as fio writes \
-                 its files",
+                "the first jobs read a simulated drive that is empty: choose --state sequential to write it first, as \
+                 fio does with its files",
             );
         }
     }

@@ -148,7 +148,7 @@ fn wrong_values_are_refused_with_their_line() {
         ("bs", "`bs`, in job `a`: it needs a value"),
         ("bssplit=4k/50", "add up to 50"),
         ("iodepth=0", "a whole number, at least 1"),
-        ("numjobs=70000", "`numjobs=70000`, in job `a`: it is too large"),
+        ("numjobs=70000", "`numjobs=70000`, in job `a`: it must be at most 65535"),
         ("runtime=soon", "it must be a time"),
         ("time_based", "it needs a `runtime`"),
         (

@@ -210,7 +210,7 @@ const PANELS: &[Panel] = &[
         curves: &[("{0}", WARNING, "{{drive}}, {{warning}}")],
     },
     Panel {
-        title: "Data errors in a day",
+        title: "Media errors in a day",
         unit: "none",
         curves: &[("increase({0}[1d])", MEDIA_ERRORS, "{{drive}}")],
     },

@@ -67,7 +67,7 @@ pub struct WhatIfArgs {
     #[command(flatten)]
     pub output: OutputFolderArgs,
 
-    /// The form of the output. JSON is printed once all rows are complete.
+    /// The format of the output. JSON is printed once all rows are complete.
     #[command(flatten)]
     pub json: JsonArgs,
 }

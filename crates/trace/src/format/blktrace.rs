@@ -345,7 +345,7 @@ mod tests {
         requests.iter().map(|r| (r.at.0, latency(r), r.offset.0, r.len.0, r.op)).collect()
     }
 
-    // Issued requests carry the times to their completions, among unrelated events.
+    // The latency of a request is the time from its issue to its completion. Other events do not matter.
     #[test]
     fn issued_requests_are_read() {
         let events = [

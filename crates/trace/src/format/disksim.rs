@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format::text::<DiskSim>(
     "Bucy et al., The DiskSim Simulation Environment Version 4.0, CMU-PDL-08-101, section 3.4",
 );
 
-/// The flag of reads.
+/// The bit of the flags that marks a read.
 const READ: u64 = 1;
 
 struct DiskSim {

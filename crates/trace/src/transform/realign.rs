@@ -30,7 +30,7 @@ impl Realign {
         Ok(Realign { shift, found: String::new(), ahead: VecDeque::new() })
     }
 
-    /// Returns the next batch. First reads ahead until the shift is known.
+    /// Reads the next batch into `batch`. First reads ahead until the shift is known.
     pub(super) fn read(
         &mut self,
         reader: &mut dyn Reader,

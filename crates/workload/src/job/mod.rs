@@ -1,6 +1,7 @@
 //! Jobs: processes that run at the same time, each with its own IOs, as fio's job files describe them.
 //!
-//! The source of the semantics is fio(1) of fio 3; tests of `flashscope-command` compare them with the program.
+//! The semantics are those of fio 3, as its manual page fio(1) describes them. Tests of `flashscope-command` compare
+//! jobs with fio itself.
 
 mod free;
 mod places;

@@ -182,7 +182,7 @@ impl JobPattern {
             .ok_or_else(|| unsupported("bs", size, "only IOs of one size can be imported"))?;
         let clones = number("numjobs", 1)?;
         let clones = u16::try_from(clones)
-            .map_err(|_| unsupported("numjobs", &clones.to_string(), "it is too large"))?;
+            .map_err(|_| unsupported("numjobs", &clones.to_string(), "it must be at most 65535"))?;
         let window =
             match get("log_avg_msec") {
                 None => None,

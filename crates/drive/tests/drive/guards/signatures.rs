@@ -70,7 +70,7 @@ fn the_advice_in_a_refusal_works() {
     }
 }
 
-// A file that this program wrote can therefore be measured again, with each kind of data.
+// If data that flashscope wrote matched a signature, flashscope would refuse to measure the file again.
 #[test]
 fn data_of_this_program_never_matches_a_signature() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

@@ -23,7 +23,7 @@ impl Array {
         self.blocks.supersede(slot, settles)
     }
 
-    /// Records that programs which supersede slots of a block run until `until`.
+    /// Records the end `until` of the programs that supersede slots of a block.
     #[inline]
     pub(super) fn settle_block(&mut self, block: BlockId, until: Nanos) {
         match (&mut self.queued, awaited(until)) {
