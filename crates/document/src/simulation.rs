@@ -69,7 +69,7 @@ pub struct Simulation<O> {
     pub host_pages_absorbed: u64,
     /// Logical pages that the host trimmed completely.
     pub host_pages_trimmed: u64,
-    /// Flash pages read, by cause.
+    /// Flash pages read, by cause. Pages copied within a plane count as programmed, but not as read.
     pub flash_reads: BTreeMap<String, u64>,
     /// Flash pages programmed, by cause.
     pub flash_programs: BTreeMap<String, u64>,

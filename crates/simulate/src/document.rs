@@ -19,7 +19,7 @@ use super::reading::Reading;
 /// Describes a failed IO: the error and the offset.
 pub(crate) fn failure(FailedIo { errno, offset, .. }: FailedIo) -> String {
     let why = match errno {
-        Errno::EOPNOTSUPP => ", a trim, which the FTL of this drive does not support,",
+        Errno::EOPNOTSUPP => " (a trim, which the FTL of this drive does not support)",
         _ => "",
     };
     format!("{errno} at offset {} B{why}", offset.0)

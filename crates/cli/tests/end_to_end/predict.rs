@@ -49,6 +49,39 @@ fn models_of_every_request_agree_with_the_simulator() {
     }
 }
 
+// The model counts logical pages of 16 KiB, of which each write changes a quarter.
+#[test]
+fn writes_of_a_part_of_a_page_count_with_their_bytes() {
+    let drive = "demo?flash.blocks_per_plane=16&logical_page_size=16KiB&background_cleaning=false";
+    let of = |size: &str, ios: &str| {
+        let workload = format!("uniform?size={size}");
+        json(&[
+            "--drive",
+            drive,
+            "--workload",
+            &workload,
+            "--ios",
+            ios,
+            "--lifetime",
+            "--per-day",
+            "1GiB",
+        ])
+    };
+    let (parts, pages) = (of("4KiB", "20000"), of("16KiB", "20000"));
+    assert_eq!(number(&parts, "/bytes_written"), 20_000.0 * 4096.0);
+    assert_eq!(number(&pages, "/bytes_written"), 20_000.0 * 16_384.0);
+    let equal = |pointer: &str, ratio: f64| {
+        let found = number(&pages, pointer) / number(&parts, pointer);
+        assert!((found / ratio - 1.0).abs() < 1e-6, "{pointer}: {found}");
+    };
+    equal("/write_amplification/value", 1.0);
+    equal("/bytes_per_second/value", 4.0);
+    equal("/lifetime/endurance_left_bytes/value", 4.0);
+    equal("/lifetime/days/value", 4.0);
+    assert!(parts["not_modelled"].to_string().contains("written in part"), "{parts}");
+    assert_eq!(pages["not_modelled"].as_array().unwrap().len(), 0, "{pages}");
+}
+
 // One pass of 20,000 writes covers only a part of the drive.
 #[test]
 fn short_passes_repeat_until_the_prediction_is_that_of_long_ones() {

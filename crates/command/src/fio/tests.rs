@@ -161,7 +161,7 @@ fn wrong_values_are_refused_with_their_line() {
             "random_distribution=zoned:50/5:30/15",
             "it must be random, zipf:EXPONENT or pareto:SHARE",
         ),
-        ("filename=a:b", "flashscope runs on one drive"),
+        ("filename=a:b", "name one drive"),
         ("thinktime=5\niodepth=4\nioengine=libaio", "set `iodepth=1`"),
         ("size=1k", "an IO of 4 KiB does not fit in its `size`"),
         ("offset=2g", "begins at 2 GiB, and the drive ends at 1 GiB"),

@@ -12,7 +12,7 @@ use flashscope_document::collection::{
     PredictedVolume, PredictionSummary, Spread, VolumePrediction, VolumeStatistics,
 };
 use flashscope_fit::side_by_side;
-use flashscope_predict::{Numbers, Request};
+use flashscope_predict::{Numbers, Request, WrittenShare};
 use flashscope_result::collection::read_collection;
 use flashscope_sim::Design;
 use flashscope_sim::Profile;
@@ -22,7 +22,7 @@ use flashscope_trace::collection::{Part, VolumeRequests, compact, parts, read_vo
 
 use super::AddressSpace;
 use super::args::PredictArgs;
-use super::request::{LoadedWorkload, ModelResult, PredictionRequest, profile};
+use super::request::{LoadedWorkload, ModelResult, PARTIAL_PAGES, PredictionRequest, profile};
 use crate::options::processors;
 use crate::trace::collection::spec;
 use crate::{Failure, Progress, Step, Unit, interrupted, trace, usage};
@@ -183,6 +183,8 @@ impl Volumes<'_> {
             )));
         }
         let trims = requests.iter().any(|request| request.op == Op::Trim);
+        let mut written = WrittenShare::default();
+        requests.iter().for_each(|one| written.count(&io(one), page_size));
         let packed: Vec<_> =
             requests.iter().filter_map(|one| Request::of(&io(one), page_size)).collect();
         drop(requests);
@@ -192,13 +194,17 @@ impl Volumes<'_> {
         let _memory = self.profile.reserve(self.request.drive, &self.memory).map_err(usage)?;
         let mut loaded = LoadedWorkload::repeated(packed, trims, self.request.seed);
         let found = self.request.sampled(self.design, &mut loaded, (self.stop, &mut ()))?;
-        Ok(Ok(self.predicted(found)))
+        Ok(Ok(self.predicted(found, written)))
     }
 
     #[allow(clippy::cast_precision_loss, reason = "counts of pages and passes are below 2^53")]
-    fn predicted(&self, found: ModelResult) -> PredictedVolume {
-        let ModelResult { model, passes, total, factors, cases, not_modelled } = found;
-        let numbers = Numbers::new(self.design, total, factors);
+    fn predicted(&self, found: ModelResult, written: WrittenShare) -> PredictedVolume {
+        let ModelResult { model, passes, total, factors, cases, mut not_modelled } = found;
+        let share = written.share();
+        if share < 1.0 {
+            not_modelled.push(PARTIAL_PAGES.into());
+        }
+        let numbers = Numbers::new(self.design, total, factors).of_partial_pages(share);
         let counted = u64::from(passes.counted.max(1));
         PredictedVolume {
             model: model.into(),

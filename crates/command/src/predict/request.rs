@@ -11,18 +11,26 @@ use flashscope_predict::long_run::{self, LongRun, LongRunModel};
 use flashscope_predict::validation::{Factors, Stratum};
 use flashscope_predict::{
     CountedPasses, Numbers, Pieces, Pools, PredictError, Request, Requests, SelectedModel,
-    never_modelled, not_modelled,
+    WrittenShare, never_modelled, not_modelled,
 };
 use flashscope_sim::Design;
 use flashscope_sim::budget::Budget;
 use flashscope_sim::setup::HostInterface;
 use flashscope_sim::{Profile, setup};
 use flashscope_simulate::profile_name;
+use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{Ios, Law, Target};
 
 use super::args::{CONFIDENCE, PASS_IOS};
 use super::{cases, failure};
 use crate::{Failure, Progress, trace, usage};
+
+/// The number of IOs of an endless workload that show which share of its pages they write.
+const SHARE_IOS: u64 = 100_000;
+
+/// The feature that models ignore if a write is shorter than a logical page.
+pub(super) const PARTIAL_PAGES: &str =
+    "reads of the rest of logical pages that are written in part, which make such writes slower";
 
 /// A request for a prediction.
 #[derive(Clone)]
@@ -98,8 +106,12 @@ impl PredictionRequest<'_> {
             Some(run) => self.computed(run, &design),
             None => self.sampled(&design, &mut loaded, (stop, sink))?,
         };
-        let ModelResult { model, passes, total, factors, cases, not_modelled } = result;
-        let numbers = Numbers::new(&design, total, factors);
+        let ModelResult { model, passes, total, factors, cases, mut not_modelled } = result;
+        let share = loaded.written.share();
+        if share < 1.0 {
+            not_modelled.push(PARTIAL_PAGES.into());
+        }
+        let numbers = Numbers::new(&design, total, factors).of_partial_pages(share);
         let numbers = match &run {
             Some(run) => numbers.in_the_long_run(run),
             None => numbers,
@@ -115,7 +127,7 @@ impl PredictionRequest<'_> {
             model: model.into(),
             passes,
             host_pages_written: total.pages,
-            bytes_written: Bytes(total.pages * u64::from(design.logical_page_size())),
+            bytes_written: numbers.bytes_written(),
             erases: Some(numbers.erases()),
             write_amplification: Some(numbers.write_amplification()),
             equivalent_throughput: numbers.equivalent_throughput(),
@@ -227,6 +239,7 @@ impl PredictionRequest<'_> {
         let (seed, ios) = (workload.seed, self.ios);
         let endless = |stream| Requests::Endless { stream, page_size, ios, trims: false };
         let (mut span, mut trims, mut law) = (None, false, None);
+        let mut written = WrittenShare::default();
         let requests = match workload.ios {
             Ios::Endless(generator) => {
                 law = generator.law();
@@ -238,6 +251,7 @@ impl PredictionRequest<'_> {
                 let (mut requests, mut last) = (Vec::new(), Nanos(0));
                 trace::each_io(&playback, stop, |io| {
                     requests.extend(Request::of(io, page_size));
+                    written.count(io, page_size);
                     trims |= io.op == Op::Trim;
                     last = last.max(io.at);
                 })?;
@@ -250,7 +264,26 @@ impl PredictionRequest<'_> {
                 )));
             }
         };
-        Ok(LoadedWorkload { requests, seed, span, trims, law })
+        if matches!(requests, Requests::Endless { .. }) {
+            written = self.share_of_sample(&target, page_size)?;
+        }
+        Ok(LoadedWorkload { requests, seed, span, trims, law, written })
+    }
+
+    /// Returns the share of the touched pages that the first IOs of an endless workload write.
+    fn share_of_sample(&self, target: &Target, page_size: u64) -> Result<WrittenShare, Failure> {
+        let workload = flashscope_trace::open_workload(self.workload, target).map_err(usage)?;
+        let mut stream: Box<dyn Stream> = match workload.ios {
+            Ios::Endless(generator) => generator,
+            Ios::Application(application) => application,
+            Ios::Trace(_) | Ios::Runs(_) => return Ok(WrittenShare::default()),
+        };
+        let mut written = WrittenShare::default();
+        for _ in 0..self.ios.min(SHARE_IOS) {
+            let Some(io) = stream.next(Nanos(0)) else { break };
+            written.count(&io, page_size);
+        }
+        Ok(written)
     }
 }
 
@@ -264,6 +297,8 @@ pub(super) struct LoadedWorkload {
     trims: bool,
     /// The distribution of a synthetic workload.
     pub law: Option<Law>,
+    /// The share of the touched pages that the host writes.
+    pub written: WrittenShare,
 }
 
 /// The result of a model.
@@ -281,7 +316,8 @@ impl LoadedWorkload {
     /// Returns the workload that repeats these requests.
     pub(super) fn repeated(requests: Vec<Request>, trims: bool, seed: u64) -> LoadedWorkload {
         let requests = Requests::Repeated(requests);
-        LoadedWorkload { requests, seed, span: None, trims, law: None }
+        let written = WrittenShare::default();
+        LoadedWorkload { requests, seed, span: None, trims, law: None, written }
     }
 
     /// Returns true if the workload has trims. For a generated workload, this is known only after its prediction.
