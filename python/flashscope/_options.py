@@ -24,15 +24,15 @@ class BenchOptions(TypedDict, total=False):
     """Options of `flashscope bench`."""
 
     resume: Path
-    """Resume this result, which was stopped or cut off, at the run where it stopped"""
+    """Resume this interrupted result at the run where it stopped"""
     plan: Path
     """Run this plan, as `flashscope plan` saved it"""
     only: Sequence[str | int]
     """Run only these micro-benchmarks, by name and separated by commas"""
     trace: str | Workload
-    """Play a trace instead: a file, with any field of a trace after `?`"""
+    """Play a trace instead of the micro-benchmarks: a file, with any field of a trace after `?`"""
     fio_job: Path
-    """Run a job file of fio instead"""
+    """Run a job file of fio instead of the micro-benchmarks"""
     test: str | int
     """Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead"""
     round: Time
@@ -42,7 +42,7 @@ class BenchOptions(TypedDict, total=False):
     queue_depth: int
     """IOs in flight in --test [default: 128 (32 for each of four threads), or fewer if the drive accepts fewer]"""
     grid: bool
-    """Measure uniform writes instead, over a grid of mean lengths and of free space"""
+    """Measure uniform writes instead of the micro-benchmarks, over a grid of mean lengths and of free space"""
     grid_lengths: Sequence[int]
     """Mean lengths of --grid in pages, separated by commas [default: 1,4,16,64,256]"""
     grid_spaces: Sequence[Share]
@@ -62,7 +62,7 @@ class BenchOptions(TypedDict, total=False):
     max_ios: int
     """Maximum number of counted IOs in a run, even if the run has not reached its precision"""
     max_time: Time
-    """Longest time of a run"""
+    """Maximum duration of a run"""
     max_bytes: Size
     """Maximum number of bytes that a run writes [default: no limit]"""
     repeats: int
@@ -92,7 +92,7 @@ class BenchOptions(TypedDict, total=False):
     on_error: Literal["continue", "stop"]
     """Effect of an IO error on the runs after it"""
     read_only: bool
-    """Open the drive for reading only, and do only what reads allow"""
+    """Open the drive for reading only, and run only experiments that do not write"""
     memory: Size
     """Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this machine's memory]"""
     keep: bool
@@ -120,7 +120,7 @@ class ImportOptions(TypedDict, total=False):
     smart_before: Path
     """The output of `nvme smart-log --output-format=json` before fio ran"""
     smart_after: Path
-    """The same after fio ran, for the change"""
+    """The output of the same command after fio ran, to show the change"""
     output: Path
     """Write the result to this folder, which must not exist yet [default: NAME.flashscope for NAME.json, in the current folder]"""
 
@@ -135,13 +135,13 @@ class PredictOptions(TypedDict, total=False):
     grid: Path
     """Predict from measurements: a result of `flashscope bench DRIVE --grid`, of any drive"""
     like: Literal["bast", "fast", "page-map"]
-    """FTL of the drive of --grid: log blocks that each serve one data block, log blocks for any data block, or a page map [default: that of a simulated drive, otherwise fast]"""
+    """FTL of the drive of --grid: log blocks that each serve one data block, log blocks for any data block, or a page map [default: the FTL of a simulated drive, or fast for a real drive]"""
     block_size: Size
     """Size of an erase block of the drive of --grid [default: as the drive reported it, or 1 MiB]"""
     ranges: Literal["whole", "written"]
-    """With equations: count the whole logical block of a range as its space, or only the written pages"""
+    """With a model of uniform writes: count the complete logical block of a range as its space, or only the written pages"""
     stretches: Literal["log-list", "stationary", "own-time"]
-    """With equations: divide time into intervals as long as the log list, for all ranges or for each range by itself, or at changes of the workload"""
+    """With a model of uniform writes: divide time into intervals as long as the log list, for all ranges together or for each range separately, or at changes of the workload"""
     ios: int
     """IOs in a pass of an endless workload; passes repeat until the prediction has converged"""
     confidence: Share
@@ -168,7 +168,7 @@ class ProbeOptions(TypedDict, total=False):
     budget_time: Time
     """Time limit, on the clock of the drive; experiments that do not fit are left out"""
     read_only: bool
-    """Open the drive for reading only, and do only what reads allow"""
+    """Open the drive for reading only, and run only experiments that do not write"""
     seed: int
     """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     memory: Size
@@ -200,7 +200,7 @@ class SimulateOptions(TypedDict, total=False):
     warmup: str | int
     """Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of times the capacity, as in `10x` [default: steady, or none for a workload that ends]"""
     queue_depth: int
-    """IOs in flight at once, unless the workload sets it [default: 1, or in an open loop all that the drive accepts]"""
+    """IOs in flight at once, unless the workload sets it [default: 1, or in an open loop as many as the drive accepts]"""
     seed: int
     """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     duration: Time
@@ -212,7 +212,7 @@ class SimulateOptions(TypedDict, total=False):
     weights: str | int
     """Commands that the classes high, medium and low may send in a round [default: round robin without classes]"""
     burst: int
-    """Commands that the drive takes from a queue in its turn"""
+    """Maximum number of commands that the drive fetches from a queue in each turn"""
     no_alone: bool
     """Do not run each tenant alone as well: saves time, but there are no slowdowns and no fairness"""
     memory: Size
@@ -254,11 +254,11 @@ class TraceCollectionOptions(TypedDict, total=False):
     on_bad_file: Literal["stop", "skip"]
     """If a file cannot be read: stop, or leave the file out and name it in the result"""
     sample_pages: int
-    """The most pages of 4 KiB that are followed in a volume; the footprint of larger volumes is estimated from a sample"""
+    """Maximum number of 4 KiB pages to track per volume; the footprint of larger volumes is estimated from a sample"""
     part_size: Size
     """Divide uncompressed text into parts of about this size, which are read at the same time"""
     memory: Size
-    """The memory of partial statistics of all jobs; beyond it they are moved to the folder. The result does not depend on it"""
+    """Maximum memory for the partial statistics of all jobs; when it is full, they are moved to the folder. The result does not depend on this limit"""
     format: str | int
     """The format of the trace: see `flashscope trace formats` [default: found by content]"""
     on_bad_line: str | int
@@ -317,9 +317,9 @@ class TwinPredictOptions(TypedDict, total=False):
     seed: int
     """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     filled: Size
-    """Bytes of the drive that hold data [default: those of its fullest measured level]"""
+    """Bytes of the drive that hold data [default: as at its fullest measured level]"""
     draws: int
-    """Alternative drives to simulate beside the twin [default: until the ends of intervals are known]"""
+    """Number of alternative drives to simulate in addition to the twin [default: until the ends of intervals are known]"""
     jobs: str | int
     """Simulate this many drives at once [default: all processors]; the outcome does not depend on it"""
     memory: Size
@@ -340,9 +340,9 @@ class VerifyOptions(TypedDict, total=False):
     target_offset: Size
     """Start of the target space"""
     target_size: Size
-    """Size of the target space, at most 64GiB [default: 1GiB, or the rest of a smaller drive]"""
+    """Size of the target space, at most 64GiB [default: 1GiB, or up to the end of a smaller drive]"""
     io_size: Size
-    """Longest random write; all lengths from one logical block occur"""
+    """Longest random write; lengths are random, from one logical block up to this size"""
     queue_depth: int
     """Writes in flight"""
     flush_every: int
@@ -354,7 +354,7 @@ class VerifyOptions(TypedDict, total=False):
     seed: int
     """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     atomic_write: Size
-    """Longest write that the drive promises to write as a whole or not at all in a power cut [default: what an NVMe drive states (AWUPF), or the logical block]"""
+    """Longest write that the drive guarantees to write completely or not at all in a power cut [default: as an NVMe drive states (NAWUPF or AWUPF), or the logical block]"""
     destroy_data_on: str | int
     """Confirm that all data on the drive may be destroyed, by typing its serial number or path"""
     ignore_open_by_others: bool
@@ -369,7 +369,7 @@ class WhatIfOptions(TypedDict, total=False):
     warmup: str | int
     """Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of times the capacity, as in `10x` [default: steady, or none for a workload that ends]"""
     queue_depth: int
-    """IOs in flight at once, unless the workload sets it [default: 1, or in an open loop all that the drive accepts]"""
+    """IOs in flight at once, unless the workload sets it [default: 1, or in an open loop as many as the drive accepts]"""
     seed: int
     """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     duration: Time

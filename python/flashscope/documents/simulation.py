@@ -1230,7 +1230,7 @@ class Simulation:
     """
     flash_reads: dict[str, int]
     """
-    Flash pages read, by cause.
+    Flash pages read, by cause. Pages copied within a plane count as programmed, but not as read.
     """
     host_pages_read: int
     """
