@@ -23,8 +23,8 @@ pub use interpolated::{Cost, InterpolatedModel, Point};
 pub use method::{METHODS, Method, Pieces, SelectedModel, model_family, modelled_ftl};
 pub use pools::{Pools, free_pages, space};
 
-pub use report::{Numbers, WrittenShare, equivalent_throughput, predicted_value, simulated_beside};
-pub use requests::{Access, Request, Requests};
+pub use report::{Numbers, equivalent_throughput, predicted_value, simulated_beside};
+pub use requests::{Access, Request, Requests, WrittenShare};
 pub use run::{
     Countable, CountedPasses, LONG_RUN_TURNS, repeat_passes, simulate_passes, steady_passes,
 };

@@ -1,6 +1,6 @@
 //! Computes the numbers of a prediction report.
 
-use flashscope_block::{Bytes, Io, Nanos, Op};
+use flashscope_block::{Bytes, Nanos};
 use flashscope_document::prediction::{
     Interval, LifetimeReport, PredictedValue, PredictionReport, SimulatedReport,
 };
@@ -10,7 +10,6 @@ use flashscope_sim::Design;
 
 use super::long_run::LongRun;
 use super::nand;
-use super::requests::Request;
 use super::validation::Factors;
 
 /// Bytes per GiB.
@@ -60,32 +59,6 @@ pub fn simulated_beside(
             .write_amplification
             .map(|predicted| predicted.value / amplification - 1.0),
         wall_ns: wall.0,
-    }
-}
-
-/// The share of the logical pages that the writes of a workload touch, which they write. Models count the touched pages.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct WrittenShare {
-    bytes: u64,
-    touched: u64,
-}
-
-impl WrittenShare {
-    /// Counts an IO on pages of `page_size` bytes.
-    pub fn count(&mut self, io: &Io, page_size: u64) {
-        if io.op == Op::Write
-            && let Some(request) = Request::of(io, page_size)
-        {
-            self.bytes += io.len.0;
-            self.touched += u64::from(request.pages()) * page_size;
-        }
-    }
-
-    /// Returns the share, from 0 to 1; 1 without writes.
-    #[must_use]
-    #[allow(clippy::cast_precision_loss, reason = "bytes are below 2^53")]
-    pub fn share(self) -> f64 {
-        if self.touched == 0 { 1.0 } else { self.bytes as f64 / self.touched as f64 }
     }
 }
 
@@ -140,7 +113,8 @@ impl Numbers {
         Numbers { wears_evenly: run.wears_evenly, busy, ..self }
     }
 
-    /// Scales bytes for a host that writes this share of the logical pages that its writes touch: see [`WrittenShare`].
+    /// Scales bytes for a host that writes this share of the logical pages that its writes touch: see
+    /// [`WrittenShare`](super::WrittenShare).
     #[must_use]
     pub fn of_partial_pages(self, share: f64) -> Numbers {
         Numbers { page_size: self.page_size * share, ..self }
@@ -281,25 +255,5 @@ mod tests {
         let found =
             [(10.0, 40.0), (10.0, 10.0), (10.0, 8.0)].map(|(a, b)| equivalent_throughput(a, b));
         assert_eq!(found, [0.25, 1.0, 1.0]);
-    }
-
-    #[test]
-    fn the_written_share_counts_the_touched_pages_of_writes() {
-        let io = |op, offset, len| Io {
-            op,
-            stream: 0,
-            offset: Bytes(offset),
-            len: Bytes(len),
-            data: flashscope_block::Data::Random,
-            at: Nanos(0),
-        };
-        let mut share = WrittenShare::default();
-        assert_eq!(share.share(), 1.0);
-        share.count(&io(Op::Read, 0, 512), 4096);
-        assert_eq!(share.share(), 1.0);
-        // Two pages in part, and one page completely.
-        share.count(&io(Op::Write, 4095, 2), 4096);
-        share.count(&io(Op::Write, 8192, 4096), 4096);
-        assert_eq!(share.share(), 4098.0 / 12_288.0);
     }
 }

@@ -76,6 +76,35 @@ impl Request {
     }
 }
 
+/// The bytes that the writes of a workload change, and the logical pages that they touch. Models count the touched pages.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WrittenShare {
+    bytes: u64,
+    pages: u64,
+}
+
+impl WrittenShare {
+    /// Returns [`Request::of`] an IO, and counts the IO.
+    pub fn request_of(&mut self, io: &Io, page_size: u64) -> Option<Request> {
+        let request = Request::of(io, page_size)?;
+        if request.is_write() {
+            self.bytes += io.len.0;
+            self.pages += u64::from(request.pages());
+        }
+        Some(request)
+    }
+
+    /// Returns the written share of the touched pages of `page_size` bytes, from 0 to 1; 1 without writes.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "bytes are below 2^53")]
+    pub fn share(self, page_size: u64) -> f64 {
+        match self.pages {
+            0 => 1.0,
+            pages => self.bytes as f64 / (pages * page_size) as f64,
+        }
+    }
+}
+
 /// The requests of a workload, served in passes.
 pub enum Requests {
     /// The requests of a trace, which each pass repeats.
@@ -170,6 +199,19 @@ mod tests {
         assert_eq!(Request::of(&io(Op::Trim, 1, 4094), 2048), None);
         assert_eq!(Request::of(&io(Op::Trim, 2050, 10), 2048), None);
         assert_eq!(Request::of(&io(Op::Flush, 0, 0), 2048), None);
+    }
+
+    #[test]
+    fn the_written_share_counts_the_touched_pages_of_writes() {
+        let mut share = WrittenShare::default();
+        let mut count = |op, offset, len| {
+            share.request_of(&io(op, offset, len), 4096).unwrap();
+            share.share(4096)
+        };
+        assert_eq!(count(Op::Read, 0, 512), 1.0);
+        // Two pages in part, and one page completely.
+        assert_eq!(count(Op::Write, 4095, 2), 2.0 / 8192.0);
+        assert_eq!(count(Op::Write, 8192, 4096), 4098.0 / 12_288.0);
     }
 
     #[test]

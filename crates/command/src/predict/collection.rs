@@ -12,7 +12,7 @@ use flashscope_document::collection::{
     PredictedVolume, PredictionSummary, Spread, VolumePrediction, VolumeStatistics,
 };
 use flashscope_fit::side_by_side;
-use flashscope_predict::{Numbers, Request, WrittenShare};
+use flashscope_predict::WrittenShare;
 use flashscope_result::collection::read_collection;
 use flashscope_sim::Design;
 use flashscope_sim::Profile;
@@ -22,7 +22,7 @@ use flashscope_trace::collection::{Part, VolumeRequests, compact, parts, read_vo
 
 use super::AddressSpace;
 use super::args::PredictArgs;
-use super::request::{LoadedWorkload, ModelResult, PARTIAL_PAGES, PredictionRequest, profile};
+use super::request::{LoadedWorkload, ModelResult, PredictionRequest, profile};
 use crate::options::processors;
 use crate::trace::collection::spec;
 use crate::{Failure, Progress, Step, Unit, interrupted, trace, usage};
@@ -184,27 +184,22 @@ impl Volumes<'_> {
         }
         let trims = requests.iter().any(|request| request.op == Op::Trim);
         let mut written = WrittenShare::default();
-        requests.iter().for_each(|one| written.count(&io(one), page_size));
         let packed: Vec<_> =
-            requests.iter().filter_map(|one| Request::of(&io(one), page_size)).collect();
+            requests.iter().filter_map(|one| written.request_of(&io(one), page_size)).collect();
         drop(requests);
         if !packed.iter().any(|request| request.is_write()) {
             return Ok(Err("it has no writes".into()));
         }
         let _memory = self.profile.reserve(self.request.drive, &self.memory).map_err(usage)?;
-        let mut loaded = LoadedWorkload::repeated(packed, trims, self.request.seed);
+        let mut loaded = LoadedWorkload::repeated(packed, written, trims, self.request.seed);
         let found = self.request.sampled(self.design, &mut loaded, (self.stop, &mut ()))?;
-        Ok(Ok(self.predicted(found, written)))
+        Ok(Ok(self.predicted(found, written.share(page_size))))
     }
 
     #[allow(clippy::cast_precision_loss, reason = "counts of pages and passes are below 2^53")]
-    fn predicted(&self, found: ModelResult, written: WrittenShare) -> PredictedVolume {
-        let ModelResult { model, passes, total, factors, cases, mut not_modelled } = found;
-        let share = written.share();
-        if share < 1.0 {
-            not_modelled.push(PARTIAL_PAGES.into());
-        }
-        let numbers = Numbers::new(self.design, total, factors).of_partial_pages(share);
+    fn predicted(&self, mut found: ModelResult, share: f64) -> PredictedVolume {
+        let numbers = found.numbers(self.design, share);
+        let ModelResult { model, passes, total, cases, not_modelled, .. } = found;
         let counted = u64::from(passes.counted.max(1));
         PredictedVolume {
             model: model.into(),

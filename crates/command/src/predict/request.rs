@@ -29,7 +29,7 @@ use crate::{Failure, Progress, trace, usage};
 const SHARE_IOS: u64 = 100_000;
 
 /// The feature that models ignore if a write is shorter than a logical page.
-pub(super) const PARTIAL_PAGES: &str =
+const PARTIAL_PAGES: &str =
     "reads of the rest of logical pages that are written in part, which make such writes slower";
 
 /// A request for a prediction.
@@ -100,18 +100,15 @@ impl PredictionRequest<'_> {
         let design = profile.design_without_zones("a modelled workload").map_err(usage)?;
         // A model keeps no more state per page than the simulated drive does.
         let _memory = profile.reserve(self.drive, &self.memory).map_err(usage)?;
-        let mut loaded = self.load(AddressSpace::of(&design), (stop, &mut *sink))?;
+        let addressed = AddressSpace::of(&design);
+        let mut loaded = self.load(addressed, (stop, &mut *sink))?;
         let run = self.long_run((&profile.interface, &design), &loaded)?;
-        let result = match &run {
+        let mut result = match &run {
             Some(run) => self.computed(run, &design),
             None => self.sampled(&design, &mut loaded, (stop, sink))?,
         };
-        let ModelResult { model, passes, total, factors, cases, mut not_modelled } = result;
-        let share = loaded.written.share();
-        if share < 1.0 {
-            not_modelled.push(PARTIAL_PAGES.into());
-        }
-        let numbers = Numbers::new(&design, total, factors).of_partial_pages(share);
+        let numbers = result.numbers(&design, self.written_share(&loaded, addressed)?);
+        let ModelResult { model, passes, total, cases, not_modelled, .. } = result;
         let numbers = match &run {
             Some(run) => numbers.in_the_long_run(run),
             None => numbers,
@@ -226,15 +223,10 @@ impl PredictionRequest<'_> {
     /// Reads the workload.
     pub(super) fn load(
         &self,
-        AddressSpace { page_size, pages }: AddressSpace,
+        addressed: AddressSpace,
         (stop, sink): (&AtomicBool, &mut dyn Progress),
     ) -> Result<LoadedWorkload, Failure> {
-        let target = Target {
-            capacity: Bytes(pages * page_size),
-            logical_block: Bytes(page_size.min(4096)),
-            filled: true,
-            seed: self.seed,
-        };
+        let (target, page_size) = (addressed.target(self.seed), addressed.page_size);
         let workload = flashscope_trace::open_workload(self.workload, &target).map_err(usage)?;
         let (seed, ios) = (workload.seed, self.ios);
         let endless = |stream| Requests::Endless { stream, page_size, ios, trims: false };
@@ -250,8 +242,7 @@ impl PredictionRequest<'_> {
                 trace::survey(&playback, stop, sink)?;
                 let (mut requests, mut last) = (Vec::new(), Nanos(0));
                 trace::each_io(&playback, stop, |io| {
-                    requests.extend(Request::of(io, page_size));
-                    written.count(io, page_size);
+                    requests.extend(written.request_of(io, page_size));
                     trims |= io.op == Op::Trim;
                     last = last.max(io.at);
                 })?;
@@ -264,26 +255,34 @@ impl PredictionRequest<'_> {
                 )));
             }
         };
-        if matches!(requests, Requests::Endless { .. }) {
-            written = self.share_of_sample(&target, page_size)?;
-        }
         Ok(LoadedWorkload { requests, seed, span, trims, law, written })
     }
 
-    /// Returns the share of the touched pages that the first IOs of an endless workload write.
-    fn share_of_sample(&self, target: &Target, page_size: u64) -> Result<WrittenShare, Failure> {
-        let workload = flashscope_trace::open_workload(self.workload, target).map_err(usage)?;
+    /// Returns the share of the touched logical pages that the writes of a workload change. For an endless workload, its
+    /// first IOs show it.
+    fn written_share(
+        &self,
+        loaded: &LoadedWorkload,
+        addressed: AddressSpace,
+    ) -> Result<f64, Failure> {
+        let (target, page_size) = (addressed.target(self.seed), addressed.page_size);
+        // Generated IOs consist of complete logical blocks.
+        let is_whole = target.logical_block.0 == page_size;
+        if matches!(loaded.requests, Requests::Repeated(_)) || is_whole {
+            return Ok(loaded.written.share(page_size));
+        }
+        let workload = flashscope_trace::open_workload(self.workload, &target).map_err(usage)?;
         let mut stream: Box<dyn Stream> = match workload.ios {
             Ios::Endless(generator) => generator,
             Ios::Application(application) => application,
-            Ios::Trace(_) | Ios::Runs(_) => return Ok(WrittenShare::default()),
+            Ios::Trace(_) | Ios::Runs(_) => unreachable!("only these workloads are endless"),
         };
         let mut written = WrittenShare::default();
         for _ in 0..self.ios.min(SHARE_IOS) {
             let Some(io) = stream.next(Nanos(0)) else { break };
-            written.count(&io, page_size);
+            written.request_of(&io, page_size);
         }
-        Ok(written)
+        Ok(written.share(page_size))
     }
 }
 
@@ -297,7 +296,7 @@ pub(super) struct LoadedWorkload {
     trims: bool,
     /// The distribution of a synthetic workload.
     pub law: Option<Law>,
-    /// The share of the touched pages that the host writes.
+    /// The bytes and the pages that a trace writes.
     pub written: WrittenShare,
 }
 
@@ -312,11 +311,26 @@ pub(super) struct ModelResult {
     pub not_modelled: Vec<String>,
 }
 
+impl ModelResult {
+    /// Returns the numbers for a host that writes this share of the pages that its writes touch. Notes what the model
+    /// ignores if the share is below 1.
+    pub(super) fn numbers(&mut self, design: &Design, share: f64) -> Numbers {
+        if share < 1.0 {
+            self.not_modelled.push(PARTIAL_PAGES.into());
+        }
+        Numbers::new(design, self.total, self.factors).of_partial_pages(share)
+    }
+}
+
 impl LoadedWorkload {
     /// Returns the workload that repeats these requests.
-    pub(super) fn repeated(requests: Vec<Request>, trims: bool, seed: u64) -> LoadedWorkload {
+    pub(super) fn repeated(
+        requests: Vec<Request>,
+        written: WrittenShare,
+        trims: bool,
+        seed: u64,
+    ) -> LoadedWorkload {
         let requests = Requests::Repeated(requests);
-        let written = WrittenShare::default();
         LoadedWorkload { requests, seed, span: None, trims, law: None, written }
     }
 
@@ -344,6 +358,16 @@ impl AddressSpace {
     pub(super) fn of(design: &Design) -> AddressSpace {
         let page_size = design.logical_page_size().into();
         AddressSpace { page_size, pages: design.logical_pages().into() }
+    }
+
+    /// Returns the target of a workload that covers the space, with logical blocks of at most a page.
+    fn target(self, seed: u64) -> Target {
+        Target {
+            capacity: Bytes(self.pages * self.page_size),
+            logical_block: Bytes(self.page_size.min(4096)),
+            filled: true,
+            seed,
+        }
     }
 }
 
