@@ -12,9 +12,14 @@ pub fn nearest<'a>(wrong: &str, valid: impl IntoIterator<Item = &'a str>) -> Opt
     likeliest.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|best| best.0 > 0.7).map(|best| best.1)
 }
 
+/// Returns `, did you mean ...?` if one of the names in `valid` is similar to `wrong`; empty otherwise.
+pub fn suggestion<'a>(wrong: &str, valid: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(wrong, valid).map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{nearest, suggestion};
 
     #[test]
     fn suggests_the_nearest_name_or_nothing() {
@@ -23,5 +28,7 @@ mod tests {
         assert_eq!(nearest("Policy", names), Some("cleaning.policy"));
         assert_eq!(nearest("xyzzy", names), None);
         assert_eq!(nearest("anything", []), None);
+        assert_eq!(suggestion("granulrity", names), ", did you mean `granularity`?");
+        assert_eq!(suggestion("xyzzy", names), "");
     }
 }

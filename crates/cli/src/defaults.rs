@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Arg, ArgAction, Command};
-use flashscope_block::nearest;
+use flashscope_block::suggestion;
 use toml::{Table, Value};
 
 /// The prefix of options in the environment.
@@ -98,8 +98,7 @@ fn check(command: &Command, table: &Table, is_top: bool) -> Result<()> {
         }
         let known = names(command, is_top);
         if !known.contains(key) {
-            let near = nearest(key, known.iter().map(String::as_str));
-            let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
+            let near = suggestion(key, known.iter().map(String::as_str));
             bail!("`{key}` is not an option{near}");
         }
         if values(value).is_none() {

@@ -1,7 +1,7 @@
 //! Parses the names and quantities that users type, with suggestions for misspelt names.
 
 use anyhow::{Result, anyhow, bail};
-use flashscope_block::{Bytes, Nanos, nearest, parse_count, parse_share};
+use flashscope_block::{Bytes, Nanos, parse_count, parse_share, suggestion};
 use flashscope_measure::MAX_IOS;
 use flashscope_measure::pts::{self, TESTS, Test};
 use flashscope_workload::uflip::{self, Baseline, MicroBenchmark, PerBaseline};
@@ -27,8 +27,7 @@ pub fn micro_benchmarks(names: &[String]) -> Result<Vec<&'static MicroBenchmark>
     let known = || uflip::all().map(|benchmark| benchmark.name);
     if let Some(unknown) = names.iter().find(|name| uflip::find(name).is_none()) {
         let list: Vec<&str> = known().collect();
-        let near = nearest(unknown, known());
-        let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
+        let near = suggestion(unknown, known());
         bail!("`{unknown}` is not a micro-benchmark{near}\nchoose one of: {}", list.join(", "));
     }
     let is_chosen = |name| names.is_empty() || names.iter().any(|chosen| chosen == name);
@@ -40,8 +39,7 @@ pub fn test(name: &str) -> Result<&'static Test> {
     let known = || TESTS.into_iter().map(|test| test.name);
     pts::find(name).ok_or_else(|| {
         let list: Vec<&str> = known().collect();
-        let near = nearest(name, known());
-        let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
+        let near = suggestion(name, known());
         anyhow!("`{name}` is not a test{near}\nchoose one of: {}", list.join(", "))
     })
 }

@@ -14,11 +14,10 @@ use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use flashscope_block::{Completion, Errno, Io, Nanos, Op, WriteData};
+use flashscope_block::{Completion, Errno, Io, Nanos, Op, WriteData, suggestion};
 
 use crate::clock::Clock;
 use crate::error::OpenError;
-use crate::suggestion::suggestion;
 use crate::target::Target;
 
 /// A kernel interface for IOs.

@@ -58,7 +58,6 @@ pub mod record;
 #[cfg(target_os = "linux")]
 mod store;
 #[cfg(target_os = "linux")]
-mod suggestion;
 #[cfg(target_os = "linux")]
 mod target;
 #[cfg(target_os = "linux")]

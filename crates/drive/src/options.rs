@@ -1,12 +1,11 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use flashscope_block::{Bytes, Nanos};
+use flashscope_block::{Bytes, Nanos, suggestion};
 
 use crate::engine::EngineKind;
 use crate::error::OpenError;
 use crate::nvme::namespace::block_device;
-use crate::suggestion::suggestion;
 
 /// The maximum queue depth.
 pub const MAX_QUEUE_DEPTH: u32 = 4096;

@@ -7,6 +7,7 @@ mod text;
 use std::io::Write;
 
 use anyhow::anyhow;
+use flashscope_block::suggestion;
 use flashscope_command::{PartialResult, Progress, Step, Unit};
 use flashscope_document::conclusion::EvidenceUnit;
 use flashscope_drive::Clock;
@@ -118,8 +119,7 @@ fn named(name: &str) -> Result<Vec<&'static Item>, Failure> {
         return Ok(ITEMS.to_vec());
     }
     item(name).map(|item| vec![item]).ok_or_else(|| {
-        let near = flashscope_block::nearest(name, ITEMS.iter().map(|item| item.id));
-        let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
+        let near = suggestion(name, ITEMS.iter().map(|item| item.id));
         usage(anyhow!("`{name}` is not an item{near}; `flashscope reproduce` lists them all"))
     })
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
 use flashscope_analysis::conclusions::Conclude;
-use flashscope_block::{Bytes, Device, Nanos, nearest};
+use flashscope_block::{Bytes, Device, Nanos, suggestion};
 use flashscope_document::probe::PROBE_VERSION;
 use flashscope_document::probe::{PARAMETERS, Parameter, ProbeReport, ProbeStatus};
 use flashscope_measure::{fresh_seed, timestamp};
@@ -110,8 +110,7 @@ fn parameters(names: &[String]) -> Result<Vec<Parameter>, Failure> {
     let known = || PARAMETERS.iter().map(|spec| spec.name);
     let named = |name: &String| {
         Parameter::named(name).ok_or_else(|| {
-            let near = nearest(name, known());
-            let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
+            let near = suggestion(name, known());
             let list: Vec<&str> = known().collect();
             usage(anyhow!("`{name}` is not a parameter{near}\nchoose one of: {}", list.join(", ")))
         })
