@@ -1,4 +1,5 @@
 mod gathering;
+mod power_cuts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use crate::footprint::{Size, fixed, tree};
 use crate::memory::{prefetch, use_huge_pages};
 
 use super::{BlockId, Geometry, Lpn, Page, Slot};
+pub(super) use power_cuts::Image;
 
 /// An illegal command, which the flash refuses. It is always a bug of the FTL that submitted it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -91,34 +93,6 @@ struct Life {
     /// True if the block is used as SLC.
     slc: bool,
     bad: bool,
-}
-
-/// The contents of a block before an erase, needed to undo the erase.
-#[derive(Debug, Clone)]
-pub(super) struct Image {
-    written: u32,
-    opened: u32,
-    role: u8,
-    slc: bool,
-    logical: Box<[u32]>,
-    stamps: Box<[Stamp]>,
-    zeros: Box<[u64]>,
-    notes: Vec<(u32, Note)>,
-    torn: Vec<u32>,
-}
-
-impl Image {
-    pub(super) fn renumber_stamps(&mut self, old: &[Stamp]) {
-        renumber(&mut self.stamps, old);
-    }
-}
-
-/// Replaces each stamp by its rank in `old`, from 1.
-fn renumber(stamps: &mut [Stamp], old: &[Stamp]) {
-    for stamp in stamps {
-        let rank = old.partition_point(|other| other < stamp);
-        *stamp = Stamp::try_from(rank).expect("at most as many as places") + 1;
-    }
 }
 
 /// The state of every block and the metadata of every page, with the rules for legal commands.
@@ -549,15 +523,6 @@ impl Blocks {
         self.lives.iter().map(|life| life.erases)
     }
 
-    /// Renumbers the stamps from 1, keeping their order. Returns the old stamps in that order.
-    pub(super) fn renumber_stamps(&mut self) -> Vec<Stamp> {
-        let mut old = self.stamps.clone();
-        old.sort_unstable();
-        old.dedup();
-        renumber(&mut self.stamps, &old);
-        old
-    }
-
     /// Returns the unreadable pages of a block, from `page` on.
     fn torn_from(&self, page: Page) -> impl Iterator<Item = (u32, u32)> {
         let block = page.block.0;
@@ -566,80 +531,5 @@ impl Blocks {
 
     pub(super) fn is_torn(&self, page: Page) -> bool {
         self.torn.contains(&(page.block.0, page.index))
-    }
-
-    // The methods below serve power cuts and recovery.
-
-    pub(super) fn keep_stamps(&mut self) {
-        self.stamps.resize(self.logical.len(), 0);
-    }
-
-    pub(super) fn image(&self, block: BlockId) -> Image {
-        let places = self.places(block);
-        let life = self.life(block);
-        let torn = self.torn_from(Page { block, index: 0 });
-        Image {
-            written: self.written(block),
-            opened: life.opened,
-            role: life.role,
-            slc: life.slc,
-            logical: self.logical[places.clone()].into(),
-            stamps: self.stamps.get(places).unwrap_or_default().into(),
-            zeros: self.zeros.get(self.words(block)).unwrap_or_default().into(),
-            notes: self.notes_of(block).collect(),
-            torn: torn.map(|page| page.1).collect(),
-        }
-    }
-
-    /// Restores a block to its contents before its last erase.
-    pub(super) fn restore(&mut self, block: BlockId, image: &Image) {
-        let places = self.places(block);
-        self.blocks[block.0 as usize].written = image.written;
-        let life = &mut self.lives[block.0 as usize];
-        (life.erases, life.opened) = (life.erases - 1, image.opened);
-        (life.role, life.slc) = (image.role, image.slc);
-        self.logical[places.clone()].copy_from_slice(&image.logical);
-        if let Some(stamps) = self.stamps.get_mut(places) {
-            stamps.copy_from_slice(&image.stamps);
-        }
-        let words = self.words(block);
-        if let Some(zeros) = self.zeros.get_mut(words) {
-            zeros.copy_from_slice(&image.zeros);
-        }
-        self.notes.extend(image.notes.iter().cloned());
-        self.torn.extend(image.torn.iter().map(|index| (block.0, *index)));
-    }
-
-    /// Restores the pages of a block from `page` on to their erased state.
-    pub(super) fn unprogram(&mut self, page: Page) {
-        self.blocks[page.block.0 as usize].written = page.index;
-        let torn: Vec<_> = self.torn_from(page).collect();
-        for page in &torn {
-            self.torn.remove(page);
-        }
-        if !self.notes.is_empty() {
-            let slots = self.geometry.slots_per_page;
-            self.drop_notes(page.block, page.index * slots / self.geometry.pages_per_slot);
-        }
-    }
-
-    /// Marks pages as programmed but unreadable.
-    pub(super) fn tear(&mut self, page: Page, pages: u32) {
-        self.torn.extend((page.index..page.index + pages).map(|index| (page.block.0, index)));
-        let block = &mut self.blocks[page.block.0 as usize];
-        block.written = block.written.max(page.index + pages);
-    }
-
-    /// Forgets which slots are valid. The FTL must mark them again: see [`Blocks::revalidate`].
-    pub(super) fn forget_validity(&mut self) {
-        self.live.fill(0);
-        self.blocks.iter_mut().for_each(|block| (block.valid, block.settles) = (0, Nanos(0)));
-    }
-
-    /// Marks an already programmed slot as the newest copy of its logical page.
-    pub(super) fn revalidate(&mut self, slot: Slot) {
-        let place = slot.0 as usize;
-        self.live[place / 64] |= 1 << (place % 64);
-        self.blocks[self.geometry.block(slot).0 as usize].valid += 1;
     }
 }
