@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use flashscope_document::ranges::schema_of;
 use schemars::Schema;
+use serde_json::Value;
 
 use crate::reference::{
     columns, drives, fio_jobs, papers, probe, profiles, unsafe_code, workloads,
@@ -65,7 +66,8 @@ fn all() -> [(&'static str, Schema); 32] {
 fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
     let mut schemas = all().map(|(name, schema)| (name, schema.to_value()));
     let sharing = schemas.iter_mut().filter(|(name, _)| !SELF_CONTAINED.contains(name));
-    let common = shared::extract(&mut sharing.collect::<Vec<_>>());
+    let mut sharing: Vec<&mut Value> = sharing.map(|(_, schema)| schema).collect();
+    let common = shared::extract(&mut sharing);
     for (name, schema) in schemas.iter().chain([&(shared::NAME, common)]) {
         let path = Path::new(FOLDER).join(format!("{name}.schema.json"));
         act(&path, serde_json::to_string_pretty(schema)? + "\n")?;

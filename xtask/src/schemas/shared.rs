@@ -14,9 +14,9 @@ type Text = String;
 
 /// Moves the definitions that occur in at least two schemas, with all that they refer to, to a schema of their own, and
 /// returns it. If definitions of one name differ, the most frequent one moves.
-pub(super) fn extract(schemas: &mut [&mut (&'static str, Value)]) -> Value {
+pub(super) fn extract(schemas: &mut [&mut Value]) -> Value {
     let mut counts: BTreeMap<String, BTreeMap<Text, usize>> = BTreeMap::new();
-    for (_, schema) in schemas.iter().map(|schema| &**schema) {
+    for schema in schemas.iter() {
         for name in definitions(schema).keys() {
             *counts.entry(name.clone()).or_default().entry(text(schema, name)).or_default() += 1;
         }
@@ -27,7 +27,7 @@ pub(super) fn extract(schemas: &mut [&mut (&'static str, Value)]) -> Value {
         shared.extend(most.filter(|(_, count)| *count > 1).map(|(text, _)| (name, text)));
     }
     let mut common = Map::new();
-    for (_, schema) in schemas.iter_mut().map(|schema| &mut **schema) {
+    for schema in schemas {
         let is_shared = |name: &String| shared.get(name) == Some(&text(schema, name));
         let moves = |name: &&String| reached(schema, name).iter().all(is_shared);
         let moved: BTreeSet<String> = definitions(schema).keys().filter(moves).cloned().collect();
@@ -67,15 +67,23 @@ fn text(schema: &Value, name: &str) -> Text {
 fn reached(schema: &Value, name: &str) -> BTreeSet<String> {
     let (mut reached, mut open) = (BTreeSet::from([name.to_owned()]), vec![name.to_owned()]);
     while let Some(next) = open.pop() {
-        let mut definition = definitions(schema)[&next].clone();
-        let found = std::cell::RefCell::new(Vec::new());
-        map_references(&mut definition, &|name: &str| {
-            found.borrow_mut().push(name.to_owned());
-            String::new()
-        });
-        open.extend(found.into_inner().into_iter().filter(|name| reached.insert(name.clone())));
+        let found = references(&definitions(schema)[&next]);
+        open.extend(found.into_iter().filter(|name| reached.insert(name.clone())));
     }
     reached
+}
+
+/// Returns the names of the definitions to which a value refers.
+fn references(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) => items.iter().flat_map(references).collect(),
+        Value::Object(fields) => {
+            let name = value.get("$ref").and_then(Value::as_str);
+            let name = name.and_then(|text| text.strip_prefix(LOCAL)).map(str::to_owned);
+            name.into_iter().chain(fields.values().flat_map(references)).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Replaces each reference to a definition of the same schema by the result of `to`, which receives the definition's name.
@@ -117,7 +125,7 @@ mod tests {
     fn equal_definitions_move_and_definitions_over_different_ones_stay() {
         let mut schemas =
             [("x", schema("string")), ("y", schema("string")), ("z", schema("number"))];
-        let common = extract(&mut schemas.each_mut());
+        let common = extract(&mut schemas.each_mut().map(|(_, schema)| schema));
         let names: Vec<&String> = definitions(&common).keys().collect();
         assert_eq!(names, ["A", "B", "C"]);
         let [(_, x), (_, y), (_, z)] = schemas;
@@ -141,7 +149,7 @@ mod tests {
             ("y", schema("number")),
             ("z", schema("number")),
         ];
-        let common = extract(&mut schemas.each_mut());
+        let common = extract(&mut schemas.each_mut().map(|(_, schema)| schema));
         assert_eq!(definitions(&common).keys().collect::<Vec<_>>(), ["B", "C"]);
         assert_eq!(definitions(&schemas[4].1).keys().collect::<Vec<_>>(), ["A", "B"]);
     }
