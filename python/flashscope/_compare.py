@@ -11,7 +11,7 @@ from ._call import ShowProgress, call, kept, words
 from ._decode import decode, encode
 from ._native import Table, UsageError
 from ._results import Measurement, Probe, Simulation, Sweep
-from .documents import common, comparison, matches
+from .documents import comparison, matches
 from .documents.prediction import PredictionReport
 from .documents.twin_prediction import TwinPrediction
 from .documents.what_if import WhatIf
@@ -33,7 +33,7 @@ class Comparison:
         """The conclusions, the ranking, and each quantity of each workload with its verdict."""
 
     @property
-    def regressions(self) -> list[common.Regression]:
+    def regressions(self) -> list[comparison.Regression]:
         """The numbers that are worse than those of the first result by more than ``fail_on_regression``, beyond
         uncertainty. Raises ``UsageError`` if there was no limit."""
         if self.report.regressions is None:
@@ -134,7 +134,7 @@ def _input(result: Comparable | Probe | Sweep) -> tuple[str, str | None]:
     return fspath(result), None
 
 
-def _number(quantity: str, number: common.ComparedNumber) -> str:
+def _number(quantity: str, number: comparison.ComparedNumber) -> str:
     """Formats a number, its ratio to that of the baseline, and its verdict."""
     if number.value is None:
         return ""

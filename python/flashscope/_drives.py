@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from ._call import ShowProgress, call, flat, kept, replacing, spec, text, words
 from ._decode import decode
-from .documents.common import Variant
-from .documents.manifest import DeviceInfo
-from .documents.what_if import WhatIf
+from .documents.common import DeviceInfo
+from .documents.what_if import Variant, WhatIf
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

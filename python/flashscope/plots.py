@@ -15,7 +15,7 @@ except ImportError as error:
 
 from ._native import UsageError
 from ._results import Measurement, Run
-from .documents.facts import Estimate
+from .documents.common import Estimate
 from .documents.manifest import MicroBenchmark
 
 if TYPE_CHECKING:

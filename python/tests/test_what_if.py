@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import flashscope as fs
-from flashscope.documents.common import Variant
+from flashscope.documents.what_if import Variant
 
 DRIVE = fs.Drive("sim:demo", flash={"packages": 1, "dies_per_package": 1, "planes_per_die": 1, "blocks_per_plane": 64})
 SHORT = {"ios": 2000, "warmup": "1x", "progress": False}

@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
@@ -19,6 +20,7 @@ DOCUMENTS = ["collection", "collection-prediction", "comparison", "manifest", "m
 DOCUMENTS += ["simulation", "sweep", "trace", "twin", "twin-check", "twin-prediction", "verification", "what-if"]
 COMMANDS = ["bench", "compare", "import", "predict", "probe", "query", "simulate", "sweep", "trace collection"]
 COMMANDS += ["twin check", "twin fit", "twin predict", "verify", "what-if"]
+LIMITS = {"minimum", "maximum", "maxLength"}
 # Options that Python hides: results are objects, and drives and collections are arguments.
 HIDDEN = {"change", "collection", "json", "list", "name", "drive", "engine", "file", "workload"}
 # Commands whose `trace` option is an alias of `workload`.
@@ -55,47 +57,68 @@ def documents(folder: Path) -> None:
         )
     # The generator adds a type for the schema itself, which describes no document.
     common = folder / "common.py"
-    common.write_text(re.sub(r'Common: TypeAlias = Any\n""".*?"""\n+', "", common.read_text(), flags=re.DOTALL))
+    common.write_text(re.sub(r"Common: TypeAlias = Any\n+", "", common.read_text()))
     (folder / "__init__.py").write_text(
         '"""The types of the documents that commands return: a module for each published schema (``docs/schemas``)."""\n'
     )
 
 
 def _write_schemas(folder: Path) -> None:
-    """Writes the schemas of documents, named as modules, and the shared definitions that they use."""
-    used: list[str] = []
-    for name in DOCUMENTS:
-        schema = _read(name)
-        used += [name for name in _references(schema) if name not in schema.get("$defs", {})]
-        (folder / f"{name.replace('-', '_')}.json").write_text(json.dumps(schema))
-    common = _read("common")
-    definitions = common["$defs"]
-    kept: dict[str, Any] = {}
-    while used:
-        name = used.pop()
-        if name not in kept:
-            kept[name] = definitions[name]
-            used += _references(definitions[name])
-    (folder / "common.json").write_text(json.dumps({**common, "$defs": dict(sorted(kept.items()))}))
+    """Writes the schemas of documents, named as modules, and a schema with the definitions that several of them use."""
+    schemas = {name: _read(name) for name in DOCUMENTS}
+    definitions = [item for schema in schemas.values() for item in schema["$defs"].items()]
+    uses = Counter((name, json.dumps(definition)) for name, definition in definitions)
+    common: dict[str, Any] = {}
+    for name, schema in schemas.items():
+        own = schema["$defs"]
+        shared = {name for name in own if uses[name, json.dumps(own[name])] > 1}
+        shared -= {name for name in shared & common.keys() if common[name] != own[name]}
+        while bound := {name for name in shared if _references(own[name]) - shared}:
+            shared -= bound
+        common |= {name: own[name] for name in shared}
+        schema["$defs"] = {name: definition for name, definition in own.items() if name not in shared}
+        _write(folder, name, schema, shared)
+    _write(folder, "common", {"title": "Common", "$defs": dict(sorted(common.items()))}, set())
+
+
+def _write(folder: Path, name: str, schema: Any, shared: set[str]) -> None:
+    """Writes a schema. References to shared definitions lead to ``common``."""
+
+    def refer(to: re.Match[str]) -> str:
+        return f'"{"common.json" if to[1] in shared else ""}#/$defs/{to[1]}"'
+
+    text = re.sub(r'"#/\$defs/(\w+)"', refer, json.dumps(schema))
+    (folder / f"{name.replace('-', '_')}.json").write_text(text)
 
 
 def _read(name: str) -> Any:
-    text = (ROOT / "docs" / "schemas" / f"{name}.schema.json").read_text()
-    return _without_defaults(json.loads(text.replace("common.schema.json#", "common.json#")))
+    """Reads a published schema, with the shared definitions that it uses among its own."""
+    folder = ROOT / "docs" / "schemas"
+    schema = json.loads((folder / f"{name}.schema.json").read_text().replace("common.schema.json#", "#"))
+    definitions = json.loads((folder / "common.schema.json").read_text())["$defs"] | schema.pop("$defs", {})
+    used: set[str] = set()
+    found = _references(schema)
+    while found:
+        used |= found
+        found = {to for name in found for to in _references(definitions[name])} - used
+    return _for_types({**schema, "$defs": {name: definitions[name] for name in sorted(used)}})
 
 
-def _references(schema: Any) -> list[str]:
-    """Returns the names of the shared definitions to which a schema refers, or those within the shared definitions."""
-    return re.findall(r'"\$ref": "(?:common\.json)?#/\$defs/(\w+)"', json.dumps(schema))
+def _references(schema: Any) -> set[str]:
+    """Returns the names of the definitions to which a schema refers."""
+    return set(re.findall(r'"\$ref": "#/\$defs/(\w+)"', json.dumps(schema)))
 
 
-def _without_defaults(schema: Any) -> Any:
-    """Removes defaults that are objects, which the generator would turn into dictionaries."""
+def _for_types(schema: Any) -> Any:
+    """Removes limits, which types do not have, and defaults that are objects, which the generator would turn into
+    dictionaries."""
     if isinstance(schema, list):
-        return [_without_defaults(item) for item in schema]
+        return [_for_types(item) for item in schema]
     if isinstance(schema, dict):
         kept = {key: value for key, value in schema.items() if key != "default" or not isinstance(value, dict)}
-        return {key: _without_defaults(value) for key, value in kept.items()}
+        # A field may have the name of a limit, with a schema as its value.
+        kept = {key: value for key, value in kept.items() if key not in LIMITS or isinstance(value, dict)}
+        return {key: _for_types(value) for key, value in kept.items()}
     return schema
 
 

@@ -6,104 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-Baseline: TypeAlias = Literal['SR', 'RR', 'SW', 'RW']
-"""
-The four baseline patterns (section 3.1).
-"""
-
-
 Bytes: TypeAlias = int
 """
 A number of bytes, or an address in bytes.
-"""
-
-
-Cause: TypeAlias = Literal['state', 'drift', 'disturbance', 'length']
-"""
-The likely cause of a difference between identical baselines.
-"""
-
-
-@dataclass(frozen=True)
-class Change:
-    """
-    A changed field.
-    """
-
-    field: str
-    """
-    The field: a dotted name in the drive's profile, `workload.FIELD`, or `drive` or `workload`
-    as a whole.
-    """
-    value: str
-    """
-    The value, as on the command line.
-    """
-
-
-ComparedKind: TypeAlias = Literal['measurement', 'simulation', 'what_if', 'prediction', 'twin_prediction']
-"""
-The kind of a result in a comparison.
-"""
-
-
-@dataclass(frozen=True)
-class ComparedResult:
-    """
-    A result in a comparison.
-    """
-
-    drive: str
-    """
-    The drive.
-    """
-    kind: ComparedKind
-    """
-    The kind of result.
-    """
-    name: str
-    """
-    The name, unique in the comparison.
-    """
-
-
-ComparisonVerdict: TypeAlias = Literal['better', 'worse', 'equivalent', 'inconclusive']
-"""
-The verdict about a number relative to the baseline, based on the simultaneous interval of their ratio.
-"""
-
-
-@dataclass(frozen=True)
-class Counts:
-    """
-    The number of simulations by outcome.
-    """
-
-    asked: int
-    """
-    Simulations requested; for a search, the maximum number of simulations.
-    """
-    done: int
-    """
-    Complete simulations.
-    """
-    failed: int
-    """
-    Failed simulations.
-    """
-    impossible: int
-    """
-    Simulations of impossible points.
-    """
-    points: int
-    """
-    Points of the sweep; for a search, the points tried so far.
-    """
-
-
-CriticalWarning: TypeAlias = Literal['low_spare', 'temperature', 'degraded', 'read_only', 'memory_backup', 'persistent_memory']
-"""
-A critical warning of an NVMe drive.
 """
 
 
@@ -119,9 +24,11 @@ A disturbance by other processes that may have changed the numbers of a run.
 """
 
 
-EndedBy: TypeAlias = Literal['precision', 'ios', 'time', 'bytes', 'space']
+Errno: TypeAlias = int
 """
-The condition that ended a run.
+A Linux error number, as the result of a failed IO.
+
+Simulated drives return the numbers that a real drive would return.
 """
 
 
@@ -152,12 +59,6 @@ The unit of an [`Evidence`].
 """
 
 
-Goal: TypeAlias = Literal['minimize', 'maximize']
-"""
-The direction of an objective.
-"""
-
-
 @dataclass(frozen=True)
 class HotShare:
     """
@@ -174,12 +75,6 @@ class HotShare:
     """
 
 
-Interest: TypeAlias = Literal['interesting', 'not_interesting', 'not_performed']
-"""
-The interest of an experiment.
-"""
-
-
 @dataclass(frozen=True)
 class Interval:
     """
@@ -194,12 +89,6 @@ class Interval:
     """
     The lower end.
     """
-
-
-Judgement: TypeAlias = Literal['holds', 'holds_in_part', 'does_not_hold', 'undecided', 'not_measured']
-"""
-The judgement of a hint for a drive.
-"""
 
 
 @dataclass(frozen=True)
@@ -238,54 +127,6 @@ class Latency:
     """
 
 
-@dataclass(frozen=True)
-class MatchedIos:
-    """
-    IOs of any runs, as columns of one table.
-    """
-
-    errno: list[int]
-    """
-    The error of each IO, 0 for success.
-    """
-    late_ns: list[int]
-    """
-    The delay of each IO between its due time and its submission.
-    """
-    latency_ns: list[int]
-    """
-    The response time of each IO.
-    """
-    length_bytes: list[int]
-    """
-    The length of each IO.
-    """
-    offset_bytes: list[int]
-    """
-    The offset of each IO.
-    """
-    op: list[int]
-    """
-    The operation of each IO: 0 read, 1 write, 2 trim, 3 flush.
-    """
-    position: list[int]
-    """
-    The position of each IO in its run, from 0, in the order of completion.
-    """
-    run: list[int]
-    """
-    The run of each IO.
-    """
-    stream: list[int]
-    """
-    The process or stream of each IO.
-    """
-    submitted_ns: list[int]
-    """
-    The time of submission of each IO, from the start of the run.
-    """
-
-
 Metric: TypeAlias = Literal['iops', 'throughput', 'latency']
 """
 The metric of a run that must be steady.
@@ -298,45 +139,11 @@ A duration, or a point in time, in nanoseconds.
 """
 
 
-@dataclass(frozen=True)
-class Objective:
-    """
-    A quantity by which points are compared.
-    """
-
-    field: str
-    """
-    A number of the document that `flashscope simulate --json` prints, by its dotted path.
-    """
-    goal: Goal
-    """
-    The direction.
-    """
-
-
-Obstacle: TypeAlias = Literal['time', 'bytes', 'space', 'budget', 'noise', 'failure']
-"""
-A reason why the preparation did not find a quantity.
-"""
-
-
-OnError: TypeAlias = Literal['continue', 'stop']
-"""
-The effect of an IO error on the rest of the plan.
-"""
-
-
 Op: TypeAlias = Literal['read', 'write', 'trim', 'flush']
 """
 The operation of an [`Io`].
 
 The discriminants are the codes stored in the `op` column of a result's records.
-"""
-
-
-Pace: TypeAlias = Literal['timed', 'asap']
-"""
-The pacing of a trace's requests.
 """
 
 
@@ -383,12 +190,6 @@ class PredictedValue:
     """
 
 
-PreparationQuantity: TypeAlias = Literal['phases', 'interference']
-"""
-A quantity that the preparation finds.
-"""
-
-
 Quantity: TypeAlias = Literal['latency_ns.mean', 'latency_ns.p50', 'latency_ns.p99', 'latency_ns.p999', 'ios_per_second', 'throughput_bytes_per_s', 'bytes_per_second', 'write_amplification', 'erases_per_gib', 'endurance_bytes']
 """
 A quantity by which variants are compared.
@@ -412,96 +213,6 @@ class Range:
     value: float
     """
     The value that fits best.
-    """
-
-
-@dataclass(frozen=True)
-class Rank:
-    """
-    The place of a result in the ranking by speed.
-    """
-
-    place: int
-    """
-    One more than the number of results that are faster beyond uncertainty. Results that do not differ share a place.
-    """
-    result: int
-    """
-    The position of the result in [`Comparison::results`].
-    """
-    speed: Estimate
-    """
-    The speed relative to the baseline: the geometric mean of the ratios of mean latencies over the workloads that all results
-    share.
-    """
-
-
-@dataclass(frozen=True)
-class Regression:
-    """
-    A loss relative to the baseline.
-    """
-
-    loss: Estimate
-    """
-    The loss: 0.1 if a latency is 10 % longer, or if the baseline completes 10 % more IOs a second.
-    """
-    quantity: Quantity
-    """
-    The quantity.
-    """
-    result: int
-    """
-    The position of the result in [`Comparison::results`].
-    """
-    workload: str
-    """
-    The workload.
-    """
-
-
-@dataclass(frozen=True)
-class RegressionCheck:
-    """
-    The search for regressions: numbers that are worse than those of the baseline by more than a limit.
-    """
-
-    found: list[Regression]
-    """
-    The numbers that are worse by more than the limit, beyond uncertainty.
-    """
-    limit: float
-    """
-    The largest tolerated loss, relative to the baseline: 0.05 for 5 %.
-    """
-    not_judged: int
-    """
-    The number of quantities without an interval, which are not judged.
-    """
-    undecided: list[Regression]
-    """
-    The numbers that may be worse by more than the limit: their interval contains the limit.
-    """
-
-
-@dataclass(frozen=True)
-class RegressionFit:
-    """
-    The fit of a linear regression with interactions for an objective.
-    """
-
-    explained: float
-    """
-    R², 0 to 1: the share of the objective's variance that the regression explains. Nonlinearity
-    or noise causes the remaining variance.
-    """
-    objective: str
-    """
-    The field of the objective.
-    """
-    points: int
-    """
-    The number of points of the regression.
     """
 
 
@@ -540,66 +251,6 @@ The outcome of a simulation in a row.
 
 
 @dataclass(frozen=True)
-class RunMatches:
-    """
-    The IOs of a run that match an expression.
-    """
-
-    experiment: str
-    """
-    The experiment.
-    """
-    ios: int
-    """
-    The IOs in the run.
-    """
-    matched: int
-    """
-    The IOs that match.
-    """
-    micro_benchmark: str
-    """
-    The micro-benchmark.
-    """
-    run: int
-    """
-    The number of the run.
-    """
-    slowest_ns: int
-    """
-    The longest response time of an IO that matches, in ns.
-    """
-    value: int
-    """
-    The value of the parameter.
-    """
-
-
-State: TypeAlias = Literal['keep', 'purged', 'formatted', 'sanitized', 'sequential', 'random', 'steady']
-"""
-The state of the drive before the first run (uFLIP section 4.1).
-"""
-
-
-Status: TypeAlias = Literal['running', 'complete', 'interrupted', 'failed']
-"""
-The progress of a result.
-"""
-
-
-SweepStatus: TypeAlias = Literal['complete', 'unfinished']
-"""
-The completeness of a sweep.
-"""
-
-
-ThermalSign: TypeAlias = Literal['light_throttling', 'heavy_throttling', 'ocp_throttling', 'warning_temperature', 'critical_temperature']
-"""
-A sign that a drive was hot.
-"""
-
-
-@dataclass(frozen=True)
 class Tool:
     """
     The program that measured.
@@ -613,18 +264,6 @@ class Tool:
     """
     The commit of the build, if known.
     """
-
-
-Unit: TypeAlias = Literal['bytes', 'nanoseconds', 'count']
-"""
-The unit of a parameter's values.
-"""
-
-
-WhatIfStatus: TypeAlias = Literal['complete', 'unfinished']
-"""
-The completeness of a what-if.
-"""
 
 
 @dataclass(frozen=True)
@@ -644,105 +283,6 @@ class ByteCounts:
     written: Bytes
     """
     Bytes written.
-    """
-
-
-@dataclass(frozen=True)
-class ComparedNumber:
-    """
-    A number of one result, compared with the same number of the first result.
-    """
-
-    differs: bool | None = None
-    """
-    True if the numbers differ by more than their uncertainty: the interval of the ratio excludes 1. Absent if there
-    is no interval. Each interval of a characteristic or an experiment holds for that number alone: one in twenty
-    equal numbers is then marked as different.
-    """
-    ratio: Estimate | None = None
-    """
-    The ratio to the number of the first result; absent for the first, and if either number is absent.
-    """
-    value: Estimate | None = None
-    """
-    The number; absent if the result does not have it.
-    """
-    verdict: ComparisonVerdict | None = None
-    """
-    The verdict; for quantities of workloads only, and absent if there is no interval.
-    """
-
-
-@dataclass(frozen=True)
-class ComparedQuantity:
-    """
-    A quantity of a workload in each result.
-    """
-
-    quantity: Quantity
-    """
-    The quantity.
-    """
-    results: list[ComparedNumber]
-    """
-    The value in each result, in the order of the results. The intervals of all ratios of the comparison hold
-    simultaneously with 95 % probability.
-    """
-
-
-@dataclass(frozen=True)
-class ComparedValue:
-    """
-    A value of the parameter in each result.
-    """
-
-    results: list[ComparedNumber]
-    """
-    The mean response time in each result, in ns, in the order of the results.
-    """
-    value: int
-    """
-    The value.
-    """
-
-
-@dataclass(frozen=True)
-class ComparedWorkload:
-    """
-    The compared quantities of a workload.
-    """
-
-    name: str
-    """
-    The workload, such as `random writes of 4 KiB at queue depth 8`.
-    """
-    quantities: list[ComparedQuantity]
-    """
-    The compared quantities.
-    """
-
-
-@dataclass(frozen=True)
-class ComparisonEvidence:
-    """
-    A number that supports a conclusion.
-    """
-
-    quantity: Quantity
-    """
-    The quantity.
-    """
-    ratio: Estimate
-    """
-    The ratio to the baseline.
-    """
-    verdict: ComparisonVerdict
-    """
-    The verdict.
-    """
-    workload: str
-    """
-    The workload.
     """
 
 
@@ -791,44 +331,6 @@ class DeviceInfo:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """
-    The difference between a variant and the baseline.
-    """
-
-    absolute: Estimate
-    """
-    The mean difference over pairs of simulations with the same seed, with its interval over the
-    repeats.
-    """
-    sign: int
-    """
-    1 for a significant rise, -1 for a significant fall, 0 if not significant: the interval
-    contains 0.
-    """
-    relative: float | None = None
-    """
-    The mean difference relative to the mean of the baseline; absent if the latter mean is 0.
-    """
-
-
-@dataclass(frozen=True)
-class Disagreement:
-    """
-    A significant difference between a model and the simulations: more than 10 %, and outside both intervals.
-    """
-
-    quantity: Quantity
-    """
-    The quantity.
-    """
-    relative: float
-    """
-    The prediction relative to the simulated value, minus 1.
-    """
-
-
-@dataclass(frozen=True)
 class Evidence:
     """
     A number that supports a sentence, with its origin.
@@ -865,140 +367,6 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class ModelEstimate:
-    """
-    A predicted quantity.
-    """
-
-    quantity: Quantity
-    """
-    The quantity.
-    """
-    value: float
-    """
-    The value.
-    """
-    high: float | None = None
-    """
-    The upper end of the interval; absent if the model's error is unknown.
-    """
-    low: float | None = None
-    """
-    The lower end of the interval; absent if the model's error is unknown.
-    """
-    relative: float | None = None
-    """
-    The relative difference to the baseline; absent for the baseline, if the baseline has no prediction, and if the two
-    predictions cannot be compared (`not_compared`).
-    """
-
-
-@dataclass(frozen=True)
-class SimulatedQuantity:
-    """
-    A simulated quantity.
-    """
-
-    quantity: Quantity
-    """
-    The quantity.
-    """
-    value: Estimate
-    """
-    The mean over the repeats.
-    """
-    difference: Difference | None = None
-    """
-    The difference to the baseline; absent for the baseline.
-    """
-
-
-@dataclass(frozen=True)
-class ClosedForm:
-    """
-    The prediction of a model.
-    """
-
-    expected: list[ModelEstimate]
-    """
-    The predicted quantities.
-    """
-    level: float
-    """
-    The confidence level of the intervals, from 0 to 1.
-    """
-    model: str
-    """
-    The model: see `flashscope predict --list`.
-    """
-    not_modelled: list[str]
-    """
-    The properties of the drive or workload that the model ignores, as text.
-    """
-    not_compared: str | None = None
-    """
-    The reason why differences to the baseline are not predicted; absent if they are predicted, and for the
-    baseline.
-    """
-
-
-@dataclass(frozen=True)
-class ComparedCharacteristic:
-    """
-    A column of Table 3 in each result.
-    """
-
-    name: str
-    """
-    The field of the characteristics, such as `random_write_ns`.
-    """
-    results: list[ComparedNumber]
-    """
-    The value in each result, in the order of the results.
-    """
-
-
-@dataclass(frozen=True)
-class ComparedExperiment:
-    """
-    An experiment in each result.
-    """
-
-    experiment: str
-    """
-    The experiment.
-    """
-    micro_benchmark: str
-    """
-    The micro-benchmark.
-    """
-    values: list[ComparedValue]
-    """
-    The values of the parameter in any of the results, in rising order.
-    """
-
-
-@dataclass(frozen=True)
-class ComparisonConclusion:
-    """
-    A sentence about a result, compared with the baseline.
-    """
-
-    evidence: list[ComparisonEvidence]
-    """
-    The numbers that support the sentence.
-    """
-    result: int
-    """
-    The position of the result in [`Comparison::results`].
-    """
-    text: str
-    """
-    The sentence, with its numbers.
-    """
-
-
-@dataclass(frozen=True)
 class Conclusion:
     """
     A sentence that a reader can act on.
@@ -1011,52 +379,4 @@ class Conclusion:
     text: str
     """
     The sentence, with its numbers.
-    """
-
-
-@dataclass(frozen=True)
-class Variant:
-    """
-    A drive and a workload, with the results.
-    """
-
-    changes: list[Change]
-    """
-    The changes from the baseline.
-    """
-    drive: str
-    """
-    The drive, in the syntax of `flashscope simulate --drive`.
-    """
-    name: str
-    """
-    The display name.
-    """
-    simulated: list[SimulatedQuantity]
-    """
-    The quantities that the simulations determined.
-    """
-    workload: str
-    """
-    The workload, in the syntax of `flashscope simulate --workload`.
-    """
-    closed_form: ClosedForm | None = None
-    """
-    The prediction of a model; absent before it is computed, or if no model applies.
-    """
-    disagreement: Disagreement | None = None
-    """
-    A significant difference between the model and the simulations, if there is one.
-    """
-    not_predicted: str | None = None
-    """
-    The reason that no model applies.
-    """
-    reason: str | None = None
-    """
-    The reason that the variant is impossible or failed.
-    """
-    status: RowStatus | None = None
-    """
-    The status of the simulations; absent until they end.
     """

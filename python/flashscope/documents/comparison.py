@@ -4,8 +4,264 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from . import common
+
+ComparedKind: TypeAlias = Literal['measurement', 'simulation', 'what_if', 'prediction', 'twin_prediction']
+"""
+The kind of a result in a comparison.
+"""
+
+
+@dataclass(frozen=True)
+class ComparedResult:
+    """
+    A result in a comparison.
+    """
+
+    drive: str
+    """
+    The drive.
+    """
+    kind: ComparedKind
+    """
+    The kind of result.
+    """
+    name: str
+    """
+    The name, unique in the comparison.
+    """
+
+
+ComparisonVerdict: TypeAlias = Literal['better', 'worse', 'equivalent', 'inconclusive']
+"""
+The verdict about a number relative to the baseline, based on the simultaneous interval of their ratio.
+"""
+
+
+@dataclass(frozen=True)
+class Rank:
+    """
+    The place of a result in the ranking by speed.
+    """
+
+    place: int
+    """
+    One more than the number of results that are faster beyond uncertainty. Results that do not differ share a place.
+    """
+    result: int
+    """
+    The position of the result in [`Comparison::results`].
+    """
+    speed: common.Estimate
+    """
+    The speed relative to the baseline: the geometric mean of the ratios of mean latencies over the workloads that all results
+    share.
+    """
+
+
+@dataclass(frozen=True)
+class Regression:
+    """
+    A loss relative to the baseline.
+    """
+
+    loss: common.Estimate
+    """
+    The loss: 0.1 if a latency is 10 % longer, or if the baseline completes 10 % more IOs a second.
+    """
+    quantity: common.Quantity
+    """
+    The quantity.
+    """
+    result: int
+    """
+    The position of the result in [`Comparison::results`].
+    """
+    workload: str
+    """
+    The workload.
+    """
+
+
+@dataclass(frozen=True)
+class RegressionCheck:
+    """
+    The search for regressions: numbers that are worse than those of the baseline by more than a limit.
+    """
+
+    found: list[Regression]
+    """
+    The numbers that are worse by more than the limit, beyond uncertainty.
+    """
+    limit: float
+    """
+    The largest tolerated loss, relative to the baseline: 0.05 for 5 %.
+    """
+    not_judged: int
+    """
+    The number of quantities without an interval, which are not judged.
+    """
+    undecided: list[Regression]
+    """
+    The numbers that may be worse by more than the limit: their interval contains the limit.
+    """
+
+
+@dataclass(frozen=True)
+class ComparedNumber:
+    """
+    A number of one result, compared with the same number of the first result.
+    """
+
+    differs: bool | None = None
+    """
+    True if the numbers differ by more than their uncertainty: the interval of the ratio excludes 1. Absent if there
+    is no interval. Each interval of a characteristic or an experiment holds for that number alone: one in twenty
+    equal numbers is then marked as different.
+    """
+    ratio: common.Estimate | None = None
+    """
+    The ratio to the number of the first result; absent for the first, and if either number is absent.
+    """
+    value: common.Estimate | None = None
+    """
+    The number; absent if the result does not have it.
+    """
+    verdict: ComparisonVerdict | None = None
+    """
+    The verdict; for quantities of workloads only, and absent if there is no interval.
+    """
+
+
+@dataclass(frozen=True)
+class ComparedQuantity:
+    """
+    A quantity of a workload in each result.
+    """
+
+    quantity: common.Quantity
+    """
+    The quantity.
+    """
+    results: list[ComparedNumber]
+    """
+    The value in each result, in the order of the results. The intervals of all ratios of the comparison hold
+    simultaneously with 95 % probability.
+    """
+
+
+@dataclass(frozen=True)
+class ComparedValue:
+    """
+    A value of the parameter in each result.
+    """
+
+    results: list[ComparedNumber]
+    """
+    The mean response time in each result, in ns, in the order of the results.
+    """
+    value: int
+    """
+    The value.
+    """
+
+
+@dataclass(frozen=True)
+class ComparedWorkload:
+    """
+    The compared quantities of a workload.
+    """
+
+    name: str
+    """
+    The workload, such as `random writes of 4 KiB at queue depth 8`.
+    """
+    quantities: list[ComparedQuantity]
+    """
+    The compared quantities.
+    """
+
+
+@dataclass(frozen=True)
+class ComparisonEvidence:
+    """
+    A number that supports a conclusion.
+    """
+
+    quantity: common.Quantity
+    """
+    The quantity.
+    """
+    ratio: common.Estimate
+    """
+    The ratio to the baseline.
+    """
+    verdict: ComparisonVerdict
+    """
+    The verdict.
+    """
+    workload: str
+    """
+    The workload.
+    """
+
+
+@dataclass(frozen=True)
+class ComparedCharacteristic:
+    """
+    A column of Table 3 in each result.
+    """
+
+    name: str
+    """
+    The field of the characteristics, such as `random_write_ns`.
+    """
+    results: list[ComparedNumber]
+    """
+    The value in each result, in the order of the results.
+    """
+
+
+@dataclass(frozen=True)
+class ComparedExperiment:
+    """
+    An experiment in each result.
+    """
+
+    experiment: str
+    """
+    The experiment.
+    """
+    micro_benchmark: str
+    """
+    The micro-benchmark.
+    """
+    values: list[ComparedValue]
+    """
+    The values of the parameter in any of the results, in rising order.
+    """
+
+
+@dataclass(frozen=True)
+class ComparisonConclusion:
+    """
+    A sentence about a result, compared with the baseline.
+    """
+
+    evidence: list[ComparisonEvidence]
+    """
+    The numbers that support the sentence.
+    """
+    result: int
+    """
+    The position of the result in [`Comparison::results`].
+    """
+    text: str
+    """
+    The sentence, with its numbers.
+    """
 
 
 @dataclass(frozen=True)
@@ -14,11 +270,11 @@ class Comparison:
     A comparison of several results with the first, the baseline.
     """
 
-    characteristics: list[common.ComparedCharacteristic]
+    characteristics: list[ComparedCharacteristic]
     """
     The numeric columns of uFLIP's Table 3, by field name; empty unless all results are measurements.
     """
-    conclusions: list[common.ComparisonConclusion]
+    conclusions: list[ComparisonConclusion]
     """
     The conclusions, as sentences with their evidence: one for each result but the baseline.
     """
@@ -26,15 +282,15 @@ class Comparison:
     """
     Conditions that differ between the results and may explain differences, as text.
     """
-    experiments: list[common.ComparedExperiment]
+    experiments: list[ComparedExperiment]
     """
     The experiments of all results, in the order of the micro-benchmarks; empty unless all results are measurements.
     """
-    ranking: list[common.Rank]
+    ranking: list[Rank]
     """
     The results by speed, the fastest first. Empty unless all results share a workload with a known latency.
     """
-    results: list[common.ComparedResult]
+    results: list[ComparedResult]
     """
     The results; the first is the baseline.
     """
@@ -42,11 +298,11 @@ class Comparison:
     """
     The version of the format, [`COMPARISON_VERSION`].
     """
-    workloads: list[common.ComparedWorkload]
+    workloads: list[ComparedWorkload]
     """
     The workloads that at least two results ran.
     """
-    regressions: common.RegressionCheck | None = None
+    regressions: RegressionCheck | None = None
     """
     The regressions; absent if the caller did not set a limit.
     """

@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias
 
 from . import common
 
-Bytes: TypeAlias = int
+Cause: TypeAlias = Literal['state', 'drift', 'disturbance', 'length']
 """
-A number of bytes, or an address in bytes.
+The likely cause of a difference between identical baselines.
 """
 
 
@@ -24,7 +24,7 @@ class Cell:
     """
     The experiment.
     """
-    io_size_bytes: Bytes
+    io_size_bytes: common.Bytes
     """
     The size of an IO.
     """
@@ -68,124 +68,84 @@ class CheapLimit1:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CheapLimit2:
     """
-    An estimated number with its 95 % interval.
+    Every measured value is cheap.
     """
 
-    value: float
+    limit: Literal['unlimited']
+    measured: int
     """
-    The point estimate.
+    The largest value measured.
     """
-    high: float | None = None
+    ratio: common.Estimate
     """
-    Upper end of the interval; null if there is too little data for an interval, and for a ratio
-    whose denominator may be 0.
-    """
-    low: float | None = None
-    """
-    Lower end of the interval; null if there is too little data for an interval.
+    The highest mean, relative to sequential writes.
     """
 
 
 @dataclass(frozen=True)
-class Evidence:
+class DepthCell:
     """
-    A number that supports a sentence, with its origin.
-    """
-
-    unit: common.EvidenceUnit
-    """
-    The unit of the number.
-    """
-    value: Estimate
-    """
-    The number, in `unit`.
-    """
-    what: str
-    """
-    The description, such as `random writes in 8 MiB, relative to sequential ones`.
-    """
-    experiment: str | None = None
-    """
-    The experiment that gave the number; absent if it does not come from a benchmark.
-    """
-    micro_benchmark: str | None = None
-    """
-    The micro-benchmark that gave the number; absent if it does not come from a benchmark.
-    """
-    runs: list[int] | None = field(default_factory=list)
-    """
-    The runs that gave the number.
-    """
-    section: common.PageSection | None = None
-    """
-    The section of the page that shows the number; absent if an experiment shows it.
+    The performance of a pattern with one IO size at one queue depth.
     """
 
-
-@dataclass(frozen=True)
-class Hint:
+    io_size_bytes: common.Bytes
     """
-    A design hint of uFLIP's section 5.3, judged for one drive.
+    The size of an IO.
     """
-
-    evidence: list[Evidence]
+    iops: common.Estimate
     """
-    The numbers that support the finding.
+    IOs per second.
     """
-    finding: str
+    mean_latency_ns: common.Estimate
     """
-    The explanation of the judgement for this drive, in a sentence or two with numbers.
+    The mean response time, in ns.
     """
-    judgement: common.Judgement
+    p99_latency_ns: float
     """
-    The judgement for this drive.
+    The 99th percentile of the response time, in ns; for several runs, the mean over them.
     """
-    number: int
+    queue_depth: int
     """
-    The number in the paper, 1 to 7.
+    IOs in flight.
     """
-    title: str
+    runs: list[int]
     """
-    The hint in the words of the paper.
+    The runs.
+    """
+    throughput_bytes_per_s: common.Estimate
+    """
+    Bytes per second.
     """
 
 
 @dataclass(frozen=True)
-class Latency:
+class DepthTable:
     """
-    A summary of response times, in nanoseconds.
+    The performance of a pattern by IO size and queue depth.
     """
 
-    max: int
+    cells: list[DepthCell]
     """
-    The slowest response.
+    The measured combinations, by size and then by depth.
     """
-    mean: Estimate
+    pattern: str
     """
-    The arithmetic mean.
+    The pattern, such as `random reads`.
     """
-    min: int
-    """
-    The fastest response.
-    """
-    p50: int
-    """
-    The median.
-    """
-    p99: int
-    """
-    The 99th percentile.
-    """
-    p999: int
-    """
-    The 99.9th percentile.
-    """
-    standard_deviation: float
-    """
-    The standard deviation of single IOs.
-    """
+
+
+Interest: TypeAlias = Literal['interesting', 'not_interesting', 'not_performed']
+"""
+The interest of an experiment.
+"""
+
+
+Judgement: TypeAlias = Literal['holds', 'holds_in_part', 'does_not_hold', 'undecided', 'not_measured']
+"""
+The judgement of a hint for a drive.
+"""
 
 
 @dataclass(frozen=True)
@@ -208,12 +168,6 @@ class LimitRange:
     """
 
 
-Nanos: TypeAlias = int
-"""
-A duration, or a point in time, in nanoseconds.
-"""
-
-
 @dataclass(frozen=True)
 class OpenLoop:
     """
@@ -221,11 +175,11 @@ class OpenLoop:
     late. The response time counts from the submission and would hide the wait (*coordinated omission*).
     """
 
-    late_ns: Latency
+    late_ns: common.Latency
     """
     The time from when an IO was due until its submission.
     """
-    latency_ns: Latency
+    latency_ns: common.Latency
     """
     The time from when an IO was due until its answer.
     """
@@ -237,7 +191,7 @@ class OperationFacts:
     The statistics of one operation in a run.
     """
 
-    bytes: Bytes
+    bytes: common.Bytes
     """
     The bytes of these IOs.
     """
@@ -245,7 +199,7 @@ class OperationFacts:
     """
     IOs counted.
     """
-    latency_ns: Latency
+    latency_ns: common.Latency
     """
     The response times of these IOs.
     """
@@ -271,7 +225,7 @@ class PauseEffect2:
     """
 
     effect: Literal['as_sequential']
-    pause_ns: Nanos
+    pause_ns: common.Nanos
     """
     The shortest such pause.
     """
@@ -284,7 +238,7 @@ class PauseEffect3:
     """
 
     effect: Literal['cheaper']
-    ratio: Estimate
+    ratio: common.Estimate
     """
     The lowest cost of random writes with a pause, relative to random writes without a pause.
     """
@@ -314,7 +268,7 @@ class RepeatFacts:
     """
     The experiment.
     """
-    mean_ns: Estimate
+    mean_ns: common.Estimate
     """
     The mean of the runs' means in ns. The interval follows from the differences between the runs, and is wide for few runs.
     """
@@ -334,9 +288,6 @@ class RepeatFacts:
     """
     The standard deviation of a run's mean due to the IOs within the run, in ns.
     """
-
-
-WindowItem: TypeAlias = int
 
 
 @dataclass(frozen=True)
@@ -389,11 +340,11 @@ class UniformFacts:
     The time per byte of uniform writes.
     """
 
-    bytes: Bytes
+    bytes: common.Bytes
     """
     Bytes of the IOs counted.
     """
-    per_byte_ns: Estimate
+    per_byte_ns: common.Estimate
     """
     The response time per byte.
     """
@@ -409,7 +360,7 @@ class Verdict:
     """
     The experiment: a baseline or a mix.
     """
-    interest: common.Interest
+    interest: Interest
     """
     The verdict.
     """
@@ -421,7 +372,7 @@ class Verdict:
     """
     The reason: the rule, in a sentence with its numbers.
     """
-    effect: Estimate | None = None
+    effect: common.Estimate | None = None
     """
     The effect of the parameter: the ratio of the highest to the lowest cost, as the rule of the micro-benchmark compares
     them. Absent if the experiment was not performed.
@@ -438,7 +389,7 @@ class BaselineDifference:
     """
     The baseline, such as `SW`.
     """
-    cause: common.Cause
+    cause: Cause
     """
     The likely cause.
     """
@@ -446,7 +397,7 @@ class BaselineDifference:
     """
     The difference and its likely cause, as text.
     """
-    mean_ns: Estimate
+    mean_ns: common.Estimate
     """
     The mean response time of the baseline in this micro-benchmark, in ns.
     """
@@ -454,7 +405,7 @@ class BaselineDifference:
     """
     The micro-benchmark.
     """
-    ratio: Estimate
+    ratio: common.Estimate
     """
     The mean relative to the average of the other micro-benchmarks. The interval is corrected for
     the number of comparisons.
@@ -466,30 +417,13 @@ class BaselineDifference:
 
 
 @dataclass(frozen=True)
-class CheapLimit2:
-    """
-    Every measured value is cheap.
-    """
-
-    limit: Literal['unlimited']
-    measured: int
-    """
-    The largest value measured.
-    """
-    ratio: Estimate
-    """
-    The highest mean, relative to sequential writes.
-    """
-
-
-@dataclass(frozen=True)
 class CheapLimit3:
     """
     Values up to a limit are cheap.
     """
 
     limit: Literal['up_to']
-    ratio: Estimate
+    ratio: common.Estimate
     """
     The highest mean among the cheap values, relative to sequential writes.
     """
@@ -511,70 +445,30 @@ The limit up to which values of a parameter are cheap.
 
 
 @dataclass(frozen=True)
-class Conclusion:
+class Hint:
     """
-    A sentence that a reader can act on.
-    """
-
-    evidence: list[Evidence]
-    """
-    The numbers that support the sentence.
-    """
-    text: str
-    """
-    The sentence, with its numbers.
+    A design hint of uFLIP's section 5.3, judged for one drive.
     """
 
-
-@dataclass(frozen=True)
-class DepthCell:
+    evidence: list[common.Evidence]
     """
-    The performance of a pattern with one IO size at one queue depth.
+    The numbers that support the finding.
     """
-
-    io_size_bytes: Bytes
+    finding: str
     """
-    The size of an IO.
+    The explanation of the judgement for this drive, in a sentence or two with numbers.
     """
-    iops: Estimate
+    judgement: Judgement
     """
-    IOs per second.
+    The judgement for this drive.
     """
-    mean_latency_ns: Estimate
+    number: int
     """
-    The mean response time, in ns.
+    The number in the paper, 1 to 7.
     """
-    p99_latency_ns: float
+    title: str
     """
-    The 99th percentile of the response time, in ns; for several runs, the mean over them.
-    """
-    queue_depth: int
-    """
-    IOs in flight.
-    """
-    runs: list[int]
-    """
-    The runs.
-    """
-    throughput_bytes_per_s: Estimate
-    """
-    Bytes per second.
-    """
-
-
-@dataclass(frozen=True)
-class DepthTable:
-    """
-    The performance of a pattern by IO size and queue depth.
-    """
-
-    cells: list[DepthCell]
-    """
-    The measured combinations, by size and then by depth.
-    """
-    pattern: str
-    """
-    The pattern, such as `random reads`.
+    The hint in the words of the paper.
     """
 
 
@@ -608,7 +502,7 @@ class RoundsFacts:
     """
     The values tracked for steadiness.
     """
-    window: list[WindowItem]
+    window: list[int]
     """
     The first and the last round that the report covers. They are those of the first measurement window in which the
     drive was steady, or of the last window if no window was steady. For a test that continues after steady state,
@@ -627,7 +521,7 @@ class RunFacts:
     The statistics of one run.
     """
 
-    duration_ns: Nanos
+    duration_ns: common.Nanos
     """
     The time from the first submission to the last completion of the IOs counted.
     """
@@ -643,11 +537,11 @@ class RunFacts:
     """
     The number of counted IOs: successful IOs after the first `IOIgnore`.
     """
-    latency_ns: Latency
+    latency_ns: common.Latency
     """
     Response times of the IOs counted.
     """
-    parts: list[Latency | None]
+    parts: list[common.Latency | None]
     """
     The response times of each pattern of a mix or a sequence, in the order of the reference pattern; `null` for a pattern
     without counted IOs. Empty if there is only one pattern.
@@ -677,7 +571,7 @@ class RunFacts:
     """
     The response times of each operation; empty if there is only one.
     """
-    service_ns: Latency | None = None
+    service_ns: common.Latency | None = None
     """
     The service times of concurrent streams: the part of the response time that an IO spends on
     the drive. Present if IOs waited in the queue of the host first, because the drive accepts
@@ -722,15 +616,15 @@ class Characteristics:
     The columns of uFLIP's Table 3 for one drive. A column is absent if its runs are missing.
     """
 
-    in_place: Estimate | None = None
+    in_place: common.Estimate | None = None
     """
     The cost of writes in place (Incr = 0), relative to sequential writes in order (Incr = 1).
     """
-    io_size_bytes: Bytes | None = None
+    io_size_bytes: common.Bytes | None = None
     """
     IO size of the basic patterns.
     """
-    large_increments: Estimate | None = None
+    large_increments: common.Estimate | None = None
     """
     The highest cost of writes with large increments (1 MiB to 8 MiB), relative to random writes.
     """
@@ -746,23 +640,23 @@ class Characteristics:
     """
     The effect of pauses on random writes.
     """
-    random_read_ns: Estimate | None = None
+    random_read_ns: common.Estimate | None = None
     """
     Mean response time of random reads, ns.
     """
-    random_write_ns: Estimate | None = None
+    random_write_ns: common.Estimate | None = None
     """
     Mean response time of random writes, ns.
     """
-    reverse: Estimate | None = None
+    reverse: common.Estimate | None = None
     """
     The cost of sequential writes in reverse order (Incr = −1), relative to sequential writes in order (Incr = 1).
     """
-    sequential_read_ns: Estimate | None = None
+    sequential_read_ns: common.Estimate | None = None
     """
     Mean response time of sequential reads, ns.
     """
-    sequential_write_ns: Estimate | None = None
+    sequential_write_ns: common.Estimate | None = None
     """
     Mean response time of sequential writes, ns.
     """
@@ -791,7 +685,7 @@ class Facts:
     The comparison of the identical baselines of the micro-benchmarks. Absent if no baseline was
     run in two of them, and from facts before version 5.
     """
-    conclusions: list[Conclusion] | None = None
+    conclusions: list[common.Conclusion] | None = None
     """
     The conclusions about the drive, as sentences with their evidence, the most important first.
     Absent from facts before version 5.

@@ -74,10 +74,46 @@ Addresses are first computed in whole IOs, then moved by [`Pattern::io_shift`] a
 """
 
 
-Bytes: TypeAlias = int
+Baseline: TypeAlias = Literal['SR', 'RR', 'SW', 'RW']
 """
-A number of bytes, or an address in bytes.
+The four baseline patterns (section 3.1).
 """
+
+
+@dataclass(frozen=True)
+class Budget:
+    """
+    A budget for a plan, including drive states and pauses.
+    """
+
+    bytes: common.Bytes | None = None
+    """
+    Bytes written.
+    """
+    time_ns: common.Nanos | None = None
+    """
+    Time on the clock of the drive.
+    """
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """
+    The overhead of the harness. It is not subtracted from the measurements.
+    """
+
+    clock_cost_ns: common.Nanos
+    """
+    The cost of reading the clock once.
+    """
+    clock_resolution_ns: common.Nanos
+    """
+    The smallest observed step of the clock.
+    """
+    harness_cost_ns: float | None = None
+    """
+    The cost of an IO on a drive with zero latency, including two clock readings.
+    """
 
 
 @dataclass(frozen=True)
@@ -94,7 +130,7 @@ class Conditions:
     """
     The load average of the last minute, at the end of the run.
     """
-    others_bytes: Bytes | None = None
+    others_bytes: common.Bytes | None = None
     """
     Bytes by other processes on the drive during the run.
     """
@@ -128,48 +164,16 @@ class Conditions:
     """
 
 
-@dataclass(frozen=True)
-class DeviceInfo:
-    """
-    The properties of a drive that are known without measuring it.
-    """
+CriticalWarning: TypeAlias = Literal['low_spare', 'temperature', 'degraded', 'read_only', 'memory_backup', 'persistent_memory']
+"""
+A critical warning of an NVMe drive.
+"""
 
-    capacity_bytes: Bytes
-    """
-    Addressable capacity in bytes.
-    """
-    kind: common.DeviceKind
-    """
-    The kind of drive.
-    """
-    logical_block_bytes: Bytes
-    """
-    Logical block size in bytes: offsets and lengths must be multiples of it.
-    """
-    name: str
-    """
-    The drive's name on the command line, such as `sim:agrawal-2008`.
-    """
-    queue_depth: int
-    """
-    The maximum number of IOs in flight.
-    """
-    engine: str | None = None
-    """
-    The engine that submits IOs, such as `io_uring`, and the reason for choosing it.
-    """
-    firmware: str | None = None
-    """
-    The firmware revision, if known.
-    """
-    model: str | None = None
-    """
-    The vendor's model name, if known.
-    """
-    serial: str | None = None
-    """
-    The serial number, if known.
-    """
+
+EndedBy: TypeAlias = Literal['precision', 'ios', 'time', 'bytes', 'space']
+"""
+The condition that ended a run.
+"""
 
 
 @dataclass(frozen=True)
@@ -178,7 +182,7 @@ class Enforcing:
     The progress of enforcing a drive state, from which an interrupted enforcement resumes.
     """
 
-    bytes: Bytes
+    bytes: common.Bytes
     """
     The bytes of these IOs.
     """
@@ -186,14 +190,6 @@ class Enforcing:
     """
     Completed IOs of the fill, from its start.
     """
-
-
-Errno: TypeAlias = int
-"""
-A Linux error number, as the result of a failed IO.
-
-Simulated drives return the numbers that a real drive would return.
-"""
 
 
 @dataclass(frozen=True)
@@ -204,7 +200,7 @@ class GridRule:
     half of the flash available to the writes, which is the target space plus the free space.
     """
 
-    free_bytes: Bytes
+    free_bytes: common.Bytes
     """
     The flash capacity beyond the drive's capacity.
     """
@@ -220,7 +216,7 @@ class GridRule:
     """
     The number of windows after which IOs count even if the drive is not steady.
     """
-    page_bytes: Bytes
+    page_bytes: common.Bytes
     """
     The unit of lengths and addresses.
     """
@@ -239,12 +235,29 @@ class GridRule:
 
 
 @dataclass(frozen=True)
+class ImportNotes:
+    """
+    The origin of records that another program measured.
+    """
+
+    notes: list[str]
+    """
+    The limitations of the records, as text.
+    """
+    window_ns: common.Nanos | None = None
+    """
+    The length of the windows over which latencies are averaged; absent if each IO has its own
+    latency.
+    """
+
+
+@dataclass(frozen=True)
 class Inside:
     """
     The internal work of a drive.
     """
 
-    block_bytes: Bytes
+    block_bytes: common.Bytes
     """
     The bytes in a flash block.
     """
@@ -252,7 +265,7 @@ class Inside:
     """
     Blocks erased.
     """
-    programmed_bytes: Bytes
+    programmed_bytes: common.Bytes
     """
     Bytes programmed.
     """
@@ -323,7 +336,7 @@ class Length:
     The outcome of an adaptive run length.
     """
 
-    ended_by: common.EndedBy
+    ended_by: EndedBy
     """
     The condition that ended the run.
     """
@@ -363,7 +376,7 @@ class Machine:
     """
     Kernel name and release.
     """
-    memory_bytes: Bytes
+    memory_bytes: common.Bytes
     """
     Main memory.
     """
@@ -377,9 +390,9 @@ class Machine:
     """
 
 
-Nanos: TypeAlias = int
+Obstacle: TypeAlias = Literal['time', 'bytes', 'space', 'budget', 'noise', 'failure']
 """
-A duration, or a point in time, in nanoseconds.
+A reason why the preparation did not find a quantity.
 """
 
 
@@ -412,11 +425,11 @@ class OcpHealth:
     """
     The number of incomplete shutdowns: at power loss, the drive could not save its full state.
     """
-    media_bytes_read: Bytes
+    media_bytes_read: common.Bytes
     """
     Bytes read from the flash for any purpose.
     """
-    media_bytes_written: Bytes
+    media_bytes_written: common.Bytes
     """
     Bytes written to the flash: host data, garbage collection, wear levelling and metadata.
     """
@@ -464,10 +477,22 @@ class OcpHealth:
     """
     The number of data recoveries from parity across dies (XOR).
     """
-    endurance_bytes: Bytes | None = None
+    endurance_bytes: common.Bytes | None = None
     """
     The rated endurance in bytes written, as the vendor estimates it; absent if not reported.
     """
+
+
+OnError: TypeAlias = Literal['continue', 'stop']
+"""
+The effect of an IO error on the rest of the plan.
+"""
+
+
+Pace: TypeAlias = Literal['timed', 'asap']
+"""
+The pacing of a trace's requests.
+"""
 
 
 @dataclass(frozen=True)
@@ -517,7 +542,7 @@ class Playback:
     A trace to replay on a drive.
     """
 
-    capacity_bytes: Bytes
+    capacity_bytes: common.Bytes
     """
     The capacity of the drive in bytes.
     """
@@ -529,17 +554,17 @@ class Playback:
     """
     The files of the trace.
     """
-    logical_block_bytes: Bytes
+    logical_block_bytes: common.Bytes
     """
     Offsets and lengths on the drive are multiples of this: reads and writes are widened to the
     blocks that they touch, trims are narrowed to the blocks that they cover.
     """
-    longest_bytes: Bytes
+    longest_bytes: common.Bytes
     """
     The maximum length of a read or write. A longer read or write is issued in parts of this
     length, a trim in parts of at most 1 GiB.
     """
-    pace: common.Pace
+    pace: Pace
     """
     The pacing of the requests.
     """
@@ -567,6 +592,12 @@ class Precision:
     """
     The quantile to estimate, such as 0.99; absent for the mean.
     """
+
+
+PreparationQuantity: TypeAlias = Literal['phases', 'interference']
+"""
+A quantity that the preparation finds.
+"""
 
 
 @dataclass(frozen=True)
@@ -623,7 +654,7 @@ class Progress5:
     Ended by a failed IO; the records are kept.
     """
 
-    errno: Errno
+    errno: common.Errno
     """
     The error number of the first failed IO.
     """
@@ -639,7 +670,7 @@ class Progress5:
     """
     IOs recorded, including failed ones.
     """
-    offset_bytes: Bytes
+    offset_bytes: common.Bytes
     """
     The address of the first failed IO.
     """
@@ -662,7 +693,7 @@ class Queue:
     """
     The drive, as in `/sys/block`.
     """
-    max_request_bytes: Bytes | None = None
+    max_request_bytes: common.Bytes | None = None
     """
     The largest request; longer IOs are split.
     """
@@ -670,7 +701,7 @@ class Queue:
     """
     Merging of requests: 0 is enabled, 1 is limited to simple merges, 2 is disabled.
     """
-    read_ahead_bytes: Bytes | None = None
+    read_ahead_bytes: common.Bytes | None = None
     """
     The read-ahead of buffered reads.
     """
@@ -724,11 +755,11 @@ class ResourceUse:
     The cost of a measurement, including drive states and pauses.
     """
 
-    bytes: Bytes
+    bytes: common.Bytes
     """
     Bytes written.
     """
-    time_ns: Nanos
+    time_ns: common.Nanos
     """
     Time on the clock of the drive.
     """
@@ -749,7 +780,7 @@ class Rounds:
     """
     The maximum range of the values in the window, relative to their mean.
     """
-    round_ns: Nanos
+    round_ns: common.Nanos
     """
     The duration of each run of a round.
     """
@@ -758,7 +789,7 @@ class Rounds:
     The maximum rise or fall of the fitted line over the window, relative to the mean of the
     values.
     """
-    specified_round_ns: Nanos
+    specified_round_ns: common.Nanos
     """
     The duration that the specification requires.
     """
@@ -778,7 +809,7 @@ class Rounds:
     """
     The number of rounds in the measurement window.
     """
-    most_bytes: Bytes | None = None
+    most_bytes: common.Bytes | None = None
     """
     The number of written bytes after which the test ends, at the end of the current round.
     """
@@ -790,7 +821,7 @@ class Setup:
     The parameters that all micro-benchmarks share.
     """
 
-    burst_pause_ns: Nanos
+    burst_pause_ns: common.Nanos
     """
     The pause of the Bursts micro-benchmark.
     """
@@ -802,7 +833,7 @@ class Setup:
     """
     The number of initial IOs that the statistics ignore.
     """
-    io_size_bytes: Bytes
+    io_size_bytes: common.Bytes
     """
     The IO size, unless it varies.
     """
@@ -815,11 +846,11 @@ class Setup:
     """
     The seed from which each run derives its own seed.
     """
-    target_offset_bytes: Bytes
+    target_offset_bytes: common.Bytes
     """
     The start of the usable space.
     """
-    target_size_bytes: Bytes
+    target_size_bytes: common.Bytes
     """
     The size of the usable space.
     """
@@ -831,7 +862,7 @@ class SizeShare:
     A size of IOs and its share.
     """
 
-    size_bytes: Bytes
+    size_bytes: common.Bytes
     """
     The size of the IOs.
     """
@@ -847,7 +878,7 @@ class SpareSpace:
     The spare space of a drive, on which a steady fill depends.
     """
 
-    page_bytes: Bytes
+    page_bytes: common.Bytes
     """
     Bytes of a write: a page of the drive's mapping.
     """
@@ -856,6 +887,24 @@ class SpareSpace:
     The pages that the drive programs before it has to collect a block, beyond the addressable pages, divided by the
     addressable pages ([`MIN_SPARE`] to [`MAX_SPARE`]).
     """
+
+
+State: TypeAlias = Literal['keep', 'purged', 'formatted', 'sanitized', 'sequential', 'random', 'steady']
+"""
+The state of the drive before the first run (uFLIP section 4.1).
+"""
+
+
+Status: TypeAlias = Literal['running', 'complete', 'interrupted', 'failed']
+"""
+The progress of a result.
+"""
+
+
+ThermalSign: TypeAlias = Literal['light_throttling', 'heavy_throttling', 'ocp_throttling', 'warning_temperature', 'critical_temperature']
+"""
+A sign that a drive was hot.
+"""
 
 
 @dataclass(frozen=True)
@@ -868,7 +917,7 @@ class ThinkTime:
     """
     The number of IOs in a group.
     """
-    pause_ns: Nanos
+    pause_ns: common.Nanos
     """
     The time from the completion of a group's last IO to the next IO.
     """
@@ -890,7 +939,7 @@ class Timing2:
     """
 
     function: Literal['pause']
-    pause_ns: Nanos
+    pause_ns: common.Nanos
     """
     The time from the completion of an IO to the next IO, in nanoseconds.
     """
@@ -907,7 +956,7 @@ class Timing3:
     The number of IOs in a group.
     """
     function: Literal['burst']
-    pause_ns: Nanos
+    pause_ns: common.Nanos
     """
     The time from the completion of a group's last IO to the next IO, in nanoseconds.
     """
@@ -925,32 +974,16 @@ length *Pause* is introduced between groups of *Burst* IOs").
 
 
 @dataclass(frozen=True)
-class Tool:
-    """
-    The program that measured.
-    """
-
-    version: str
-    """
-    The version.
-    """
-    commit: str | None = None
-    """
-    The commit of the build, if known.
-    """
-
-
-@dataclass(frozen=True)
 class Totals:
     """
     The totals over the successful IOs of a run.
     """
 
-    bytes: Bytes
+    bytes: common.Bytes
     """
     The bytes of these IOs.
     """
-    duration_ns: Nanos
+    duration_ns: common.Nanos
     """
     The time from the first submission to the last completion.
     """
@@ -958,7 +991,7 @@ class Totals:
     """
     The number of IOs.
     """
-    latency_ns: Nanos
+    latency_ns: common.Nanos
     """
     The sum of the response times of these IOs.
     """
@@ -990,7 +1023,7 @@ class UniformWrites:
     """
     The mean length in pages, 1 or more.
     """
-    page_bytes: Bytes
+    page_bytes: common.Bytes
     """
     The unit of addresses and lengths.
     """
@@ -998,14 +1031,20 @@ class UniformWrites:
     """
     The seed of lengths and addresses.
     """
-    target_offset_bytes: Bytes
+    target_offset_bytes: common.Bytes
     """
     The start of the target space.
     """
-    target_size_bytes: Bytes
+    target_size_bytes: common.Bytes
     """
     The size of the target space.
     """
+
+
+Unit: TypeAlias = Literal['bytes', 'nanoseconds', 'count']
+"""
+The unit of a parameter's values.
+"""
 
 
 @dataclass(frozen=True)
@@ -1018,7 +1057,7 @@ class Unknown:
     """
     The assumption made instead, as text.
     """
-    because: common.Obstacle
+    because: Obstacle
     """
     The reason why the run did not show the quantity.
     """
@@ -1026,7 +1065,7 @@ class Unknown:
     """
     The experiment of the preparation that should have shown the quantity, such as `RW`.
     """
-    quantity: common.PreparationQuantity
+    quantity: PreparationQuantity
     """
     The quantity.
     """
@@ -1060,7 +1099,7 @@ class BaselinePhases:
     The phases of one baseline (uFLIP section 4.2).
     """
 
-    baseline: common.Baseline
+    baseline: Baseline
     """
     The baseline.
     """
@@ -1082,42 +1121,6 @@ class BaselinePhases:
     start_up: PhaseLength | None = None
     """
     IOs of the start-up phase; absent if there is none.
-    """
-
-
-@dataclass(frozen=True)
-class Budget:
-    """
-    A budget for a plan, including drive states and pauses.
-    """
-
-    bytes: Bytes | None = None
-    """
-    Bytes written.
-    """
-    time_ns: Nanos | None = None
-    """
-    Time on the clock of the drive.
-    """
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """
-    The overhead of the harness. It is not subtracted from the measurements.
-    """
-
-    clock_cost_ns: Nanos
-    """
-    The cost of reading the clock once.
-    """
-    clock_resolution_ns: Nanos
-    """
-    The smallest observed step of the clock.
-    """
-    harness_cost_ns: float | None = None
-    """
-    The cost of an IO on a drive with zero latency, including two clock readings.
     """
 
 
@@ -1183,7 +1186,7 @@ class Health:
     """
     The time above the critical temperature, in minutes.
     """
-    critical_warnings: list[common.CriticalWarning]
+    critical_warnings: list[CriticalWarning]
     """
     The active warnings.
     """
@@ -1201,11 +1204,11 @@ class Health:
     The number of transitions to heavy throttling, regardless of performance (thermal management
     temperature 2). Always 0 for drives without this feature.
     """
-    host_bytes_read: Bytes
+    host_bytes_read: common.Bytes
     """
     Bytes that the host read, counted in data units of 512,000 and rounded up.
     """
-    host_bytes_written: Bytes
+    host_bytes_written: common.Bytes
     """
     Bytes that the host wrote, counted in data units of 512,000 and rounded up.
     """
@@ -1271,27 +1274,27 @@ class HealthChange:
     drive was exchanged.
     """
 
-    new_critical_warnings: list[common.CriticalWarning]
+    new_critical_warnings: list[CriticalWarning]
     """
     The warnings that are new in the second reading.
     """
-    thermal: list[common.ThermalSign]
+    thermal: list[ThermalSign]
     """
     The thermal signs; empty if there were none or the drive has no such counters.
     """
-    host_bytes_read: Bytes | None = None
+    host_bytes_read: common.Bytes | None = None
     """
     Bytes that hosts read, by the drive's counter; exact to within 512,000.
     """
-    host_bytes_written: Bytes | None = None
+    host_bytes_written: common.Bytes | None = None
     """
     Bytes that hosts wrote, by the drive's counter; exact to within 512,000.
     """
-    media_bytes_read: Bytes | None = None
+    media_bytes_read: common.Bytes | None = None
     """
     Bytes read from the flash; absent if the drive does not count them.
     """
-    media_bytes_written: Bytes | None = None
+    media_bytes_written: common.Bytes | None = None
     """
     Bytes written to the flash; absent if the drive does not count them.
     """
@@ -1319,29 +1322,12 @@ class HealthChange:
 
 
 @dataclass(frozen=True)
-class ImportNotes:
-    """
-    The origin of records that another program measured.
-    """
-
-    notes: list[str]
-    """
-    The limitations of the records, as text.
-    """
-    window_ns: Nanos | None = None
-    """
-    The length of the windows over which latencies are averaged; absent if each IO has its own
-    latency.
-    """
-
-
-@dataclass(frozen=True)
 class Interference:
     """
     The lingering effect of writes on subsequent reads (uFLIP section 4.3).
     """
 
-    lasted_ns: Nanos
+    lasted_ns: common.Nanos
     """
     The total duration of the affected reads.
     """
@@ -1349,7 +1335,7 @@ class Interference:
     """
     The run that showed the effect.
     """
-    run_pause_ns: Nanos
+    run_pause_ns: common.Nanos
     """
     The pause between later runs.
     """
@@ -1386,7 +1372,7 @@ class Job:
     """
     The rule for the offsets of IOs in the target space.
     """
-    process_shift_bytes: Bytes
+    process_shift_bytes: common.Bytes
     """
     The distance from the target space of a process to that of the next one.
     """
@@ -1410,19 +1396,19 @@ class Job:
     """
     The seed of all random numbers.
     """
-    target_offset_bytes: Bytes
+    target_offset_bytes: common.Bytes
     """
     The start of the target space of the first process.
     """
-    target_size_bytes: Bytes
+    target_size_bytes: common.Bytes
     """
     The size of the target space of each process.
     """
-    delay_ns: Nanos | None = None
+    delay_ns: common.Nanos | None = None
     """
     The time before the first IO.
     """
-    end_bytes: Bytes | None = None
+    end_bytes: common.Bytes | None = None
     """
     The bytes after which a process ends; absent if only its time ends it.
     """
@@ -1438,7 +1424,7 @@ class Job:
     """
     The pauses between IOs.
     """
-    time_ns: Nanos | None = None
+    time_ns: common.Nanos | None = None
     """
     The time on the clock of the drive after which a process issues no IO.
     """
@@ -1467,11 +1453,11 @@ class Methodology:
     """
     The budget of all runs together; runs beyond it are skipped.
     """
-    most_run_bytes: Bytes | None = None
+    most_run_bytes: common.Bytes | None = None
     """
     The maximum number of bytes that a run writes.
     """
-    most_run_time_ns: Nanos | None = None
+    most_run_time_ns: common.Nanos | None = None
     """
     The maximum duration of a run on the clock of the drive.
     """
@@ -1487,11 +1473,11 @@ class Options:
     The configuration of a benchmark.
     """
 
-    on_error: common.OnError
+    on_error: OnError
     """
     The handling of an IO error.
     """
-    run_pause_ns: Nanos
+    run_pause_ns: common.Nanos
     """
     The pause between runs; if it is adaptive, the initial pause.
     """
@@ -1499,7 +1485,7 @@ class Options:
     """
     The parameters of the micro-benchmarks.
     """
-    state: common.State
+    state: State
     """
     The drive state enforced before the first run.
     """
@@ -1539,11 +1525,11 @@ class Pattern:
     """
     The number of initial IOs that the statistics ignore.
     """
-    io_shift_bytes: Bytes
+    io_shift_bytes: common.Bytes
     """
     The shift of every address from its alignment, 0 to `io_size`.
     """
-    io_size_bytes: Bytes
+    io_size_bytes: common.Bytes
     """
     The size of each IO in bytes.
     """
@@ -1555,11 +1541,11 @@ class Pattern:
     """
     The seed of the random addresses.
     """
-    target_offset_bytes: Bytes
+    target_offset_bytes: common.Bytes
     """
     The start of the target space.
     """
-    target_size_bytes: Bytes
+    target_size_bytes: common.Bytes
     """
     The size of the target space. No IO passes its end, whatever the shift.
     """
@@ -1659,7 +1645,7 @@ class Reference5:
     """
     The average number of reads per hundred IOs.
     """
-    time_ns: Nanos | None = None
+    time_ns: common.Nanos | None = None
     """
     The time on the clock of the drive after which no IO is issued; absent if only `IOCount`
     ends the run.
@@ -1694,7 +1680,7 @@ class Reference7:
     The jobs, whose processes are numbered in this order.
     """
     kind: Literal['jobs']
-    ramp_ns: Nanos | None = None
+    ramp_ns: common.Nanos | None = None
     """
     The initial time whose IOs the statistics ignore; the run turns it into `io_ignore`.
     """
@@ -1847,7 +1833,7 @@ class MicroBenchmark:
     """
     The display name.
     """
-    unit: common.Unit
+    unit: Unit
     """
     The unit of the parameter's values.
     """
@@ -1863,7 +1849,7 @@ class Manifest:
     """
     The overhead of the harness, measured before the first run.
     """
-    device: DeviceInfo
+    device: common.DeviceInfo
     """
     The drive.
     """
@@ -1887,11 +1873,11 @@ class Manifest:
     """
     The start, as RFC 3339 in UTC.
     """
-    status: common.Status
+    status: Status
     """
     The progress.
     """
-    tool: Tool
+    tool: common.Tool
     """
     The program that measured.
     """

@@ -5,7 +5,89 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import common
+
+@dataclass(frozen=True)
+class MatchedIos:
+    """
+    IOs of any runs, as columns of one table.
+    """
+
+    errno: list[int]
+    """
+    The error of each IO, 0 for success.
+    """
+    late_ns: list[int]
+    """
+    The delay of each IO between its due time and its submission.
+    """
+    latency_ns: list[int]
+    """
+    The response time of each IO.
+    """
+    length_bytes: list[int]
+    """
+    The length of each IO.
+    """
+    offset_bytes: list[int]
+    """
+    The offset of each IO.
+    """
+    op: list[int]
+    """
+    The operation of each IO: 0 read, 1 write, 2 trim, 3 flush.
+    """
+    position: list[int]
+    """
+    The position of each IO in its run, from 0, in the order of completion.
+    """
+    run: list[int]
+    """
+    The run of each IO.
+    """
+    stream: list[int]
+    """
+    The process or stream of each IO.
+    """
+    submitted_ns: list[int]
+    """
+    The time of submission of each IO, from the start of the run.
+    """
+
+
+@dataclass(frozen=True)
+class RunMatches:
+    """
+    The IOs of a run that match an expression.
+    """
+
+    experiment: str
+    """
+    The experiment.
+    """
+    ios: int
+    """
+    The IOs in the run.
+    """
+    matched: int
+    """
+    The IOs that match.
+    """
+    micro_benchmark: str
+    """
+    The micro-benchmark.
+    """
+    run: int
+    """
+    The number of the run.
+    """
+    slowest_ns: int
+    """
+    The longest response time of an IO that matches, in ns.
+    """
+    value: int
+    """
+    The value of the parameter.
+    """
 
 
 @dataclass(frozen=True)
@@ -30,11 +112,11 @@ class Matches:
     """
     The expression in its canonical form.
     """
-    runs: list[common.RunMatches]
+    runs: list[RunMatches]
     """
     The runs with IOs that match, in the order of the plan.
     """
-    slowest: common.MatchedIos
+    slowest: MatchedIos
     """
     The slowest IOs that match, the slowest first. The lists are columns of one table.
     """

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from . import common
@@ -71,118 +71,19 @@ The answer to the question about a parameter.
 """
 
 
-Bytes: TypeAlias = int
-"""
-A number of bytes, or an address in bytes.
-"""
-
-
 @dataclass(frozen=True)
-class DeviceInfo:
+class BudgetAmount:
     """
-    The properties of a drive that are known without measuring it.
-    """
-
-    capacity_bytes: Bytes
-    """
-    Addressable capacity in bytes.
-    """
-    kind: common.DeviceKind
-    """
-    The kind of drive.
-    """
-    logical_block_bytes: Bytes
-    """
-    Logical block size in bytes: offsets and lengths must be multiples of it.
-    """
-    name: str
-    """
-    The drive's name on the command line, such as `sim:agrawal-2008`.
-    """
-    queue_depth: int
-    """
-    The maximum number of IOs in flight.
-    """
-    engine: str | None = None
-    """
-    The engine that submits IOs, such as `io_uring`, and the reason for choosing it.
-    """
-    firmware: str | None = None
-    """
-    The firmware revision, if known.
-    """
-    model: str | None = None
-    """
-    The vendor's model name, if known.
-    """
-    serial: str | None = None
-    """
-    The serial number, if known.
+    An amount of bytes and time.
     """
 
-
-Errno: TypeAlias = int
-"""
-A Linux error number, as the result of a failed IO.
-
-Simulated drives return the numbers that a real drive would return.
-"""
-
-
-@dataclass(frozen=True)
-class Estimate:
+    bytes_written: common.Bytes
     """
-    An estimated number with its 95 % interval.
+    Bytes written.
     """
-
-    value: float
+    time_ns: common.Nanos | None = None
     """
-    The point estimate.
-    """
-    high: float | None = None
-    """
-    Upper end of the interval; null if there is too little data for an interval, and for a ratio
-    whose denominator may be 0.
-    """
-    low: float | None = None
-    """
-    Lower end of the interval; null if there is too little data for an interval.
-    """
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """
-    A number that supports a sentence, with its origin.
-    """
-
-    unit: common.EvidenceUnit
-    """
-    The unit of the number.
-    """
-    value: Estimate
-    """
-    The number, in `unit`.
-    """
-    what: str
-    """
-    The description, such as `random writes in 8 MiB, relative to sequential ones`.
-    """
-    experiment: str | None = None
-    """
-    The experiment that gave the number; absent if it does not come from a benchmark.
-    """
-    micro_benchmark: str | None = None
-    """
-    The micro-benchmark that gave the number; absent if it does not come from a benchmark.
-    """
-    runs: list[int] | None = field(default_factory=list)
-    """
-    The runs that gave the number.
-    """
-    section: common.PageSection | None = None
-    """
-    The section of the page that shows the number; absent if an experiment shows it.
+    Time on the clock of the drive; absent if unlimited.
     """
 
 
@@ -192,7 +93,7 @@ class IoErrors:
     IOs that failed.
     """
 
-    errno: Errno
+    errno: common.Errno
     """
     The error of the first failed IO.
     """
@@ -204,11 +105,11 @@ class IoErrors:
     """
     The number of failed IOs. The first failure ends a run; IOs in flight at that time count if they failed too.
     """
-    len_bytes: Bytes
+    len_bytes: common.Bytes
     """
     The length of the first failed IO.
     """
-    offset_bytes: Bytes
+    offset_bytes: common.Bytes
     """
     The offset of the first failed IO.
     """
@@ -238,12 +139,6 @@ class Mark:
     """
 
 
-Nanos: TypeAlias = int
-"""
-A duration, or a point in time, in nanoseconds.
-"""
-
-
 Parameter: TypeAlias = Literal['medium', 'largest-request', 'request-cost', 'block-cost', 'page-size', 'alignment', 'content-effect', 'groups', 'group-switch', 'read-ahead', 'parallelism', 'chunk', 'mapping', 'volumes', 'write-buffer', 'write-buffer-kind', 'map-cache', 'slc-cache', 'slc-cache-kind', 'ftl-class', 'segment', 'log-list', 'log-eviction', 'merge-cost', 'open-partitions', 'over-provisioning', 'cleaning-policy', 'cleaning-separation', 'cleaning-onset', 'cleaning-period', 'idle-cleaning']
 """
 A parameter of a drive.
@@ -262,7 +157,7 @@ class RunSummary:
     A run; `records` holds its IOs.
     """
 
-    bytes_written: Bytes
+    bytes_written: common.Bytes
     """
     Bytes written.
     """
@@ -278,13 +173,10 @@ class RunSummary:
     """
     The number of the run, from 1.
     """
-    took_ns: Nanos
+    took_ns: common.Nanos
     """
     The time from the first submission to the last completion.
     """
-
-
-Point: TypeAlias = float
 
 
 @dataclass(frozen=True)
@@ -297,7 +189,7 @@ class Series:
     """
     The name of the series.
     """
-    points: list[tuple[Point, Point]]
+    points: list[tuple[float, float]]
     """
     The points, as x and y.
     """
@@ -349,38 +241,6 @@ Unit: TypeAlias = Literal['bytes', 'nanoseconds', 'count', 'share', 'class']
 """
 The unit of a parameter's value.
 """
-
-
-@dataclass(frozen=True)
-class BudgetAmount:
-    """
-    An amount of bytes and time.
-    """
-
-    bytes_written: Bytes
-    """
-    Bytes written.
-    """
-    time_ns: Nanos | None = None
-    """
-    Time on the clock of the drive; absent if unlimited.
-    """
-
-
-@dataclass(frozen=True)
-class Conclusion:
-    """
-    A sentence that a reader can act on.
-    """
-
-    evidence: list[Evidence]
-    """
-    The numbers that support the sentence.
-    """
-    text: str
-    """
-    The sentence, with its numbers.
-    """
 
 
 @dataclass(frozen=True)
@@ -506,7 +366,7 @@ class ProbeReport:
     """
     The budget.
     """
-    drive: DeviceInfo
+    drive: common.DeviceInfo
     """
     The description of the drive, known without measurement.
     """
@@ -546,7 +406,7 @@ class ProbeReport:
     """
     The requested parameters; empty for all.
     """
-    conclusions: list[Conclusion] | None = None
+    conclusions: list[common.Conclusion] | None = None
     """
     The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
     versions of flashscope.

@@ -15,6 +15,48 @@ A kind of background activity.
 
 
 @dataclass(frozen=True)
+class AmplificationReport:
+    """
+    Flash commands over time, by cause. Each list has a number for each bucket; the sum of the list
+    is the counter of the same name. Causes without commands are left out.
+
+    The write amplification of a bucket is the sum of all its programs, times `page_bytes`, divided by
+    its `host_bytes`. It is undefined for a bucket in which the host wrote nothing. A command belongs to the bucket in
+    which it starts. The last buckets may therefore begin after the last completion.
+    """
+
+    bucket_ns: common.Nanos
+    """
+    The length of each bucket; the last is incomplete.
+    """
+    erases: dict[str, list[int]]
+    """
+    Blocks erased, by cause (see `erases`).
+    """
+    from_ns: common.Nanos
+    """
+    The start of the first bucket and of the measurement, on the clock of the drive.
+    """
+    programs: dict[str, list[int]]
+    """
+    Flash pages programmed, by cause (see `flash_programs`).
+    """
+    reads: dict[str, list[int]]
+    """
+    Flash pages read, by cause (see `flash_reads`).
+    """
+    host_bytes: list[int] | None = field(default_factory=list)
+    """
+    Bytes of the logical pages that the answered writes covered, whole or in part. Empty in older
+    documents.
+    """
+    page_bytes: int | None = 0
+    """
+    Bytes of a flash page; 0 in older documents.
+    """
+
+
+@dataclass(frozen=True)
 class Bucket:
     """
     The minimum and maximum of a value in a bucket of time.
@@ -30,10 +72,20 @@ class Bucket:
     """
 
 
-Bytes: TypeAlias = int
-"""
-A number of bytes, or an address in bytes.
-"""
+@dataclass(frozen=True)
+class BusUse:
+    """
+    The use of a serial bus.
+    """
+
+    busy_ns: common.Nanos
+    """
+    The time for which the bus carried data.
+    """
+    busy_share: float
+    """
+    The busy time as a share of the interval (0 to 1).
+    """
 
 
 Cause: TypeAlias = Literal['host', 'cleaning', 'switch merges', 'partial merges', 'full merges', 'mapping', 'folding', 'wear']
@@ -46,6 +98,47 @@ Class: TypeAlias = Literal['host-read', 'host-write', 'mapping', 'cleaning', 'er
 """
 The class of a flash command. Queue lengths and waiting times are counted by class.
 """
+
+
+@dataclass(frozen=True)
+class ClassUse:
+    """
+    The commands of one class on all units.
+    """
+
+    busy_ns: common.Nanos
+    """
+    The time that the commands took, over all units, including waits of reads for the bus.
+    """
+    busy_share: float
+    """
+    The busy time as a share of the time of all units together (0 to 1, or more if the planes of
+    a unit work at once).
+    """
+    class_: Class
+    """
+    The class of the commands.
+    """
+    count: int
+    """
+    The number of commands that started in the interval.
+    """
+    max_wait_ns: common.Nanos
+    """
+    The longest wait of the commands that started in the interval; 0 if none started.
+    """
+    mean_queue_length: float
+    """
+    The mean number of waiting commands over the interval, on all units.
+    """
+    suspended_ns: common.Nanos
+    """
+    The time for which the commands were suspended. `busy_ns` does not include it.
+    """
+    mean_wait_ns: float | None = None
+    """
+    The mean wait of the commands that started in the interval. Null if none started.
+    """
 
 
 @dataclass(frozen=True)
@@ -69,10 +162,58 @@ class Cleaning:
     """
 
 
+@dataclass(frozen=True)
+class CleaningTime:
+    """
+    The time to collect a block.
+    """
+
+    max: common.Nanos
+    """
+    The maximum.
+    """
+    mean: float
+    """
+    The mean.
+    """
+    min: common.Nanos
+    """
+    The minimum.
+    """
+
+
 CommandKind: TypeAlias = Literal['read', 'program', 'copy-back', 'erase']
 """
 A kind of flash command.
 """
+
+
+@dataclass(frozen=True)
+class CommandUse:
+    """
+    The commands of one kind and cause on a unit.
+    """
+
+    busy_ns: common.Nanos
+    """
+    The time that the commands took, including waits of reads for the bus.
+    """
+    busy_share: float
+    """
+    The busy time as a share of the interval (0 to 1).
+    """
+    cause: Cause
+    """
+    The cause.
+    """
+    count: int
+    """
+    The number of commands that started in the interval.
+    """
+    kind: CommandKind
+    """
+    The kind of command.
+    """
 
 
 @dataclass(frozen=True)
@@ -96,46 +237,23 @@ class Correction:
 
 
 @dataclass(frozen=True)
-class DeviceInfo:
+class Curve:
     """
-    The properties of a drive that are known without measuring it.
+    A value over time, in a limited number of buckets of equal length. The length doubles whenever
+    the limit would be exceeded.
     """
 
-    capacity_bytes: Bytes
+    bucket_ns: common.Nanos
     """
-    Addressable capacity in bytes.
+    The length of each bucket; the last is incomplete.
     """
-    kind: common.DeviceKind
+    buckets: list[Bucket]
     """
-    The kind of drive.
+    The buckets, in order of time.
     """
-    logical_block_bytes: Bytes
+    from_ns: common.Nanos
     """
-    Logical block size in bytes: offsets and lengths must be multiples of it.
-    """
-    name: str
-    """
-    The drive's name on the command line, such as `sim:agrawal-2008`.
-    """
-    queue_depth: int
-    """
-    The maximum number of IOs in flight.
-    """
-    engine: str | None = None
-    """
-    The engine that submits IOs, such as `io_uring`, and the reason for choosing it.
-    """
-    firmware: str | None = None
-    """
-    The firmware revision, if known.
-    """
-    model: str | None = None
-    """
-    The vendor's model name, if known.
-    """
-    serial: str | None = None
-    """
-    The serial number, if known.
+    The start of the first bucket.
     """
 
 
@@ -165,59 +283,23 @@ class EnergyStatistics:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class FreeBlocksReport:
     """
-    An estimated number with its 95 % interval.
-    """
-
-    value: float
-    """
-    The point estimate.
-    """
-    high: float | None = None
-    """
-    Upper end of the interval; null if there is too little data for an interval, and for a ratio
-    whose denominator may be 0.
-    """
-    low: float | None = None
-    """
-    Lower end of the interval; null if there is too little data for an interval.
+    The number of free blocks over an interval of virtual time, without the blocks of the SLC
+    region.
     """
 
-
-@dataclass(frozen=True)
-class Evidence:
+    curve: Curve
     """
-    A number that supports a sentence, with its origin.
+    The number in all lanes together, over time.
     """
-
-    unit: common.EvidenceUnit
+    lane_min: list[int]
     """
-    The unit of the number.
+    The minimum in each lane (a part of an allocation pool that is collected independently).
     """
-    value: Estimate
+    min: int
     """
-    The number, in `unit`.
-    """
-    what: str
-    """
-    The description, such as `random writes in 8 MiB, relative to sequential ones`.
-    """
-    experiment: str | None = None
-    """
-    The experiment that gave the number; absent if it does not come from a benchmark.
-    """
-    micro_benchmark: str | None = None
-    """
-    The micro-benchmark that gave the number; absent if it does not come from a benchmark.
-    """
-    runs: list[int] | None = field(default_factory=list)
-    """
-    The runs that gave the number.
-    """
-    section: common.PageSection | None = None
-    """
-    The section of the page that shows the number; absent if an experiment shows it.
+    The minimum over all lanes together.
     """
 
 
@@ -246,6 +328,35 @@ class HandleStatistics:
 
 
 @dataclass(frozen=True)
+class Health:
+    """
+    The health of a drive: blocks lost, cold data migrated, and end of life.
+    """
+
+    expired_blocks: int
+    """
+    Blocks retired because they reached the end of their lifetime.
+    """
+    factory_bad_blocks: int
+    """
+    Blocks that were bad from the factory.
+    """
+    failed_blocks: int
+    """
+    Blocks retired because a program or an erase failed.
+    """
+    migrations: int
+    """
+    Blocks of cold data that wear levelling has moved.
+    """
+    end_of_life_ns: common.Nanos | None = None
+    """
+    End of life: the time at which the drive first refused a write because too few blocks were
+    left.
+    """
+
+
+@dataclass(frozen=True)
 class Histogram:
     """
     Counts in bins of equal width.
@@ -267,6 +378,38 @@ class Histogram:
 
 
 @dataclass(frozen=True)
+class LatencyHeatMap:
+    """
+    A heat map of latencies: time on the x axis, the logarithm of latency on the y axis, and counts
+    as colours.
+    """
+
+    bucket_ns: common.Nanos
+    """
+    The length of a time step. The first step begins with the measurement.
+    """
+    limits_ns: list[int]
+    """
+    The limits of the latency bins in nanoseconds, 16 bins per factor of ten. Bin `n` contains
+    latencies from limit `n` to below limit `n + 1`, hence there is one more limit than bins.
+    The list covers the bins from the first to the last nonempty one.
+    """
+    others: list[list[int]]
+    """
+    The trims and flushes, in the layout of `reads`.
+    """
+    reads: list[list[int]]
+    """
+    For each time step, the reads completed in it, by latency bin. Empty if there were no reads.
+    The counts in `reads`, `writes` and `others` add up to `ios`.
+    """
+    writes: list[list[int]]
+    """
+    The writes, in the layout of `reads`.
+    """
+
+
+@dataclass(frozen=True)
 class LatencyNs:
     """
     A distribution of latencies, in nanoseconds.
@@ -280,7 +423,7 @@ class LatencyNs:
     """
     The maximum.
     """
-    mean: Estimate
+    mean: common.Estimate
     """
     The mean, with its 95 % interval by batch means.
     """
@@ -327,27 +470,21 @@ class LifetimeClasses:
     """
 
 
-Nanos: TypeAlias = int
-"""
-A duration, or a point in time, in nanoseconds.
-"""
-
-
 @dataclass(frozen=True)
 class PhaseSpeed:
     """
     The speed of the simulator in one phase.
     """
 
-    bytes: Bytes
+    bytes: common.Bytes
     """
     Bytes that the IOs of the phase read, wrote and trimmed.
     """
-    cpu_ns: Nanos
+    cpu_ns: common.Nanos
     """
     The processor time of the process in this phase, over all its threads.
     """
-    wall_ns: Nanos
+    wall_ns: common.Nanos
     """
     The wall-clock duration.
     """
@@ -376,7 +513,7 @@ class PlacementStatistics:
     """
     The data of each reclaim unit handle, from handle 0 on.
     """
-    host_bytes_written: Bytes
+    host_bytes_written: common.Bytes
     """
     Bytes of the logical pages that the host wrote.
     """
@@ -384,11 +521,11 @@ class PlacementStatistics:
     """
     Pages written with a stream whose handle or group does not exist. They went to handle 0.
     """
-    media_bytes_erased: Bytes
+    media_bytes_erased: common.Bytes
     """
     Bytes of the blocks that were erased.
     """
-    media_bytes_written: Bytes
+    media_bytes_written: common.Bytes
     """
     Bytes of the flash pages that were programmed, for any cause.
     """
@@ -441,7 +578,7 @@ class SimulationWarmUp:
     The warm-up of a simulated workload.
     """
 
-    bytes: Bytes
+    bytes: common.Bytes
     """
     The bytes of these IOs: read, written and trimmed.
     """
@@ -488,15 +625,15 @@ class TenantResult:
     The measurement of one of several tenants of a drive.
     """
 
-    bytes_read: Bytes
+    bytes_read: common.Bytes
     """
     Bytes read.
     """
-    bytes_trimmed: Bytes
+    bytes_trimmed: common.Bytes
     """
     Bytes trimmed.
     """
-    bytes_written: Bytes
+    bytes_written: common.Bytes
     """
     Bytes written.
     """
@@ -508,7 +645,7 @@ class TenantResult:
     """
     Completed IOs.
     """
-    length_bytes: Bytes
+    length_bytes: common.Bytes
     """
     The size of its namespace.
     """
@@ -516,7 +653,7 @@ class TenantResult:
     """
     The name.
     """
-    offset_bytes: Bytes
+    offset_bytes: common.Bytes
     """
     The start of its namespace on the drive.
     """
@@ -555,6 +692,49 @@ class TenantResult:
 
 
 @dataclass(frozen=True)
+class UnitUse:
+    """
+    The use of a unit.
+    """
+
+    busy_by_bucket_ns: list[int]
+    """
+    The busy time in each bucket (`bucket_ns`). The values add up to `busy_ns`. Trailing buckets
+    in which no unit was busy are left out.
+    """
+    busy_ns: common.Nanos
+    """
+    The time for which the unit was busy.
+    """
+    busy_share: float
+    """
+    The busy time as a share of the interval (0 to 1).
+    """
+    commands: list[CommandUse]
+    """
+    The commands of the unit by kind and cause; combinations without commands are left out. When
+    two planes work as a pair, the time counts for both planes.
+    """
+    max_wait_ns: common.Nanos
+    """
+    The longest wait of the commands that started in the interval; 0 if none started.
+    """
+    mean_queue_length: float
+    """
+    The mean number of waiting commands over the interval. By Little's law it is the total
+    waiting time divided by the length of the interval.
+    """
+    package: int
+    """
+    The first package that the unit belongs to.
+    """
+    mean_wait_ns: float | None = None
+    """
+    The mean wait of the commands that started in the interval. Null if none started.
+    """
+
+
+@dataclass(frozen=True)
 class UnitWear:
     """
     The erases of the blocks of a unit. Each list has a number for each cell.
@@ -585,6 +765,39 @@ class UnitWear:
     """
     For each cell, the erase count of its most erased block since the drive was new. Left out if
     each cell is one block.
+    """
+
+
+@dataclass(frozen=True)
+class UtilizationReport:
+    """
+    The use of the units and buses of a drive over an interval of virtual time.
+    """
+
+    bucket_ns: common.Nanos
+    """
+    The length of each bucket of `busy_by_bucket_ns`. The first bucket begins at `from_ns`. A
+    bucket that contains `until_ns` ends there.
+    """
+    buses: list[BusUse]
+    """
+    The serial buses, in order: one per package, or one per gang that shares a bus.
+    """
+    from_ns: common.Nanos
+    """
+    The start of the interval.
+    """
+    units: list[UnitUse]
+    """
+    The units, in order.
+    """
+    until_ns: common.Nanos
+    """
+    The end of the interval. Commands that extend beyond either end count with the part inside.
+    """
+    classes: list[ClassUse] | None = None
+    """
+    The commands of all units by class, in display order; classes without commands are left out.
     """
 
 
@@ -642,7 +855,7 @@ class Activity:
     """
     Blocks erased.
     """
-    end_ns: Nanos
+    end_ns: common.Nanos
     """
     The end, relative to the start of the measurement. For an unfinished activity, the end of
     its last command.
@@ -659,7 +872,7 @@ class Activity:
     """
     Flash pages read. Pages copied within a plane count as programmed, but not as read.
     """
-    start_ns: Nanos
+    start_ns: common.Nanos
     """
     The start, relative to the start of the measurement; 0 for an activity that started earlier.
     """
@@ -670,386 +883,13 @@ class Activity:
 
 
 @dataclass(frozen=True)
-class AmplificationReport:
-    """
-    Flash commands over time, by cause. Each list has a number for each bucket; the sum of the list
-    is the counter of the same name. Causes without commands are left out.
-
-    The write amplification of a bucket is the sum of all its programs, times `page_bytes`, divided by
-    its `host_bytes`. It is undefined for a bucket in which the host wrote nothing. A command belongs to the bucket in
-    which it starts. The last buckets may therefore begin after the last completion.
-    """
-
-    bucket_ns: Nanos
-    """
-    The length of each bucket; the last is incomplete.
-    """
-    erases: dict[str, list[int]]
-    """
-    Blocks erased, by cause (see `erases`).
-    """
-    from_ns: Nanos
-    """
-    The start of the first bucket and of the measurement, on the clock of the drive.
-    """
-    programs: dict[str, list[int]]
-    """
-    Flash pages programmed, by cause (see `flash_programs`).
-    """
-    reads: dict[str, list[int]]
-    """
-    Flash pages read, by cause (see `flash_reads`).
-    """
-    host_bytes: list[int] | None = field(default_factory=list)
-    """
-    Bytes of the logical pages that the answered writes covered, whole or in part. Empty in older
-    documents.
-    """
-    page_bytes: int | None = 0
-    """
-    Bytes of a flash page; 0 in older documents.
-    """
-
-
-@dataclass(frozen=True)
-class BusUse:
-    """
-    The use of a serial bus.
-    """
-
-    busy_ns: Nanos
-    """
-    The time for which the bus carried data.
-    """
-    busy_share: float
-    """
-    The busy time as a share of the interval (0 to 1).
-    """
-
-
-@dataclass(frozen=True)
-class ClassUse:
-    """
-    The commands of one class on all units.
-    """
-
-    busy_ns: Nanos
-    """
-    The time that the commands took, over all units, including waits of reads for the bus.
-    """
-    busy_share: float
-    """
-    The busy time as a share of the time of all units together (0 to 1, or more if the planes of
-    a unit work at once).
-    """
-    class_: Class
-    """
-    The class of the commands.
-    """
-    count: int
-    """
-    The number of commands that started in the interval.
-    """
-    max_wait_ns: Nanos
-    """
-    The longest wait of the commands that started in the interval; 0 if none started.
-    """
-    mean_queue_length: float
-    """
-    The mean number of waiting commands over the interval, on all units.
-    """
-    suspended_ns: Nanos
-    """
-    The time for which the commands were suspended. `busy_ns` does not include it.
-    """
-    mean_wait_ns: float | None = None
-    """
-    The mean wait of the commands that started in the interval. Null if none started.
-    """
-
-
-@dataclass(frozen=True)
-class CleaningTime:
-    """
-    The time to collect a block.
-    """
-
-    max: Nanos
-    """
-    The maximum.
-    """
-    mean: float
-    """
-    The mean.
-    """
-    min: Nanos
-    """
-    The minimum.
-    """
-
-
-@dataclass(frozen=True)
-class CommandUse:
-    """
-    The commands of one kind and cause on a unit.
-    """
-
-    busy_ns: Nanos
-    """
-    The time that the commands took, including waits of reads for the bus.
-    """
-    busy_share: float
-    """
-    The busy time as a share of the interval (0 to 1).
-    """
-    cause: Cause
-    """
-    The cause.
-    """
-    count: int
-    """
-    The number of commands that started in the interval.
-    """
-    kind: CommandKind
-    """
-    The kind of command.
-    """
-
-
-@dataclass(frozen=True)
-class Conclusion:
-    """
-    A sentence that a reader can act on.
-    """
-
-    evidence: list[Evidence]
-    """
-    The numbers that support the sentence.
-    """
-    text: str
-    """
-    The sentence, with its numbers.
-    """
-
-
-@dataclass(frozen=True)
-class Curve:
-    """
-    A value over time, in a limited number of buckets of equal length. The length doubles whenever
-    the limit would be exceeded.
-    """
-
-    bucket_ns: Nanos
-    """
-    The length of each bucket; the last is incomplete.
-    """
-    buckets: list[Bucket]
-    """
-    The buckets, in order of time.
-    """
-    from_ns: Nanos
-    """
-    The start of the first bucket.
-    """
-
-
-@dataclass(frozen=True)
-class FreeBlocksReport:
-    """
-    The number of free blocks over an interval of virtual time, without the blocks of the SLC
-    region.
-    """
-
-    curve: Curve
-    """
-    The number in all lanes together, over time.
-    """
-    lane_min: list[int]
-    """
-    The minimum in each lane (a part of an allocation pool that is collected independently).
-    """
-    min: int
-    """
-    The minimum over all lanes together.
-    """
-
-
-@dataclass(frozen=True)
-class Health:
-    """
-    The health of a drive: blocks lost, cold data migrated, and end of life.
-    """
-
-    expired_blocks: int
-    """
-    Blocks retired because they reached the end of their lifetime.
-    """
-    factory_bad_blocks: int
-    """
-    Blocks that were bad from the factory.
-    """
-    failed_blocks: int
-    """
-    Blocks retired because a program or an erase failed.
-    """
-    migrations: int
-    """
-    Blocks of cold data that wear levelling has moved.
-    """
-    end_of_life_ns: Nanos | None = None
-    """
-    End of life: the time at which the drive first refused a write because too few blocks were
-    left.
-    """
-
-
-@dataclass(frozen=True)
-class LatencyHeatMap:
-    """
-    A heat map of latencies: time on the x axis, the logarithm of latency on the y axis, and counts
-    as colours.
-    """
-
-    bucket_ns: Nanos
-    """
-    The length of a time step. The first step begins with the measurement.
-    """
-    limits_ns: list[int]
-    """
-    The limits of the latency bins in nanoseconds, 16 bins per factor of ten. Bin `n` contains
-    latencies from limit `n` to below limit `n + 1`, hence there is one more limit than bins.
-    The list covers the bins from the first to the last nonempty one.
-    """
-    others: list[list[int]]
-    """
-    The trims and flushes, in the layout of `reads`.
-    """
-    reads: list[list[int]]
-    """
-    For each time step, the reads completed in it, by latency bin. Empty if there were no reads.
-    The counts in `reads`, `writes` and `others` add up to `ios`.
-    """
-    writes: list[list[int]]
-    """
-    The writes, in the layout of `reads`.
-    """
-
-
-@dataclass(frozen=True)
-class UnitUse:
-    """
-    The use of a unit.
-    """
-
-    busy_by_bucket_ns: list[int]
-    """
-    The busy time in each bucket (`bucket_ns`). The values add up to `busy_ns`. Trailing buckets
-    in which no unit was busy are left out.
-    """
-    busy_ns: Nanos
-    """
-    The time for which the unit was busy.
-    """
-    busy_share: float
-    """
-    The busy time as a share of the interval (0 to 1).
-    """
-    commands: list[CommandUse]
-    """
-    The commands of the unit by kind and cause; combinations without commands are left out. When
-    two planes work as a pair, the time counts for both planes.
-    """
-    max_wait_ns: Nanos
-    """
-    The longest wait of the commands that started in the interval; 0 if none started.
-    """
-    mean_queue_length: float
-    """
-    The mean number of waiting commands over the interval. By Little's law it is the total
-    waiting time divided by the length of the interval.
-    """
-    package: int
-    """
-    The first package that the unit belongs to.
-    """
-    mean_wait_ns: float | None = None
-    """
-    The mean wait of the commands that started in the interval. Null if none started.
-    """
-
-
-@dataclass(frozen=True)
-class UtilizationReport:
-    """
-    The use of the units and buses of a drive over an interval of virtual time.
-    """
-
-    bucket_ns: Nanos
-    """
-    The length of each bucket of `busy_by_bucket_ns`. The first bucket begins at `from_ns`. A
-    bucket that contains `until_ns` ends there.
-    """
-    buses: list[BusUse]
-    """
-    The serial buses, in order: one per package, or one per gang that shares a bus.
-    """
-    from_ns: Nanos
-    """
-    The start of the interval.
-    """
-    units: list[UnitUse]
-    """
-    The units, in order.
-    """
-    until_ns: Nanos
-    """
-    The end of the interval. Commands that extend beyond either end count with the part inside.
-    """
-    classes: list[ClassUse] | None = None
-    """
-    The commands of all units by class, in display order; classes without commands are left out.
-    """
-
-
-@dataclass(frozen=True)
-class ActivitiesReport:
-    """
-    The background activities of a drive during a measurement.
-    """
-
-    bucket_ns: Nanos
-    """
-    The length of each bucket of `count_by_bucket`. The first bucket begins with the
-    measurement.
-    """
-    count_by_bucket: dict[str, list[int]]
-    """
-    For each kind, the number of activities that started in each bucket. Kinds without
-    activities are left out.
-    """
-    left_out: int
-    """
-    The number of activities that are not in `longest`.
-    """
-    longest: list[Activity]
-    """
-    All activities in order of start. If there are more than a limit (2,000 by default), only
-    the longest activities of each of up to 256 periods.
-    """
-    total: int
-    """
-    The number of activities.
-    """
-
-
-@dataclass(frozen=True)
 class CleaningReport:
     """
     A summary of garbage collection. Commands count when they are issued, as in
     [`crate::Counters`].
     """
 
-    busy_ns: Nanos
+    busy_ns: common.Nanos
     """
     The time that all units together spent on garbage collection.
     """
@@ -1147,6 +987,37 @@ class EraseReport:
 
 
 @dataclass(frozen=True)
+class ActivitiesReport:
+    """
+    The background activities of a drive during a measurement.
+    """
+
+    bucket_ns: common.Nanos
+    """
+    The length of each bucket of `count_by_bucket`. The first bucket begins with the
+    measurement.
+    """
+    count_by_bucket: dict[str, list[int]]
+    """
+    For each kind, the number of activities that started in each bucket. Kinds without
+    activities are left out.
+    """
+    left_out: int
+    """
+    The number of activities that are not in `longest`.
+    """
+    longest: list[Activity]
+    """
+    All activities in order of start. If there are more than a limit (2,000 by default), only
+    the longest activities of each of up to 256 periods.
+    """
+    total: int
+    """
+    The number of activities.
+    """
+
+
+@dataclass(frozen=True)
 class Findings:
     """
     Observations of a drive beyond its counters.
@@ -1191,15 +1062,15 @@ class Simulation:
     drive's observers.
     """
 
-    bytes_read: Bytes
+    bytes_read: common.Bytes
     """
     Bytes read.
     """
-    bytes_trimmed: Bytes
+    bytes_trimmed: common.Bytes
     """
     Bytes trimmed.
     """
-    bytes_written: Bytes
+    bytes_written: common.Bytes
     """
     Bytes written.
     """
@@ -1207,7 +1078,7 @@ class Simulation:
     """
     The garbage collection.
     """
-    drive: DeviceInfo
+    drive: common.DeviceInfo
     """
     The simulated drive.
     """
@@ -1267,7 +1138,7 @@ class Simulation:
     """
     The seed of all random numbers.
     """
-    simulated_ns: Nanos
+    simulated_ns: common.Nanos
     """
     The duration of the measurement on the clock of the drive.
     """
@@ -1275,7 +1146,7 @@ class Simulation:
     """
     The reason that the measurement ended.
     """
-    wall_ns: Nanos
+    wall_ns: common.Nanos
     """
     The wall-clock duration on this machine, including fill and warm-up. Only this field and
     `speed` differ between two runs with the same seed.
@@ -1288,7 +1159,7 @@ class Simulation:
     """
     The workload, as requested.
     """
-    conclusions: list[Conclusion] | None = None
+    conclusions: list[common.Conclusion] | None = None
     """
     The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
     versions of flashscope.

@@ -4,14 +4,86 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from . import common
+
+
+@dataclass(frozen=True)
+class Counts:
+    """
+    The number of simulations by outcome.
+    """
+
+    asked: int
+    """
+    Simulations requested; for a search, the maximum number of simulations.
+    """
+    done: int
+    """
+    Complete simulations.
+    """
+    failed: int
+    """
+    Failed simulations.
+    """
+    impossible: int
+    """
+    Simulations of impossible points.
+    """
+    points: int
+    """
+    Points of the sweep; for a search, the points tried so far.
+    """
+
+
+Goal: TypeAlias = Literal['minimize', 'maximize']
+"""
+The direction of an objective.
+"""
+
 
 Level: TypeAlias = float | str
 """
 The level of a factor.
 """
+
+
+@dataclass(frozen=True)
+class Objective:
+    """
+    A quantity by which points are compared.
+    """
+
+    field: str
+    """
+    A number of the document that `flashscope simulate --json` prints, by its dotted path.
+    """
+    goal: Goal
+    """
+    The direction.
+    """
+
+
+@dataclass(frozen=True)
+class RegressionFit:
+    """
+    The fit of a linear regression with interactions for an objective.
+    """
+
+    explained: float
+    """
+    R², 0 to 1: the share of the objective's variance that the regression explains. Nonlinearity
+    or noise causes the remaining variance.
+    """
+    objective: str
+    """
+    The field of the objective.
+    """
+    points: int
+    """
+    The number of points of the regression.
+    """
 
 
 @dataclass(frozen=True)
@@ -72,6 +144,12 @@ class Step:
     """
     The level after.
     """
+
+
+SweepStatus: TypeAlias = Literal['complete', 'unfinished']
+"""
+The completeness of a sweep.
+"""
 
 
 @dataclass(frozen=True)
@@ -169,7 +247,7 @@ class Sweep:
     The output of `flashscope sweep --json`, and the content of `sweep.json`.
     """
 
-    counts: common.Counts
+    counts: Counts
     """
     The number of simulations by outcome.
     """
@@ -189,7 +267,7 @@ class Sweep:
     """
     The interactions: the dependence of one factor's effect on another factor.
     """
-    objectives: list[common.Objective]
+    objectives: list[Objective]
     """
     The objectives.
     """
@@ -209,7 +287,7 @@ class Sweep:
     """
     The design space as given, in TOML.
     """
-    status: common.SweepStatus
+    status: SweepStatus
     """
     The status: complete or unfinished.
     """
@@ -218,7 +296,7 @@ class Sweep:
     The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
     versions of flashscope.
     """
-    regressions: list[common.RegressionFit] | None = field(default_factory=list)
+    regressions: list[RegressionFit] | None = field(default_factory=list)
     """
     The quality of the regression of each objective, if the points are a sample of the design
     space: effects and interactions are then regression coefficients. Empty if all points of the

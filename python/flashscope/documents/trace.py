@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 
 from . import common
 
-LbaMod8Item: TypeAlias = int
-
 
 @dataclass(frozen=True)
 class Burstiness:
@@ -401,7 +399,7 @@ class Alignment:
     The alignment of accesses to 4 KiB and to sectors of 512 bytes.
     """
 
-    lba_mod_8: list[LbaMod8Item]
+    lba_mod_8: list[int]
     """
     Accesses by LBA mod 8. An LBA is the number of a sector of 512 bytes.
     """

@@ -4,8 +4,196 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from . import common
+
+
+@dataclass(frozen=True)
+class Change:
+    """
+    A changed field.
+    """
+
+    field: str
+    """
+    The field: a dotted name in the drive's profile, `workload.FIELD`, or `drive` or `workload`
+    as a whole.
+    """
+    value: str
+    """
+    The value, as on the command line.
+    """
+
+
+@dataclass(frozen=True)
+class Difference:
+    """
+    The difference between a variant and the baseline.
+    """
+
+    absolute: common.Estimate
+    """
+    The mean difference over pairs of simulations with the same seed, with its interval over the
+    repeats.
+    """
+    sign: int
+    """
+    1 for a significant rise, -1 for a significant fall, 0 if not significant: the interval
+    contains 0.
+    """
+    relative: float | None = None
+    """
+    The mean difference relative to the mean of the baseline; absent if the latter mean is 0.
+    """
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """
+    A significant difference between a model and the simulations: more than 10 %, and outside both intervals.
+    """
+
+    quantity: common.Quantity
+    """
+    The quantity.
+    """
+    relative: float
+    """
+    The prediction relative to the simulated value, minus 1.
+    """
+
+
+@dataclass(frozen=True)
+class ModelEstimate:
+    """
+    A predicted quantity.
+    """
+
+    quantity: common.Quantity
+    """
+    The quantity.
+    """
+    value: float
+    """
+    The value.
+    """
+    high: float | None = None
+    """
+    The upper end of the interval; absent if the model's error is unknown.
+    """
+    low: float | None = None
+    """
+    The lower end of the interval; absent if the model's error is unknown.
+    """
+    relative: float | None = None
+    """
+    The relative difference to the baseline; absent for the baseline, if the baseline has no prediction, and if the two
+    predictions cannot be compared (`not_compared`).
+    """
+
+
+@dataclass(frozen=True)
+class SimulatedQuantity:
+    """
+    A simulated quantity.
+    """
+
+    quantity: common.Quantity
+    """
+    The quantity.
+    """
+    value: common.Estimate
+    """
+    The mean over the repeats.
+    """
+    difference: Difference | None = None
+    """
+    The difference to the baseline; absent for the baseline.
+    """
+
+
+WhatIfStatus: TypeAlias = Literal['complete', 'unfinished']
+"""
+The completeness of a what-if.
+"""
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """
+    The prediction of a model.
+    """
+
+    expected: list[ModelEstimate]
+    """
+    The predicted quantities.
+    """
+    level: float
+    """
+    The confidence level of the intervals, from 0 to 1.
+    """
+    model: str
+    """
+    The model: see `flashscope predict --list`.
+    """
+    not_modelled: list[str]
+    """
+    The properties of the drive or workload that the model ignores, as text.
+    """
+    not_compared: str | None = None
+    """
+    The reason why differences to the baseline are not predicted; absent if they are predicted, and for the
+    baseline.
+    """
+
+
+@dataclass(frozen=True)
+class Variant:
+    """
+    A drive and a workload, with the results.
+    """
+
+    changes: list[Change]
+    """
+    The changes from the baseline.
+    """
+    drive: str
+    """
+    The drive, in the syntax of `flashscope simulate --drive`.
+    """
+    name: str
+    """
+    The display name.
+    """
+    simulated: list[SimulatedQuantity]
+    """
+    The quantities that the simulations determined.
+    """
+    workload: str
+    """
+    The workload, in the syntax of `flashscope simulate --workload`.
+    """
+    closed_form: ClosedForm | None = None
+    """
+    The prediction of a model; absent before it is computed, or if no model applies.
+    """
+    disagreement: Disagreement | None = None
+    """
+    A significant difference between the model and the simulations, if there is one.
+    """
+    not_predicted: str | None = None
+    """
+    The reason that no model applies.
+    """
+    reason: str | None = None
+    """
+    The reason that the variant is impossible or failed.
+    """
+    status: common.RowStatus | None = None
+    """
+    The status of the simulations; absent until they end.
+    """
 
 
 @dataclass(frozen=True)
@@ -14,7 +202,7 @@ class WhatIf:
     The output of `flashscope what-if --json`, and the content of `what-if.json`.
     """
 
-    base: common.Variant
+    base: Variant
     """
     The baseline.
     """
@@ -31,11 +219,11 @@ class WhatIf:
     """
     The seed of the first simulation of each variant.
     """
-    status: common.WhatIfStatus
+    status: WhatIfStatus
     """
     The status: complete or unfinished.
     """
-    variants: list[common.Variant]
+    variants: list[Variant]
     """
     The variants, in the order of the request.
     """
