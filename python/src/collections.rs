@@ -28,8 +28,8 @@ pub(crate) fn collection(
     })
 }
 
-/// Predicts each volume of a collection. Returns JSON after docs/schemas/collection-prediction.schema.json, and true if
-/// Ctrl-C stopped it.
+/// Predicts each volume of a collection. Returns JSON that follows
+/// docs/schemas/collection-prediction.schema.json, and true if Ctrl-C stopped it.
 #[pyfunction]
 pub(crate) fn predict_collection(
     py: Python<'_>,

@@ -56,8 +56,8 @@ pub(crate) fn bench(
     })
 }
 
-/// Simulates a workload. Returns JSON after docs/schemas/simulation.schema.json, each measured IO if `records` is set,
-/// and true if Ctrl-C stopped it.
+/// Simulates a workload. Returns JSON that follows docs/schemas/simulation.schema.json, each
+/// measured IO if `records` is set, and true if Ctrl-C stopped it.
 #[pyfunction]
 pub(crate) fn simulate(
     py: Python<'_>,
@@ -111,7 +111,7 @@ pub(crate) fn probe(
     })
 }
 
-/// Predicts a workload. Returns JSON after docs/schemas/prediction.schema.json.
+/// Predicts a workload. Returns JSON that follows docs/schemas/prediction.schema.json.
 #[pyfunction]
 pub(crate) fn predict(
     py: Python<'_>,

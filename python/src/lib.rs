@@ -42,7 +42,8 @@ mod _native {
     #[pymodule_export]
     use super::what_ifs::what_if;
 
-    /// Initialises the module. The panic hook affects no other module: each links its own standard library.
+    /// Initializes the module. The panic hook affects no other extension module, because each links
+    /// its own standard library.
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::prelude::*;

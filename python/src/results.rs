@@ -12,8 +12,9 @@ use crate::options::parse;
 use crate::table::Table;
 use crate::watched::watched;
 
-/// Compares results with the first. The results in `words` are paths, or names of the results whose JSON is at their
-/// position in `documents`. Returns JSON after docs/schemas/comparison.schema.json, and true if Ctrl-C stopped it.
+/// Compares results with the first. The results in `words` are paths, or names of the results whose
+/// JSON is at their position in `documents`. Returns JSON that follows
+/// docs/schemas/comparison.schema.json, and true if Ctrl-C stopped it.
 #[pyfunction]
 pub(crate) fn compare(
     py: Python<'_>,
@@ -37,8 +38,8 @@ fn input<'a>((path, document): (&'a PathBuf, &'a Option<String>)) -> ComparisonI
     }
 }
 
-/// Finds the IOs of a result that match an expression. Returns JSON after docs/schemas/matches.schema.json, the slowest
-/// IOs as a table, and true if Ctrl-C stopped it.
+/// Finds the IOs of a result that match an expression. Returns JSON that follows
+/// docs/schemas/matches.schema.json, the slowest IOs as a table, and true if Ctrl-C stopped it.
 #[pyfunction]
 pub(crate) fn query(
     py: Python<'_>,

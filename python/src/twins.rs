@@ -9,14 +9,15 @@ use crate::error::raised;
 use crate::options::parse;
 use crate::watched::watched;
 
-/// Returns the twin that belongs to a profile: JSON after docs/schemas/twin.schema.json.
+/// Returns the twin that belongs to a profile, as JSON that follows docs/schemas/twin.schema.json.
 #[pyfunction]
 pub(crate) fn twin(path: &str) -> PyResult<String> {
     let twin = read(Path::new(path)).and_then(|twin| Ok(serde_json::to_string(&twin)?));
     twin.map_err(|failure| raised(&failure))
 }
 
-/// Fits a twin. Returns JSON after docs/schemas/twin.schema.json, and true if Ctrl-C stopped it.
+/// Fits a twin. Returns JSON that follows docs/schemas/twin.schema.json, and true if Ctrl-C stopped
+/// it.
 #[pyfunction]
 pub(crate) fn twin_fit(
     py: Python<'_>,
@@ -28,7 +29,8 @@ pub(crate) fn twin_fit(
     watched(py, progress, note, |stop, sink| Ok(serde_json::to_string(&fit(&args, stop, sink)?)?))
 }
 
-/// Compares a twin with results. Returns JSON after docs/schemas/twin-check.schema.json, and true if Ctrl-C stopped it.
+/// Compares a twin with results. Returns JSON that follows docs/schemas/twin-check.schema.json, and
+/// true if Ctrl-C stopped it.
 #[pyfunction]
 pub(crate) fn twin_check(
     py: Python<'_>,
@@ -40,8 +42,8 @@ pub(crate) fn twin_check(
     watched(py, progress, note, |stop, sink| Ok(serde_json::to_string(&check(&args, stop, sink)?)?))
 }
 
-/// Predicts a workload by a twin. Returns JSON after docs/schemas/twin-prediction.schema.json, and true if Ctrl-C
-/// stopped it.
+/// Predicts a workload by a twin. Returns JSON that follows
+/// docs/schemas/twin-prediction.schema.json, and true if Ctrl-C stopped it.
 #[pyfunction]
 pub(crate) fn twin_predict(
     py: Python<'_>,

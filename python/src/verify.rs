@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 
-/// Verifies a drive. Returns JSON after docs/schemas/verification.schema.json, and true if Ctrl-C stopped it.
+/// Verifies a drive. Returns JSON that follows docs/schemas/verification.schema.json, and true if
+/// Ctrl-C stopped it.
 #[cfg(target_os = "linux")]
 #[pyfunction]
 pub(crate) fn verify(

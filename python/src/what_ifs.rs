@@ -11,8 +11,9 @@ use crate::error::failure;
 use crate::options::parse;
 use crate::watched::watched;
 
-/// Runs a what-if. Returns JSON after docs/schemas/what-if.schema.json, and true if Ctrl-C stopped it. Calls `row` with
-/// each variant as JSON when a model has predicted it, and again when it is simulated.
+/// Runs a what-if. Returns JSON that follows docs/schemas/what-if.schema.json, and true if Ctrl-C
+/// stopped it. Calls `row` with the baseline and with each variant as JSON, first after its
+/// prediction and again after its simulation.
 #[pyfunction]
 pub(crate) fn what_if(
     py: Python<'_>,

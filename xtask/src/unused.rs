@@ -11,7 +11,7 @@ use crate::{output, sources};
 
 /// Dependencies without a use in the code, as package, dependency and reason.
 const EXCEPTIONS: [(&str, &str, &str); 1] =
-    [("flashscope-fit", "argmin-math", "enables the vectors that argmin optimises")];
+    [("flashscope-fit", "argmin-math", "enables the vectors that argmin optimizes")];
 
 /// A package of the workspace.
 struct Package {

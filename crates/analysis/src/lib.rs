@@ -1,5 +1,5 @@
-//! Derives facts with intervals from the records of a result. This crate never accesses a drive: its conclusions follow
-//! from the records alone.
+//! Derives facts with intervals from the records of a result. This crate never accesses a drive:
+//! its conclusions follow from the manifest and the records alone.
 
 mod baselines;
 mod characteristics;

@@ -102,8 +102,8 @@ impl Store {
     /// but not locked.
     ///
     /// # Errors
-    /// Returns a [`flashscope_drive::StoreError`] if the file is something else, or the refusal of
-    /// a guard.
+    /// Returns a [`flashscope_drive::StoreError`] if the file is neither empty nor a valid store of
+    /// this drive, or the refusal of a guard.
     pub fn file(
         path: &Path,
         header: &StoreHeader,

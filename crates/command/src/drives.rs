@@ -138,8 +138,8 @@ fn unknown(name: &str) -> anyhow::Error {
 /// Returns the size of the target space after checking it and the IO size against the drive.
 ///
 /// # Errors
-/// If a size is not a multiple of the logical block, or exceeds the drive; the error names the
-/// option.
+/// If a size or the offset is not a multiple of the logical block, the target space exceeds the
+/// drive, or an IO exceeds the target space. The error names the option.
 pub(crate) fn check_target(
     device: &dyn Device,
     io_size: Bytes,

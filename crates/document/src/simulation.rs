@@ -324,11 +324,11 @@ pub struct PlacementStatistics {
 pub struct HandleStatistics {
     /// Logical pages written to the handle; 0 for moved data.
     pub pages_written: u64,
-    /// Reclaim units that it began to fill.
+    /// Reclaim units of the handle that the drive began to fill.
     pub units_opened: u64,
-    /// Its reclaim units that were erased.
+    /// Reclaim units of the handle that the drive erased.
     pub units_reclaimed: u64,
-    /// Logical pages that garbage collection moved out of its reclaim units.
+    /// Logical pages that garbage collection moved out of the reclaim units of the handle.
     pub pages_moved: u64,
 }
 

@@ -78,8 +78,8 @@ impl StoreFile {
     /// `ignore_open_by_others` has the meaning of [`crate::OpenOptions`].
     ///
     /// # Errors
-    /// [`StoreError`] if the file is something else, and all refusals of the guards. The file is
-    /// then unchanged.
+    /// [`StoreError`] if the file is neither empty nor a valid store of this drive, and all
+    /// refusals of the guards. The file is then unchanged.
     pub fn open(
         path: &Path,
         header: &StoreHeader,

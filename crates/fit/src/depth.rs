@@ -51,8 +51,9 @@ fn usual(depths: &[u32]) -> Option<u32> {
     counts.into_iter().rev().max_by_key(|(_, count)| *count).map(|(depth, _)| depth)
 }
 
-/// Returns the queue depth of the measurements of a twin. Documents of version 1 do not have it. They predict a fill sweep
-/// correctly at the largest queue depth that their drive accepts.
+/// Returns the queue depth of the measurements of a twin. A document of version 1 does not state
+/// it. The depth is then 1 if the document lists runs. Otherwise, the twin comes from a fill sweep.
+/// It predicts this sweep correctly at the largest queue depth that its drive accepts.
 pub(super) fn of_twin(twin: &Twin) -> Result<MeasuredDepth, FitError> {
     if let Some(depth) = twin.queue_depth {
         return Ok(depth);

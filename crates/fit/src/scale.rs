@@ -49,17 +49,17 @@ impl Size {
         Ok(size)
     }
 
-    /// Returns the bytes of data with which the profile of the twin is full.
+    /// Returns the number of bytes of data with which the profile of the twin is full.
     pub(super) fn profiled(&self) -> Bytes {
         whole(self.profiled)
     }
 
-    /// Returns the bytes that hold no data in each package, in addition to the spare flash.
+    /// Returns how many bytes of each package hold no data, in addition to the spare flash.
     fn kept_of(&self, profile: &Profile) -> f64 {
         self.kept * block(profile) * f64::from(profile.flash.packages)
     }
 
-    /// Returns the bytes of flash of `profile` that can hold data.
+    /// Returns the number of bytes of flash of `profile` that can hold data.
     fn flash_of(&self, profile: &Profile) -> f64 {
         self.profiled / (1.0 - profile.over_provisioning) - self.kept_of(profile)
     }
@@ -117,7 +117,7 @@ fn scale(drive: &Profile, filled: Bytes) -> f64 {
     (filled.0 as f64 / (MAX_CAPACITY.0 as f64).max(least)).max(1.0)
 }
 
-/// Returns the bytes of a block.
+/// Returns the size of a block in bytes.
 #[allow(clippy::cast_precision_loss, reason = "blocks are small")]
 fn block(drive: &Profile) -> f64 {
     drive.flash.page_size.0 as f64 * f64::from(drive.flash.pages_per_block)

@@ -19,7 +19,7 @@ use crate::state::{rest_after_state, state_fill};
 /// repetition if it returns `Break`. If `last` is given, stops after that run, which must have been
 /// executed.
 ///
-/// If the recorded drive reached its state by erasing itself, assumes that `device` is already trimmed.
+/// If the recorded state is `formatted` or `sanitized`, assumes that `device` is already trimmed.
 ///
 /// # Errors
 /// A trace of the plan cannot be read.

@@ -74,7 +74,7 @@ pub struct StateSize {
 }
 
 impl StateSize {
-    /// Returns the bytes of the state that the options ask for.
+    /// Returns the bytes to trim and to write for the state that the options request.
     #[must_use]
     pub fn of(options: &Options) -> StateSize {
         let size = options.setup.target_size;

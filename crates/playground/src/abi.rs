@@ -1,6 +1,6 @@
 //! The functions that the page calls. A text goes in through [`playground_input`]; everything else comes out as a
 //! pointer to memory of this module, which stays valid until the next call.
-#![allow(unsafe_code, reason = "exports functions by their names, which Rust counts as unsafe")]
+#![allow(unsafe_code, reason = "exports unmangled functions, which Rust counts as unsafe")]
 
 use std::cell::RefCell;
 
@@ -149,7 +149,7 @@ pub extern "C" fn playground_forget_touches() {
     on(Playground::clear_touches);
 }
 
-/// Returns the bytes of all pages: see [`Playground::pages`].
+/// Returns the address of one byte for each page, see [`Playground::pages`]; null without a drive.
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_pages() -> *const u8 {
     with(|page| page.playground.as_ref().map_or(std::ptr::null(), |one| one.pages().as_ptr()))
@@ -232,13 +232,13 @@ pub extern "C" fn playground_failure() {
     });
 }
 
-/// Returns the text of the last call that sets one, in UTF-8.
+/// Returns the address of the text of the last call that set one, in UTF-8.
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_text() -> *const u8 {
     with(|page| page.text.as_ptr())
 }
 
-/// Returns the bytes of [`playground_text`].
+/// Returns the length of [`playground_text`] in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_text_len() -> usize {
     with(|page| page.text.len())

@@ -15,7 +15,7 @@ const MAX_PAGES: u64 = 16_384;
 const MIN_BLOCKS: u32 = 64;
 const MIN_PAGES: u32 = 16;
 
-/// A profile in TOML, with the fields that make it small enough to draw.
+/// A profile in TOML, with the overrides that make its drive small enough to draw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DroppedProfile {
     /// The FTL.

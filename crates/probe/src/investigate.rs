@@ -237,9 +237,9 @@ fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, requested: &[Parameter], h
         } else if probes().next().is_none() {
             "no probe looks for it"
         } else if halt == Some(Halt::Interrupted) {
-            "the probe was interrupted before it was determined"
+            "the probe was interrupted before this parameter was determined"
         } else if halt == Some(Halt::Gone) {
-            "the drive disappeared before it was determined"
+            "the drive disappeared before this parameter was determined"
         } else if lab.is_read_only() && writes {
             NEEDS_WRITES
         } else {
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(next(MAX_ATTEMPTS), Some("parallel"));
     }
 
-    // Covers findings that were stated before the medium was recognised as memory.
+    // Covers findings that were stated before the medium was recognized as memory.
     #[test]
     fn findings_about_flash_are_withdrawn_from_memory() {
         let mut device = NullDevice::new(Bytes(1 << 30), 1, || Nanos(0));

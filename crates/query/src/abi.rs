@@ -1,6 +1,6 @@
 //! C functions for the page, for one expression and one IO at a time. The page writes texts and numbers to the memory
 //! of this module; an address stays valid until the next call.
-#![allow(unsafe_code, reason = "exports functions by their names, which Rust counts as unsafe")]
+#![allow(unsafe_code, reason = "exports unmangled functions, which Rust counts as unsafe")]
 
 use std::cell::RefCell;
 

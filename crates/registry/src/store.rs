@@ -1,4 +1,5 @@
-//! The object store for manifests, facts and records: a folder, or a service with the S3 protocol.
+//! The object store for the documents and the record files of results: a folder, or a service with
+//! the S3 protocol.
 
 #![cfg_attr(
     lint_writes,

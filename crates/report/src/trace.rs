@@ -57,7 +57,7 @@ fn head(out: &mut String, trace: &Trace) {
         line!(out, "interrupted: the statistics cover only the requests read until then");
     }
     if trace.bad_lines_skipped > 0 {
-        line!(out, "{} bad lines were left out", grouped(trace.bad_lines_skipped));
+        line!(out, "{} bad lines were skipped", grouped(trace.bad_lines_skipped));
     }
 }
 

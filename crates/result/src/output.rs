@@ -55,7 +55,7 @@ fn open(path: &Path, descriptor: Option<u32>) -> io::Result<File> {
 #[cfg(unix)]
 #[allow(
     clippy::disallowed_methods,
-    reason = "takes the descriptors only: a page reaches them as it would reach a file"
+    reason = "only clones the descriptors: an output is written to a stream unescaped, as to a file"
 )]
 fn standard(descriptor: u32) -> Option<io::Result<File>> {
     use std::os::fd::AsFd;

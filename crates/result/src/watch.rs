@@ -41,8 +41,9 @@ impl WatchFolder {
     /// Creates the folder, or opens an existing one to continue it. Passes its readings to `each`.
     ///
     /// # Errors
-    /// [`Error::NoWatch`] if the path is something else, [`Error::Busy`] if another program writes
-    /// it, [`Error::Version`] if a later version wrote it, or a file is damaged or cannot be written.
+    /// [`Error::NoWatch`] if the path exists but is not a watch, [`Error::Busy`] if another program
+    /// writes it, [`Error::Version`] if a later version wrote it, or a file is damaged or cannot be
+    /// written.
     pub fn open(
         path: &Path,
         header: &WatchHeader,

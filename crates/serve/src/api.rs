@@ -36,8 +36,8 @@ use crate::work::Work;
 
 const DESCRIPTION: &str = "Results of flashscope: measurements, findings and single IOs. An answer \
     has no more data than a screen can show. Positions of IOs count from 0 in the order of \
-    completion; windows are half-open. `/api/commands/events` sends the commands that run as server-sent events, and \
-    `/api/commands/{id}/events` one of them with its results so far.";
+    completion; windows are half-open. `/api/commands/events` sends the running commands as server-sent events; \
+    `/api/commands/{id}/events` sends one of them with its results so far.";
 
 /// Builds the application over `library`, with its API and the guards for `access`.
 pub fn app(library: impl Library, access: Access) -> Router {

@@ -52,7 +52,7 @@ impl Profile {
         Ok(Design { layout, ftl, policies, buffer })
     }
 
-    /// Does the same as [`Profile::design`], and returns the layout alone.
+    /// Returns the layout of [`Profile::design`].
     ///
     /// # Errors
     /// Returns the first field that breaks a rule, with its value and the rule.
@@ -92,7 +92,7 @@ impl Profile {
         memory.reserve(self.footprint()?.total()).map_err(refused)
     }
 
-    /// Does the same as [`Profile::footprint`] for this profile's design.
+    /// Returns [`Profile::footprint`], given the design of this profile.
     pub(crate) fn footprint_of(&self, design: &Design) -> Footprint {
         let (drives, depth) = (self.raid.drives, self.interface.queue_depth);
         let interface = Interface::footprint(depth, self.interface.cores);

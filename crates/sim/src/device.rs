@@ -119,7 +119,7 @@ impl SimDevice {
         Ok(drive)
     }
 
-    /// Returns the bytes of a logical page.
+    /// Returns the size of a logical page.
     #[must_use]
     pub fn page_size(&self) -> Bytes {
         Bytes(self.page_size.value())

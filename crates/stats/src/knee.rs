@@ -232,7 +232,8 @@ mod tests {
         assert_eq!(at(&dthx), Some(4));
     }
 
-    // The simulated Samsung drive has four log blocks: two steps, the second six times as high.
+    // The simulated Samsung drive has four log blocks. Its cost rises in two steps,
+    // to about 9 times and about 50 times the first cost.
     #[test]
     fn the_first_of_two_rises_counts() {
         let samsung =

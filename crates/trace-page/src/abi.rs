@@ -1,6 +1,6 @@
 //! The functions that the page calls. The page writes the file into memory of this module; the answer stays valid until
 //! the next call.
-#![allow(unsafe_code, reason = "exports functions by their names, which Rust counts as unsafe")]
+#![allow(unsafe_code, reason = "exports unmangled functions, which Rust counts as unsafe")]
 
 use std::cell::RefCell;
 

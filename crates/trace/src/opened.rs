@@ -70,7 +70,7 @@ impl Reader for Trace {
             let examples: Vec<_> =
                 examples.iter().map(|(place, reason)| format!("{place}: {reason}")).collect();
             let more = if *count > examples.len() as u64 { "; …" } else { "" };
-            notes.push(format!("{count} bad lines were left out ({}{more})", examples.join("; ")));
+            notes.push(format!("{count} bad lines were skipped ({}{more})", examples.join("; ")));
         }
         if self.backwards > 0 {
             notes.push(format!(

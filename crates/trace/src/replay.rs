@@ -196,7 +196,8 @@ fn whole_blocks(request: &Request, block: u64) -> (Bytes, Bytes) {
         Op::Trim => (start.div_ceil(block), end / block),
         _ => (start / block, end.div_ceil(block)),
     };
-    // The block after the last one would begin beyond 2⁶⁴ bytes; a trim there covers no block.
+    // Rounding up in the last block of the address space gives 2⁶⁴, which overflows. A trim that
+    // begins inside that block covers no complete block.
     (Bytes(start.saturating_mul(block)), Bytes(end.saturating_sub(start).saturating_mul(block)))
 }
 

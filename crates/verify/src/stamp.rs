@@ -15,7 +15,7 @@ const HEADER: usize = 32;
 /// deduplicate the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// The verification.
+    /// The identity of the verification.
     pub run: u64,
     /// The number of the write.
     pub write: u64,

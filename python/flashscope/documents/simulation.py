@@ -311,7 +311,7 @@ class HandleStatistics:
 
     pages_moved: int
     """
-    Logical pages that garbage collection moved out of its reclaim units.
+    Logical pages that garbage collection moved out of the reclaim units of the handle.
     """
     pages_written: int
     """
@@ -319,11 +319,11 @@ class HandleStatistics:
     """
     units_opened: int
     """
-    Reclaim units that it began to fill.
+    Reclaim units of the handle that the drive began to fill.
     """
     units_reclaimed: int
     """
-    Its reclaim units that were erased.
+    Reclaim units of the handle that the drive erased.
     """
 
 

@@ -19,7 +19,7 @@ interface ZoomedScreen {
 
 /**
  * Keeps the address of a screen in step with its view. A component must call this function during its
- * initialisation. Going back and forth in the browser's history changes the view.
+ * initialization. Going back and forth in the browser's history changes the view.
  */
 export function keepAddress({ zoom, range, show, address }: ZoomedScreen): void {
   $effect(() => {

@@ -116,7 +116,7 @@ async function documentOf(file: File): Promise<Json | string> {
 
 const has = (json: Json, ...names: string[]) => names.every((name) => name in json);
 
-/** The place of a document in a page; undefined for a document of another kind. */
+/** A page that holds only this document; undefined if no list of the page can hold it. */
 function placed(json: Json, id: string, facts: Json | undefined): Partial<Page> | undefined {
   const item = { id, name: id };
   if (has(json, 'manifest', 'facts')) {

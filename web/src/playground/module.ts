@@ -264,7 +264,10 @@ export class Drive {
   }
 }
 
-/** A profile of the user, with the fields that make it small enough to draw (crates/playground/src/dropped.rs). */
+/**
+ * A drive profile that the user dropped on the page, with the overrides that make the drive small
+ * enough to draw (crates/playground/src/dropped.rs).
+ */
 export interface DroppedProfile {
   ftl: string;
   spare: number;

@@ -95,7 +95,7 @@ impl Row {
         row.add("iops", Some(float(measured.len() as u64) / elapsed * 1e9));
         row.add("iops_half_width", Some(half_width(&rates)));
         for (name, op) in [("read", Op::Read), ("write", Op::Program), ("erase", Op::Erase)] {
-            row.summarise(name, op, &batches);
+            row.summarize(name, op, &batches);
         }
         let (busy, before) = (end.busy, mark.busy);
         let share = |time: u64, parts: u32| Some(float(time) / elapsed / f64::from(parts));
@@ -110,7 +110,7 @@ impl Row {
         self.figures.push((name.into(), figure));
     }
 
-    fn summarise(&mut self, name: &str, op: Op, batches: &[&[CompletedCommand]]) {
+    fn summarize(&mut self, name: &str, op: Op, batches: &[&[CompletedCommand]]) {
         let sorted = |batch: &&[CompletedCommand]| {
             let of_op = batch.iter().filter(|done| done.op == op);
             let mut latencies: Vec<u64> = of_op.map(|done| done.latency).collect();

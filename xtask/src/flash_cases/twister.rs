@@ -12,7 +12,7 @@ pub(super) struct Twister {
 
 impl Twister {
     /// Creates a generator with the seed of `random.Random(seed)`.
-    #[allow(clippy::cast_possible_truncation, reason = "takes the seed apart")]
+    #[allow(clippy::cast_possible_truncation, reason = "splits the seed into words")]
     pub(super) fn new(seed: u64) -> Twister {
         let mut state = [0u32; SIZE];
         state[0] = 19_650_218;

@@ -61,7 +61,7 @@ pub(crate) fn page() -> Result<String> {
         let shared = kind.common.iter().map(|field| format!("`{}`", field.name));
         let shared: Vec<_> = shared.collect();
         if !shared.is_empty() {
-            write!(page, "\nAlso: {}.\n", shared.join(", "))?;
+            write!(page, "\nFields in other tables: {}.\n", shared.join(", "))?;
         }
     }
     page.push_str("\n## Common fields of workloads\n");

@@ -149,7 +149,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns the bytes of data in a block of each lane.
+    /// Returns the number of bytes of data in one block of every lane, all lanes together.
     pub(super) fn segment(&self) -> u64 {
         self.page * (self.pages_per_block - self.summary) * self.packages * self.lanes
     }

@@ -98,8 +98,8 @@ fn slc_caches_of_drives_that_answer_first_reads_at_once_are_found() {
     }
 }
 
-// The probe can determine neither the pages nor the packages of this drive. No distance is therefore certain to lead to
-// the same log segment.
+// The probe can determine neither the page size nor the number of parallel units of this drive. No
+// distance is therefore certain to lead to the same log segment.
 #[test]
 fn log_lists_of_unknown_packages_are_not_taken_for_shared_log_segments() {
     let spec = "agrawal-2008?ftl=bast&flash.packages=6&flash.dies_per_package=1&flash.planes_per_die=1&flash.page_size=2048\

@@ -55,7 +55,8 @@ fn lifetime(report: &PredictionReport) -> Option<Conclusion> {
     Some(Conclusion::new(text, vec![evidence("days until worn out", days, EvidenceUnit::Days)]))
 }
 
-/// Returns the reliability of the prediction, and a way to check it.
+/// Returns the error of the prediction relative to a simulation. Without a simulation, returns why
+/// the prediction has no interval and how to check it; `None` if it has one.
 #[allow(clippy::cast_precision_loss, reason = "counts of validation cases")]
 fn trust(report: &PredictionReport) -> Option<Conclusion> {
     let cases = Estimate::symmetric(report.validation.cases as f64, None);

@@ -105,7 +105,7 @@ fn of_one_repeat(all: &[VariantChange], words: &str) -> String {
         all.iter().max_by(|a, b| a.relative.value.abs().total_cmp(&b.relative.value.abs()));
     let Some(VariantChange { name, relative, .. }) = largest else { return String::new() };
     if relative.value == 0.0 {
-        return format!("No variant changed {words} in the one simulation of each.");
+        return format!("No variant changed {words}; each was simulated once.");
     }
     let side = if relative.value < 0.0 { "below" } else { "above" };
     format!(

@@ -10,7 +10,7 @@ const BENEFICIAL: f64 = 1.5;
 /// The size of small IOs in bytes: a page of a file system.
 const SMALL: i64 = 4096;
 
-/// Hint: larger IOs amortise the latency.
+/// Hint: larger IOs amortize the latency.
 pub(super) const RULE: Rule = Rule {
     title: "Flash devices do incur latency",
     statement: "a byte in IOs of 4 KiB costs more than 1.5 times a byte in the largest IOs, for \

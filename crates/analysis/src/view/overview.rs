@@ -6,7 +6,7 @@ use std::thread;
 use flashscope_block::{Bytes, Errno, Nanos, Op, Record};
 use flashscope_result::{Error, Rows};
 
-/// The number of successive IOs that an [`Overview`] summarises together.
+/// The number of successive IOs that an [`Overview`] summarizes together.
 pub(super) const CHUNK: u64 = 256;
 
 /// The shortest stretch that is built from whole chunks; rounding to chunks lengthens it by at most a quarter.

@@ -225,7 +225,7 @@ impl Namespaces {
         }
     }
 
-    /// Returns the bytes of the drive that an erasure covers.
+    /// Returns the range of bytes of the drive that an erasure covers.
     pub(super) fn range(&self, erase: Erase) -> Range<u64> {
         match erase {
             Erase::Format { namespace, .. } => match self.selected(namespace).unwrap_or_default() {

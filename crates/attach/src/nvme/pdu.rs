@@ -89,7 +89,7 @@ pub struct Format {
     pub header_digest: bool,
     /// True if data have a digest.
     pub data_digest: bool,
-    /// The alignment of data to the host in bytes, a multiple of 4.
+    /// The alignment of the data in PDUs to the host (HPDA), in bytes; a multiple of 4.
     pub host_alignment: usize,
 }
 

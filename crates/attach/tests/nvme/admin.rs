@@ -103,7 +103,8 @@ fn identify_returns_the_namespace() {
     assert_ne!(identify(&mut other, 0, 1).1[104..120], space[104..120]);
 }
 
-// In operation, each command is atomic. In a power cut, each unit of 4 KiB is atomic, with the blocks of either format.
+// In operation, each command is atomic. In a power cut, each unit of 4 KiB is atomic. Both hold for
+// blocks of 512 and of 4096 bytes.
 #[test]
 fn identify_states_the_atomic_units() {
     let target = Target::new();

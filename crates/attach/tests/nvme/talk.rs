@@ -121,7 +121,8 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
         let mut command = entry(opcode, id, namespace);
         let blocks = [1, 2, 8, 40, 256, 513, 4096][below(7)];
         put(&mut command, 40, u32::try_from([0, 1, 2, 5, 32, 96, 511, 512][below(8)]).unwrap());
-        // No option, deallocation or a placement identifier, or forced unit access.
+        // `option` is nothing, `special`, or forced unit access. `special` depends on the
+        // drive and the opcode: the placement directive, protection information, or deallocation.
         let special = match (has_handles(bytes[0]), opcode) {
             (true, _) => 2 << 20,
             // An append has no such option.

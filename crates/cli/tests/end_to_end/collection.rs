@@ -141,7 +141,7 @@ fn bad_files_are_left_out_and_named() {
     let words = ["trace", "collection", "in", "-o", "c", "--json", "--on-bad-line", "skip"];
     let outcome = place.run(&words).ok();
     assert_ne!(statistics(&outcome.stdout), statistics(&whole));
-    assert!(outcome.stderr.contains("in/7.csv: 1 bad lines were left out"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("in/7.csv: 1 bad lines were skipped"), "{}", outcome.stderr);
 }
 
 #[test]

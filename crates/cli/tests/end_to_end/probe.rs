@@ -23,8 +23,9 @@ fn json_of(place: &Scratch, result: &str) -> Value {
     serde_json::from_slice(&fs::read(place.at(result).join("probe.json")).unwrap()).unwrap()
 }
 
-/// Asserts that a probe recognises memory. The response times depend on this machine, and on a busy one they may look like
-/// those of flash. The function therefore probes up to three times, and skips the check if the machine stays busy.
+/// Asserts that a probe recognizes memory. The response times depend on this machine, and on a busy
+/// one they may look like those of flash. The function therefore probes up to three times, and
+/// skips the check if the machine stays busy.
 #[track_caller]
 fn assert_memory(place: &Scratch, name: &str, arguments: &[&str]) {
     let attempt = |nth: u32| {
@@ -214,7 +215,7 @@ fn ctrl_c_keeps_findings_and_records() {
     let report = json_of(&place, "i.flashscope");
     assert_eq!(report["status"], "interrupted");
     let why = &stated(&report, "request-cost")["answer"]["why"];
-    assert_eq!(why, "the probe was interrupted before it was determined");
+    assert_eq!(why, "the probe was interrupted before this parameter was determined");
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn broken_line_is_an_error_or_counted() {
     assert_snapshot!(convert(&[]).message(2, &place), @"flashscope: b.csv: line 6: the time is `128rubbish`, not a whole number (--on-bad-line skip ignores such lines)");
     assert!(!place.at("b.parquet").exists());
     let skipped = convert(&["--on-bad-line", "skip"]).ok();
-    assert_snapshot!(skipped.stderr, @"note: 2 bad lines were left out (line 6: the time is `128rubbish`, not a whole number; line 7: the time is not between 1970 and 2554: it counts units of 100 ns from 1601)");
+    assert_snapshot!(skipped.stderr, @"note: 2 bad lines were skipped (line 6: the time is `128rubbish`, not a whole number; line 7: the time is not between 1970 and 2554: it counts units of 100 ns from 1601)");
     assert_snapshot!(skipped.stdout, @"9 requests for 40 KiB, from msr to parquet: b.parquet");
 }
 

@@ -179,7 +179,8 @@ impl Volumes<'_> {
         let covered = compact(&mut requests, Bytes(page_size * pages));
         if covered > 1.0 {
             return Ok(Err(format!(
-                "its regions of 1 MiB are {covered:.1} times as large as the drive: choose a larger drive"
+                "the regions of 1 MiB that it accesses are together {covered:.1} times as large as the drive: choose a \
+                 larger drive"
             )));
         }
         let trims = requests.iter().any(|request| request.op == Op::Trim);

@@ -1,4 +1,4 @@
-//! Classes of pages in separate pools, with the spare space divided to minimise copies (Desnoyers,
+//! Classes of pages in separate pools, with the spare space divided to minimize copies (Desnoyers,
 //! section 5).
 
 use super::Mix;

@@ -29,7 +29,7 @@ pub(crate) const FIGURE_3: Item = Item {
     run,
 };
 
-/// The measured ratios of free space to written space.
+/// The ratios of free space to written space at which a drive is measured, for interpolation.
 pub(super) const FREES: [f64; 5] = [0.08, 0.25, 1.0, 5.0, 30.0];
 
 /// The paper's drive, with `--full`.

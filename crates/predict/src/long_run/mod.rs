@@ -75,7 +75,7 @@ pub const LONG_RUN_MODELS: &[LongRunModel] = &[
     LongRunModel {
         name: "long-run-fifo",
         policy: "fifo",
-        summary: "the same for the oldest block with an invalid page",
+        summary: "uniform, hot/cold and Zipf writes; victim: the oldest block with an invalid page",
         source: "Desnoyers, SYSTOR 2012, equation 4",
         knows_full_blocks: true,
         // The drive skips blocks that have no invalid page.
@@ -86,7 +86,7 @@ pub const LONG_RUN_MODELS: &[LongRunModel] = &[
     LongRunModel {
         name: "long-run-windowed-greedy",
         policy: "windowed-greedy",
-        summary: "the same for the best of the oldest blocks",
+        summary: "uniform, hot/cold and Zipf writes; victim: the best of the oldest blocks",
         source: "derived here, for the policy of Hu et al., SYSTOR 2009; docs/models.md",
         knows_full_blocks: false,
         predict: |pool, mix| {
@@ -98,7 +98,7 @@ pub const LONG_RUN_MODELS: &[LongRunModel] = &[
     LongRunModel {
         name: "long-run-d-choices",
         policy: "d-choices",
-        summary: "the same for the best of some random blocks",
+        summary: "uniform, hot/cold and Zipf writes; victim: the best of some random blocks",
         source: "Van Houdt, SIGMETRICS 2013; docs/models.md",
         knows_full_blocks: false,
         // With one choice, skew costs nothing. With many choices, it costs as much as with greedy GC.
@@ -112,7 +112,7 @@ pub const LONG_RUN_MODELS: &[LongRunModel] = &[
     LongRunModel {
         name: "long-run-random",
         policy: "random",
-        summary: "the same for a random block with an invalid page",
+        summary: "uniform, hot/cold and Zipf writes; victim: a random block with an invalid page",
         source: "Van Houdt, SIGMETRICS 2013, with one choice; docs/models.md",
         knows_full_blocks: true,
         predict: |pool, mix| Ok(random::redrawing(mix, pool.alpha, pool.units)),
@@ -120,7 +120,8 @@ pub const LONG_RUN_MODELS: &[LongRunModel] = &[
     LongRunModel {
         name: "long-run-cost-benefit",
         policy: "cost-benefit",
-        summary: "the same for the block with the largest benefit over cost",
+        summary: "uniform, hot/cold and Zipf writes; victim: the block with the largest benefit over \
+                  cost",
         source: "derived here, for the policy of Rosenblum and Ousterhout, TOCS 1992; docs/models.md",
         knows_full_blocks: true,
         predict: |pool, mix| {

@@ -39,7 +39,8 @@ pub(super) const PROBE: Probe = Probe {
     source: "Sun and Zhang, section 3.2; Ruemmler and Wilkes, IEEE Computer 1994, for disks",
     finds: &[Parameter::Medium],
     assumes: &[],
-    // Without permission or budget to write, the probe uses its reads alone. A disk need not be filled to be recognised.
+    // Without permission or budget to write, the probe uses its reads alone. It recognizes a disk
+    // without filling it.
     writes: false,
     cost: |scene, _| Scene { is_filled: true, ..*scene }.cost(u64::from(3 * SAMPLES), 0, 0),
     run,
@@ -305,12 +306,13 @@ fn by_reads_alone(reads: &Run) -> Finding {
     }
 }
 
-/// A medium that neither rotates nor is absent.
+/// The media that [`Evidence`] compares. The probe recognizes disks, and drives without a medium,
+/// before it gathers this evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Medium {
     Flash,
     Memory,
-    /// A medium with the same long time for every request, such as a network.
+    /// A medium that is slow, and as slow for writes as for reads, such as a network.
     Other,
 }
 

@@ -10,7 +10,7 @@ use flashscope_document::probe::{Shape, Signal};
 /// The length of the consecutive reads, in bytes: a multiple of any flash page.
 const LEAD: u64 = 16 << 10;
 
-/// The number of consecutive reads before the pause: enough to be recognised as sequential.
+/// The number of consecutive reads before the pause: enough to be recognized as sequential.
 const LEADS: u64 = 3;
 
 /// The resolution of distances (a grain), in bytes.

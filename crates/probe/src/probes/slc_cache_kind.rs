@@ -90,7 +90,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     match lab.run("trim the region", trims.chain(end)) {
         Ok(run) => runs.push(run.number),
         Err(Halt::Failed { .. }) => {
-            return unknown("the drive cannot be trimmed, which would empty the cache");
+            return unknown("the drive failed the trims that would empty the cache");
         }
         Err(halt) => return Err(halt),
     }

@@ -26,7 +26,7 @@ impl SimDevice {
         self.zones.as_ref().map_or(0, |zones| u64::from(zones.pages()) * self.page_size.value())
     }
 
-    /// Returns the bytes of data that the host can store: the capacity without the holes of zones.
+    /// Returns how many bytes the host can store: the capacity without the holes of zones.
     pub(super) fn data_capacity(&self) -> u64 {
         match &self.zones {
             Some(zones) => u64::from(zones.layout().count) * self.zone_capacity(),

@@ -130,7 +130,7 @@ impl Geometry {
         self.dimensions.pages_per_block - self.dimensions.summary_pages
     }
 
-    /// Returns the bytes of a page of an element.
+    /// Returns the size of a page of an element in bytes.
     pub(crate) const fn element_page(&self) -> u64 {
         self.dimensions.page_size.0 * self.dimensions.span as u64
     }

@@ -323,7 +323,7 @@ impl Schedule {
         (unit as usize, bus as usize)
     }
 
-    /// Does the same as [`Schedule::parts`], as numbers for observers.
+    /// Returns [`Schedule::parts`] as numbers for observers.
     pub(super) fn numbers(&self, place: Place, member: u32) -> (u32, u32) {
         let (unit, bus) = self.parts(place, member);
         let number = |index: usize| u32::try_from(index).expect("fewer than blocks");

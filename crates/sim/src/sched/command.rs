@@ -165,7 +165,7 @@ impl Ticket {
     }
 
     /// Returns the ticket of a [`Ticket::number`].
-    #[allow(clippy::cast_possible_truncation, reason = "takes the number apart")]
+    #[allow(clippy::cast_possible_truncation, reason = "splits the number into its fields")]
     pub(crate) const fn of_number(number: u64) -> Ticket {
         let node = number as u32 & Self::NODES;
         Ticket { node, generation: (number >> Self::NODE_BITS) as u32 }

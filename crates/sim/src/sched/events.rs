@@ -146,7 +146,7 @@ impl Events {
     }
 
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "takes the key apart")]
+    #[allow(clippy::cast_possible_truncation, reason = "the time is the upper 64 bits of the key")]
     const fn time(key: u128) -> Nanos {
         Nanos((key >> 64) as u64)
     }

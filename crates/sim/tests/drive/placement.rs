@@ -116,10 +116,11 @@ fn initial_isolation_of_one_handle_is_a_frontier_for_cleaning() {
     assert!(expected.0.pages_moved() > 1000);
 }
 
-// Greedy cleaning chooses the block with the fewest valid pages of all handles. If ties go to the youngest block, the
-// blocks of each class have the same mean number of valid pages when they are cleaned. Each class is then a drive of
-// uniform writes with the same share of spare pages, whatever the rates: the mean field of uniform writes (Van Houdt,
-// SIGMETRICS'13), 4.8213 at 10 % and 6.6155 at 7 %.
+// Greedy cleaning chooses the block with the fewest valid pages among the blocks of all handles. If
+// ties go to the youngest block, the blocks of each class have the same mean number of valid pages
+// when they are cleaned. Each class then behaves like a drive with uniform writes. All these drives
+// have the same share of spare pages, whatever the rates. The expected write amplification is the
+// mean field of uniform writes (Van Houdt, SIGMETRICS'13): 4.8213 at 10 % and 6.6155 at 7 %.
 //
 // If ties go to the oldest block, a block waits with j valid pages for the same time T in each class, unless
 // it loses a page first. A class with the share w of the writes and f of the pages loses each page at the

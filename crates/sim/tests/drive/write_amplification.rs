@@ -101,8 +101,8 @@ fn marked_hot_cold(pages: u64, writes: f64, space: f64) -> Workload {
     })
 }
 
-/// Fills the drive, runs `warm_up` requests for each of its pages, and measures over `measured`
-/// requests for each page.
+/// Fills the drive and runs `warm_up` requests for each of its pages. Returns the write
+/// amplification over the next `measured` requests for each page.
 fn measure(
     (drive, pages): &mut (SimDevice, u64),
     mut workload: Workload,

@@ -108,7 +108,8 @@ impl<'a> Runner<'a> {
     pub fn run(&mut self, trials: &[Trial]) -> Option<Vec<Row>> {
         for trial in trials {
             if let Some(row) = self.rows.get_mut(&(trial.point, trial.repeat)) {
-                // A Parquet column stores numbers as text if another level of the factor is text, so the level is restored.
+                // A row from the folder may have a number as text, because a Parquet column is text
+                // if any level of its factor is. The levels of the trial have the right types.
                 row.levels.clone_from(&trial.levels);
             }
         }

@@ -121,8 +121,8 @@ impl Windows {
         }
     }
 
-    /// Closes the windows that end before `to`, the index of a shortest window. When a window closes, its requests are added to
-    /// the window that is ten times as long.
+    /// Closes the windows that end before `to`, the index of a window of the shortest length. When
+    /// a window closes, its requests are added to the window that is ten times as long.
     fn advance(&mut self, to: u64) {
         let mut to = to;
         let mut carried = 0;

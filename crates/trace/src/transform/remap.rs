@@ -65,7 +65,7 @@ impl Remap {
         }
     }
 
-    /// Returns the bytes of the accessed regions.
+    /// Returns the total size of the accessed regions in bytes.
     #[cfg(feature = "files")]
     pub(super) fn touched_bytes(&self) -> u64 {
         self.touched.saturating_mul(self.region)

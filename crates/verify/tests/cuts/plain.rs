@@ -20,7 +20,7 @@ struct ObservedIo {
     answered: Option<u64>,
 }
 
-/// The damage that the definition finds.
+/// The damage that this judge finds.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Broken {
     /// Sectors that are older than a flushed write.

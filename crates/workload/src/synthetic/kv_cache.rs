@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::Stream;
 
-    /// Returns the bytes of one operation.
+    /// Returns the total length in bytes of the IOs of one operation.
     #[allow(clippy::cast_precision_loss)]
     fn bytes(ios: &[Io], op: Op) -> f64 {
         ios.iter().filter(|io| io.op == op).map(|io| io.len.0).sum::<u64>() as f64

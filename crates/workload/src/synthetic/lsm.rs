@@ -309,7 +309,7 @@ impl Lsm {
         self.due.push(Access::new(op, offset, len));
     }
 
-    /// Returns the bytes of a table that is filled to `filled` parts of `ratio`.
+    /// Returns the size in bytes of a table that is filled to `filled` / `ratio`, in whole blocks.
     fn bytes(&self, filled: u64, ratio: u64) -> u64 {
         (self.table * filled / ratio).next_multiple_of(self.block)
     }

@@ -190,7 +190,7 @@ mod tests {
     use super::super::tests::{LARGE, assert_law, assert_nothing_dead_is_wanted, ios_on};
     use super::*;
 
-    /// Returns the bytes of the IOs that `wanted` accepts.
+    /// Returns the total length in bytes of the IOs that `wanted` accepts.
     #[allow(clippy::cast_precision_loss)]
     fn bytes(ios: &[Io], wanted: impl Fn(&Io) -> bool) -> f64 {
         ios.iter().filter(|io| wanted(io)).map(|io| io.len.0).sum::<u64>() as f64

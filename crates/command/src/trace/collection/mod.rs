@@ -159,7 +159,7 @@ fn note_omissions(collection: &Collection, sink: &mut dyn Progress) {
             sink.note(&format!("left out: {problem}"));
         } else if *bad_lines_skipped > 0 {
             let (count, first) = (bad_lines_skipped, notes.join("; "));
-            sink.note(&format!("{path}: {count} bad lines were left out ({first})"));
+            sink.note(&format!("{path}: {count} bad lines were skipped ({first})"));
         }
     }
 }

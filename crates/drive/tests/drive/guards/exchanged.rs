@@ -116,8 +116,8 @@ fn removed_devices_are_reported_as_gone() {
     });
 }
 
-// The link is relative, like those in /dev/disk/by-id. Only the name as typed and its target
-// confirm.
+// The link is relative, like those in /dev/disk/by-id. Only the path of the link as typed, and the
+// path of the device that it leads to, are accepted as confirmations.
 #[test]
 fn a_link_confirms_by_its_name_and_target() {
     let Some(device) = Loop::new() else { return };

@@ -168,7 +168,7 @@ fn each_cap_ends_a_run_and_is_reported() {
                 EndedBy::Ios => assert_eq!(ios, run.reference.io_count()),
                 EndedBy::Precision | EndedBy::Space => unreachable!(),
             }
-            // With few IOs there is no precision.
+            // The cap ends the run before it reaches the precision, or before it has an interval.
             assert!(length.relative_precision.is_none_or(|found| found > 1e-4));
         }
     }

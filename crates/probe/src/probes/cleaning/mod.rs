@@ -361,7 +361,7 @@ impl Bench<'_, '_> {
         regions: &Regions,
         most: usize,
     ) -> Result<(Vec<f64>, usize), StopReason> {
-        // The number varies, to prevent waits from synchronising with pauses.
+        // The number varies, to prevent waits from synchronizing with pauses.
         let before = self.lab.rng.usize(AROUND_REST[0] / 2..AROUND_REST[0]);
         self.random("random writes before an idle pause", regions, before)?;
         self.lab.rest(REST);

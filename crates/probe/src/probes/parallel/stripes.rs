@@ -105,8 +105,8 @@ pub(super) const MIN_UNEXPLAINED: usize = 3;
 /// to the greatest response time over all strides. With many units, the controller's time bounds the least response time.
 const FRONTS: [f64; 9] = [0.3, 0.6, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.5];
 
-/// Returns the log-likelihood of series of reads with `depth` reads in flight, for the times of a flash read and of the
-/// controller that fit best.
+/// Returns the log-likelihood of series of reads with `depth` reads in flight, with the time of the
+/// controller that fits best. [`fits`] sets the time of a flash read.
 pub(crate) fn explain_reads(stripes: Stripes, series: &[Series], depth: usize) -> f64 {
     let log = |deviations: Vec<f64>| -> f64 {
         deviations.iter().map(|off| -0.5 * off.powi(2).min(OUTLIER * OUTLIER)).sum()
@@ -114,8 +114,8 @@ pub(crate) fn explain_reads(stripes: Stripes, series: &[Series], depth: usize) -
     fits(stripes, series, depth).map(log).fold(f64::MIN, f64::max)
 }
 
-/// Returns the deviations of the series in standard deviations, for the times of a flash read and of the controller with the
-/// fewest large deviations.
+/// Returns the deviation of each series from the model, in standard deviations. Of the times in
+/// [`FRONTS`] for the controller, it uses the one with the fewest disturbances.
 fn deviations(stripes: Stripes, series: &[Series], depth: usize) -> Vec<f64> {
     let fits = fits(stripes, series, depth);
     fits.min_by_key(|deviations| disturbed(deviations)).unwrap_or_default()
@@ -126,7 +126,8 @@ fn disturbed(deviations: &[f64]) -> usize {
     deviations.iter().filter(|off| off.abs() > OUTLIER).count()
 }
 
-/// Returns the deviations of the series in standard deviations, for each time of the controller.
+/// Returns, for each time of the controller in [`FRONTS`], the deviation of each series from the
+/// model, in standard deviations. The time of a flash read makes the median deviation 0.
 fn fits(stripes: Stripes, series: &[Series], depth: usize) -> impl Iterator<Item = Vec<f64>> {
     let contrast = contrast(series);
     FRONTS.iter().map(move |front| {
