@@ -25,12 +25,12 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Returns the number of blocks that garbage collection has cleaned and erased.
+    /// Returns the number of blocks that garbage collection has erased.
     pub fn cleanings(&self) -> u64 {
         self.flash.erases.cleaning
     }
 
-    /// Returns the number of valid pages that cleaning has moved to another block.
+    /// Returns the number of valid pages that garbage collection has moved to another block.
     pub fn pages_moved(&self) -> u64 {
         self.flash.programs.cleaning
     }
@@ -50,8 +50,9 @@ impl Counters {
         self.programmed_per(self.host_pages_written)
     }
 
-    /// Returns the write amplification of the host and the drive together: the flash pages programmed per flash page's
-    /// worth of logical pages that the host wrote, except those that it moved. Returns `None` if the host moved none.
+    /// Returns the write amplification of the host and the drive together. Unlike
+    /// [`Counters::write_amplification`], it does not count moved pages among the pages that the
+    /// host wrote. Returns `None` if the host moved none.
     pub fn total_write_amplification(&self) -> Option<f64> {
         let new = self.host_pages_written - self.host_pages_moved;
         (self.host_pages_moved > 0).then(|| self.programmed_per(new)).flatten()

@@ -31,10 +31,11 @@ use crate::setup::{Energy, Profile, ProfileError};
 ///
 /// The drive computes an IO at submission: it splits the IO into pages, sends each to its allocation
 /// pool, and completes the request with its last page. Errors are those of a real drive: `EINVAL`
-/// for a range that is empty, unaligned or past the end, `EAGAIN` beyond the queue depth,
-/// `EOPNOTSUPP` for a trim that the FTL does not support, `ENOSPC` if no page can be freed, `EROFS` at the end of life,
-/// `EIO` for unreadable data. An [`Io`] that is due in the future waits until then. A write that fails midway has
-/// written the pages before the failure.
+/// for a range that is empty, unaligned or past the end, `EAGAIN` beyond the queue depth, and
+/// `EOPNOTSUPP` for a trim that the drive does not support. `ENOSPC` means that no page can be
+/// freed, `EROFS` means the end of life, and `EIO` means unreadable data. Zones add the errors of
+/// [`ZonedDevice`]. An [`Io`] that is due in the future waits until then. A write that fails midway
+/// has written the pages before the failure.
 pub struct SimDevice {
     info: DeviceInfo,
     now: Nanos,

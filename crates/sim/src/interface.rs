@@ -207,7 +207,7 @@ impl Interface {
             }
             None => {
                 self.requests.push(request);
-                u32::try_from(self.requests.len() - 1).expect("at most the queue depth")
+                u32::try_from(self.requests.len() - 1).expect("fewer requests than 2^32")
             }
         }
     }

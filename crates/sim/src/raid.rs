@@ -372,7 +372,7 @@ mod tests {
     }
 
     proptest! {
-        // Compares each part with a part that assigns stripe units one by one.
+        // Compares each part with a list that assigns the addresses of the range one by one.
         #[test]
         fn stripes_are_dealt_out(
             members in 1u32..7,

@@ -34,26 +34,26 @@ fn count(bytes: usize, sign: i64) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 1);
-        // SAFETY: as for this method.
+        // SAFETY: the caller meets the requirements, which are the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 1);
-        // SAFETY: as for this method.
+        // SAFETY: the caller meets the requirements, which are the same.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size, 1);
         count(layout.size(), -1);
-        // SAFETY: as for this method.
+        // SAFETY: the caller meets the requirements, which are the same.
         unsafe { System.realloc(at, layout, size) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         count(layout.size(), -1);
-        // SAFETY: as for this method.
+        // SAFETY: the caller meets the requirements, which are the same.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -66,10 +66,11 @@ fn peak_of(work: impl FnOnce()) -> u64 {
     let before = HELD.get();
     PEAK.set(before);
     work();
-    u64::try_from(PEAK.get() - before).expect("at least nothing")
+    u64::try_from(PEAK.get() - before).expect("the peak is at least the start")
 }
 
-/// The largest allowed excess of a footprint, which is small compared to any drive worth limiting.
+/// The bytes by which a footprint may exceed twice the memory taken. They are few compared to any
+/// drive worth limiting.
 const SLACK: u64 = 96 << 10;
 
 fn give(drive: &mut Drive, op: Op, offset: u64, len: u64) {

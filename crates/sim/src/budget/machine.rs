@@ -29,7 +29,8 @@ fn memory_in_all(meminfo: &str) -> Option<u64> {
 }
 
 /// Returns the files with the limits of the groups that a line of `/proc/self/cgroup` names: the
-/// group itself and its ancestors. Covers version 2 and the memory controller of version 1.
+/// group itself and its ancestors. Covers control groups of version 2, and the memory controller of
+/// version 1.
 fn limit_files(root: &Path, line: &str) -> Vec<PathBuf> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { return Vec::new() };

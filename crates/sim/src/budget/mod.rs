@@ -36,7 +36,7 @@ pub enum Source {
     Machine,
     /// A value that the user set.
     Option,
-    /// The part of a server's memory that one request may use.
+    /// The part of a server's memory that one drive of a request may use.
     Server,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for Source {
 }
 
 impl Limit {
-    /// Returns a limit of half of the machine's memory.
+    /// Returns a limit of half of the machine's memory, or of 4 GiB if that memory is unknown.
     pub fn of_machine() -> Limit {
         let half = memory_of_machine().map_or(UNKNOWN, |all| Bytes(all.0 / 2));
         Limit { total: half, each: half, source: Source::Machine }
@@ -62,7 +62,8 @@ impl Limit {
         Limit { total, each: total, source: Source::Option }
     }
 
-    /// Returns the limit of a server: each of `requests` concurrent requests may use an equal part of `total`.
+    /// Returns the limit of a server for `requests` concurrent requests: a drive of a request may
+    /// use `total` divided by their number. A request with several drives may use more.
     pub const fn of_server(total: Bytes, requests: u64) -> Limit {
         Limit { total, each: Bytes(total.0 / requests), source: Source::Server }
     }
@@ -224,8 +225,8 @@ impl Drop for Reservation {
     }
 }
 
-/// Returns true if an allocation of this size succeeds. The system may still run out of memory when
-/// the memory is used.
+/// Returns true if an allocation of this size succeeds, or if the size is below [`LARGE`]. The
+/// system may still run out of memory when the memory is used.
 fn is_available(need: Bytes) -> bool {
     let tried = || Vec::<u8>::new().try_reserve_exact(usize::try_from(need.0).ok()?).ok();
     need < LARGE || tried().is_some()

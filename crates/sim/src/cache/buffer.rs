@@ -85,7 +85,7 @@ const NOWHERE: u32 = 0;
 pub struct BufferCore<R> {
     slots: Vec<Slot>,
     capacity: u32,
-    /// The slot number of each logical page plus one, or [`NOWHERE`]. The vector has 4 bytes for
+    /// For each logical page, 1 + its slot number, or [`NOWHERE`]. The vector has 4 bytes for
     /// each logical page, which the operating system allocates only when the page is written.
     slot_of: Vec<u32>,
     free: FreeSlots,

@@ -75,7 +75,7 @@ impl FreeSlots {
 
 /// The end times of the programs that were issued last.
 pub(super) struct ProgramsInProgress {
-    /// The number of programs that may be unfinished when another begins.
+    /// A background program begins only while fewer programs than this are unfinished.
     most: usize,
     /// The latest known end times, at most `most` of them.
     known: BinaryHeap<Reverse<Nanos>>,
@@ -84,7 +84,7 @@ pub(super) struct ProgramsInProgress {
 }
 
 impl ProgramsInProgress {
-    /// Returns the size of an [`ProgramsInProgress`] with `most` unfinished programs.
+    /// Returns the size of a [`ProgramsInProgress`] with `most` unfinished programs.
     pub(super) fn footprint(most: u64) -> Size {
         grown::<Reverse<Nanos>>(most + 1) + grown::<Nanos>(most + 1)
     }

@@ -230,7 +230,7 @@ pub struct Cache {
     write_hits: u64,
 }
 
-// A drive without buffer memory calls none of these methods for a page. The methods for reads and
+// A drive without buffer memory reads and writes without these methods. The methods for reads and
 // writes are `#[cold]`, which keeps that path fast.
 impl Cache {
     /// Creates empty buffers.
@@ -411,10 +411,10 @@ impl Cache {
         self.buffer.holds(lpn)
     }
 
-    /// Returns the content of the write buffer, which a power cut at `at` loses. `at` must not be
-    /// earlier than the clock of the drive. For a protected buffer that expects power cuts, the
-    /// list also has the pages whose programs are not done; power-on writes out the list in this
-    /// order.
+    /// Returns the content of the write buffer, which a power cut at `at` loses unless the buffer
+    /// is protected. `at` must not be earlier than the clock of the drive. For a protected buffer
+    /// that expects power cuts, the list also has the pages whose programs are not done; power-on
+    /// writes out the list in this order.
     pub fn dirty(&self, at: Nanos) -> Vec<Slice> {
         self.buffer.dirty(at)
     }

@@ -13,7 +13,7 @@ pub(super) const KIND: Kind = Kind {
     footprint: |_| Size(0),
 };
 
-/// A buffer without memory, which passes every request on to the FTL.
+/// A buffer without memory, which passes writes and trims on to the FTL.
 pub struct PassThrough;
 
 impl Buffer for PassThrough {

@@ -10,8 +10,8 @@ use crate::ftl::{Ftl, Slice};
 use crate::nand::Lpn;
 use crate::setup::{HostInterface, Layout};
 
-/// Returns true if a drive has a fast path: it has no buffer, no zones, no queues of flash commands and no
-/// groups, and a logical page is one part of a request.
+/// Returns true if a drive has a fast path. Such a drive has no buffer, no zones, no queues of
+/// flash commands and no groups. A request for one of its logical pages is not split.
 pub(super) fn is_in(interface: &HostInterface, layout: &Layout, groups: Option<&Groups>) -> bool {
     let geometry = &layout.geometry;
     let page = u64::from(geometry.logical_page_size);

@@ -11,7 +11,8 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Creates the state for `groups`, or returns `None` if switching between groups takes no time.
+    /// Creates the state for `groups`. Returns `None` if there is one group or switching takes no
+    /// time.
     pub(super) fn new(groups: &setup::Groups, capacity: u64) -> Option<Groups> {
         let size = Divisor::new(capacity.div_ceil(groups.count.into()));
         let switch_time = groups.switch_time;
@@ -22,7 +23,7 @@ impl Groups {
         })
     }
 
-    /// Switches to the group of a request, and returns the time of the switch.
+    /// Switches to the group of a request. Returns the duration of the switch, 0 if none is needed.
     pub(super) fn switch_to(&mut self, io: &Io) -> Nanos {
         if io.len == Bytes(0) {
             return Nanos(0);

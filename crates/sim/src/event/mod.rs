@@ -118,8 +118,9 @@ impl Command {
 /// An observer receives the events of commands that are issued after it is attached. It also
 /// receives commands that a power cut undoes later.
 ///
-/// Events arrive in order, but with a delay: at the latest at the end of a `submit` or `complete`,
-/// or at the next `expect` after a `round_trip`: see [`flashscope_block::Device::expect`].
+/// Events arrive in order, but with a delay: at the latest at the end of a `submit` or `complete`.
+/// After a `round_trip`, they may arrive as late as at the next `expect`: see
+/// [`flashscope_block::Device::expect`].
 pub trait Observer: Send {
     /// Receives the events since the last call, in order.
     fn notices(&mut self, notices: &[Notice]) {

@@ -37,7 +37,7 @@ pub enum Notice {
 pub struct Relocation {
     /// The cause of all commands.
     pub cause: Cause,
-    /// The unit of both blocks, and its serial bus; see [`Command`].
+    /// The unit of both blocks; see [`Command`].
     pub unit: u32,
     /// The serial bus of the unit.
     pub bus: u32,

@@ -77,8 +77,8 @@ impl Ring {
     }
 
     /// Merges the oldest random log block of a pool with every data block of which it holds newest
-    /// pages. If the sequential log block belongs to one of these data blocks, it is merged first,
-    /// because it could not become the data block after the rewrite of that data block.
+    /// pages. If the sequential log block belongs to one of these data blocks, it is merged first.
+    /// After the rewrite of that data block, it could no longer become the data block.
     fn merge_oldest(
         &mut self,
         core: &mut Core,

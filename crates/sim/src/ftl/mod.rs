@@ -61,8 +61,8 @@ impl Slice {
 /// from the flash and writes back arrive when they have been read. Unless a method says otherwise,
 /// it returns the time at which the page is read or written.
 pub trait Ftl {
-    /// Prefetches the map entry of `lpn`, which the host will soon write. `lpn` need not be a page
-    /// of the drive.
+    /// Prefetches the map entry of `lpn`, which the host will soon read or write. `lpn` need not be
+    /// a page of the drive.
     fn expect(&self, _lpn: Lpn) {}
 
     /// Prefetches the state of the data of `lpn`, whose map entry [`Ftl::expect`] has fetched. `lpn`
@@ -324,7 +324,7 @@ pub fn family(name: &str) -> Option<Family> {
 macro_rules! registry {
     ($($module:ident :: $ftl:ident),+ $(,)?) => {
         /// Any of the registered FTLs.
-        #[allow(clippy::large_enum_variant, reason = "a drive has one")]
+        #[allow(clippy::large_enum_variant, reason = "a drive has only one FTL")]
         pub enum AnyFtl {
             $(#[doc = concat!("See [`KINDS`]: `", stringify!($module), "`.")]
             $ftl($module::$ftl),)+

@@ -19,7 +19,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
     name: "superblock",
     summary: "a group of log.group consecutive logical blocks has as many flash blocks, and up to \
               log.per_group log blocks more; a page may be anywhere in the blocks of its group; \
-              when the group needs room, its block with the fewest valid pages is cleaned",
+              when the group needs room, its block with the fewest valid pages is collected",
     source: "Kang et al., EMSOFT'06: superblocks of D-blocks and U-blocks",
     family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::Group, any_order: false }),
     check: Profile::check_group,
@@ -146,9 +146,9 @@ impl Groups {
         (blocks.len() < *logical || spare) && core.free_in(pool) >= 2
     }
 
-    /// Cleans the block of a group that has the fewest valid pages. Moves these pages to the open
+    /// Collects the block of a group that has the fewest valid pages. Moves these pages to the open
     /// block, and to a new block if the open block fills up. Then erases the emptied block. The
-    /// open block, which takes the group's writes, is never cleaned.
+    /// open block, which takes the group's writes, is never collected.
     fn clean(
         &mut self,
         core: &mut Core,
@@ -195,7 +195,7 @@ impl Groups {
         core.append_from(nand, victim.block, log, at, Cause::Cleaning)
     }
 
-    /// Cleans blocks of a group until the group has one block less.
+    /// Collects blocks of a group until the group has one block less.
     fn compact(
         &mut self,
         core: &mut Core,

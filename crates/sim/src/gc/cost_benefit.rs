@@ -34,8 +34,9 @@ pub struct CostBenefit {
 /// The time when a block was closed, and the block. No two blocks of a lane have the same time.
 type ClosedBlock = (u64, BlockId);
 
-/// A heap of blocks by age. The entry of a removed block stays in the heap as a *ghost* until it
-/// reaches the top, or until there are more ghosts than blocks.
+/// A heap of blocks by age. If a block is removed or loses a page, its entry stays in the heap as a
+/// *ghost*. A ghost is dropped when it reaches the top, or once ghosts outnumber blocks by more
+/// than 16.
 #[derive(Clone, Default)]
 struct Ages {
     heap: BinaryHeap<Reverse<ClosedBlock>>,

@@ -13,9 +13,9 @@ pub(super) const KIND: Kind = Kind {
 /// The d-choices policy with one draw.
 ///
 /// If the drawn block has no superseded page, the policy draws again. The paper's policy instead
-/// cleans the drawn block without any gain. Under uniform random writes, the write amplification is
-/// `1/(1-rho+rho/b)`, where b is the number of pages in a block and rho the fraction of pages that
-/// are valid. The paper's policy has a write amplification of `1/(1-rho)`.
+/// collects the drawn block without any gain. Under uniform random writes, the write amplification
+/// is `1/(1-rho+rho/b)`, where b is the number of pages in a block and rho the fraction of pages
+/// that are valid. The paper's policy has a write amplification of `1/(1-rho)`.
 pub(super) type Random = DChoices;
 
 #[cfg(test)]
@@ -24,8 +24,8 @@ mod tests {
     use crate::gc::testing::{OPTIONS, design};
     use crate::nand::BlockId;
 
-    // Each candidate is drawn equally often, however many valid pages it has. A full block is never
-    // drawn.
+    // Each candidate is taken equally often, however many valid pages it has. A block without
+    // superseded pages is never taken.
     #[test]
     fn draws_are_uniform() {
         let design = design("random", OPTIONS);

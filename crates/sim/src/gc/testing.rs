@@ -118,7 +118,7 @@ impl Model {
         self.policy.closed(lane, block, valid);
     }
 
-    /// Records when each candidate becomes one of the [`Options::window`] oldest of its lane.
+    /// Records when each candidate becomes one of the [`VictimOptions::window`] oldest of its lane.
     fn note_window(&mut self) {
         for lane in &mut self.lanes {
             lane.candidates.sort_by_key(|candidate| candidate.closed);

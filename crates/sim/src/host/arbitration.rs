@@ -1,4 +1,5 @@
-//! Arbitration: the submission queue from which the controller fetches its next command.
+//! Arbitration: the choice of the submission queue from which the controller fetches its next
+//! command.
 //!
 //! The mechanisms are those of NVMe: round robin, and weighted round robin
 //! with an urgent class. As in NVMe, the host chooses the mechanism, the weights and the burst. This simulator adds one

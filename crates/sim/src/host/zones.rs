@@ -113,8 +113,8 @@ impl Zones {
     /// Returns the number of the zone.
     ///
     /// # Errors
-    /// `EIO` if the write does not begin at the write pointer or does not end within the zone, or an error
-    /// of [`Zones::open`].
+    /// `EIO` if the zone is full, read-only or offline, or if the write does not begin at the write
+    /// pointer or does not end within the zone. Otherwise an error of [`Zones::open`].
     pub(crate) fn accept(&mut self, first: u64, pages: u64) -> Result<u32, Errno> {
         let (number, place) = self.place(first);
         let zone = self.zones[number as usize];
@@ -136,7 +136,7 @@ impl Zones {
         let (number, place) = (page.0 / self.pages(), page.0 % self.pages());
         let in_pool = place / (self.stripe * self.pools) * self.stripe + place % self.stripe;
         let lane = number % self.sets * self.layout.lanes + in_pool % self.layout.lanes;
-        let lane = StreamId::try_from(lane).expect("a stream names each lane");
+        let lane = StreamId::try_from(lane).expect("a stream can name each lane");
         let handle = self.zones[number as usize].handle.unwrap_or(0);
         lane.checked_shl(self.group_shift).unwrap_or(0) | handle
     }
@@ -188,7 +188,7 @@ impl Zones {
         Ok(())
     }
 
-    /// Makes a zone full.
+    /// Makes a zone full. Returns the handle that it releases, if it was active.
     ///
     /// # Errors
     /// See [`flashscope_block::ZonedDevice::finish`].
@@ -205,14 +205,14 @@ impl Zones {
         written.then(|| self.end(number, ZoneState::Full)).flatten()
     }
 
-    /// Makes a zone read-only after a write found no free block. The zone then holds `written` pages. Returns the
-    /// handle that it releases.
+    /// Makes a zone read-only after a write failed. The zone then holds `written` pages. Returns
+    /// the handle that it releases.
     pub(crate) fn fail(&mut self, number: u32, written: u32) -> Option<StreamId> {
         self.zones[number as usize].written = written;
         self.end(number, ZoneState::ReadOnly)
     }
 
-    /// Takes a zone offline. Its data must be gone, and it must not be active.
+    /// Takes a zone offline. It must not be active. The caller discards its data.
     pub(crate) fn take_offline(&mut self, number: u32) {
         let zone = &mut self.zones[number as usize];
         if zone.state != ZoneState::Offline {
@@ -265,8 +265,9 @@ impl Zones {
         &self.free
     }
 
-    /// Adapts the zones to the pages that a power cut has left. `last` returns the number of pages up to the last page of a
-    /// zone with data. Closes open zones. Returns the zones that must be empty but hold data.
+    /// Adapts the zones to the pages that a power cut has left. `last` returns the number of pages
+    /// of a zone up to its last page with data. Closes open zones. Returns the zones that must be
+    /// empty but hold data.
     pub(crate) fn recover(&mut self, last: impl Fn(u32) -> u32) -> Vec<u32> {
         let mut reverted = Vec::new();
         for number in 0..self.layout.count {

@@ -14,7 +14,8 @@ use crate::nand::{BlockId, Cause};
 
 pub(super) const KIND: Kind = Kind {
     name: "activities",
-    summary: "background operations inside the drive: cleanings, merges, write-backs of the map",
+    summary: "background operations inside the drive: garbage collection, merges, write-backs of \
+              the map",
     yields: "the longest operations in each interval of time, each with its start and end, \
              its block and its commands, and the number of operations of each kind",
 };
@@ -51,8 +52,8 @@ pub enum ActivityKind {
     /// of trims.
     #[serde(rename = "mapping write-back")]
     MappingWriteBack,
-    /// SLC folding: the valid pages of a block of the SLC region were moved to blocks outside the
-    /// region, and the block was erased.
+    /// SLC folding: the valid pages of a block used as SLC were moved to other blocks, and the
+    /// block was erased.
     #[serde(rename = "folding")]
     Folding,
     /// Wear levelling: cold pages were moved to a worn block, and their block was erased.
@@ -140,8 +141,8 @@ impl Activity {
         Nanos(self.end_ns.0.saturating_sub(self.start_ns.0))
     }
 
-    /// Creates an activity about `block` without any commands yet. Its first commands are on `unit`
-    /// for this time.
+    /// Creates an activity about `block` that contains no commands yet. Its first commands run on
+    /// `unit` in the period `time`.
     const fn begun(kind: ActivityKind, block: BlockId, unit: u32, time: Range<Nanos>) -> Activity {
         Activity {
             start_ns: time.start,
@@ -188,7 +189,7 @@ pub struct ActivitiesReport {
     /// The length of each bucket of `count_by_bucket`. The first bucket begins with the
     /// measurement.
     pub bucket_ns: Nanos,
-    /// For each kind, the number of activities that started in each bucket. Kinds without
+    /// For each kind, the number of finished activities that started in each bucket. Kinds without
     /// activities are left out.
     pub count_by_bucket: BTreeMap<String, Vec<u64>>,
     /// All activities in order of start. If there are more than a limit (2,000 by default), only
@@ -201,8 +202,8 @@ pub struct ActivitiesReport {
 /// An activity that empties a block consists of all commands about that block up to its erase,
 /// even if other commands come in between. A merge consists of successive merge commands. It ends
 /// when another merge is announced or when a page is moved after an erase. A map activity consists
-/// of successive map commands. It ends at a read after a write, at a read of another block or with
-/// another time of entry to the queue, and after a write at a command for another block.
+/// of successive map commands. It ends at a read that follows a write, concerns another block or
+/// entered the queue at another time. After a write, it ends at any command for another block.
 pub struct Activities {
     from: Nanos,
     /// The blocks that are being emptied.

@@ -10,9 +10,9 @@ use crate::nand::{BlockId, Cause};
 
 pub(super) const KIND: Kind = Kind {
     name: "cleaning",
-    summary: "the cost of cleaning a block (Agrawal et al., section 3.2)",
-    yields: "blocks cleaned, pages moved, cleaning efficiency, the time to clean a block, and how \
-             many valid pages victim blocks have",
+    summary: "the cost of collecting a block (Agrawal et al., section 3.2)",
+    yields: "blocks collected, pages moved, cleaning efficiency, the time to collect a block, and \
+             how many valid pages victim blocks have",
 };
 
 /// A summary of garbage collection. Commands count when they are issued, as in
@@ -132,8 +132,8 @@ impl Cleaning {
         let time = Nanos(command.done.0.saturating_sub(victim.begun.0));
         self.time += u128::from(time.0);
         (self.shortest, self.longest) = (self.shortest.min(time), self.longest.max(time));
-        // A failed program is repeated without another read, and the number of reads is the number
-        // of moved pages.
+        // A failed program is repeated without another read. The number of reads is therefore the
+        // number of moved pages.
         if let Some(count) = self.victims.get_mut(victim.pages as usize) {
             *count += 1;
         }

@@ -41,7 +41,7 @@ pub struct EraseReport {
     pub mean_remaining_lifetime: f64,
     /// Blocks by their remaining lifetime relative to `mean_remaining_lifetime` (Table 8).
     pub remaining_lifetime: LifetimeClasses,
-    /// The stage of the drive's life.
+    /// The drive's lost blocks, migrations and end of life.
     pub health: Health,
 }
 
@@ -76,7 +76,7 @@ pub struct LifetimeClasses {
 pub fn erases(drives: &[SimDevice]) -> Option<EraseReport> {
     let counts = drives.iter().flat_map(|drive| {
         let nand = drive.nand();
-        // A bad block with no erases was bad from the factory.
+        // A bad block without erases counts as bad from the factory.
         let used = (0u32..).map(BlockId).zip(nand.erase_counts());
         used.filter(|(block, erases)| *erases > 0 || !nand.is_bad(*block)).map(|(_, erases)| erases)
     });

@@ -45,7 +45,7 @@ const HOST: u32 = 1;
 pub struct Events<W: Write + Send> {
     out: BufWriter<W>,
     window: Window,
-    /// The window on the clock of the drive; `None` until it starts.
+    /// The window on the clock of the drive; `None` until the first [`Observer::restart`].
     range: Option<(Nanos, Nanos)>,
     units: Vec<Track>,
     requests: u64,

@@ -50,7 +50,7 @@ impl Sums {
         self.bucket
     }
 
-    /// Adds to a lane in the bucket of `at`. Earlier amounts go to the first bucket.
+    /// Adds to a lane in the bucket of `at`. Amounts before `from` go to the first bucket.
     pub(super) fn add(&mut self, at: Nanos, lane: usize, amount: u64) {
         let row = self.row(at.0.saturating_sub(self.from.0));
         self.values[row + lane] += amount;
@@ -91,8 +91,8 @@ impl Sums {
         self.values.chunks(self.lanes).map(|row| row[lane]).collect()
     }
 
-    /// Returns the index of the first value of the bucket at the time `after` past the first, and
-    /// creates the bucket if needed.
+    /// Returns the index of the first value of the bucket that contains the time `after` past
+    /// `from`. Creates the bucket if needed.
     #[inline]
     fn row(&mut self, after: u64) -> usize {
         if self.near.0.contains(&after) {

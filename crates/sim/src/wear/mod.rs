@@ -107,7 +107,7 @@ mod tests {
         for ratio in [0.2, 0.4, 0.6] {
             let recycled = verdicts(rate_limit::KIND, ratio)[0];
             let expected = ratio / 0.8 * 10_000.0;
-            #[allow(clippy::cast_precision_loss)] // small
+            #[allow(clippy::cast_precision_loss)] // at most 10,000
             let off = (recycled as f64 - expected).abs();
             assert!(off < 200.0, "{recycled} at {ratio}, expected {expected}");
         }

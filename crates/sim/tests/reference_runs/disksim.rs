@@ -7,9 +7,9 @@ use flashscope_block::{Bytes, Data, Io, Nanos, Op};
 
 const SECTOR: u64 = 512;
 
-/// Returns a compressed text of the reference data, from `$FLASHSCOPE_DATA` or from `shared/data`
-/// beside the checkout. If the text is missing, prints a message and returns `None`, or panics if
-/// `$FLASHSCOPE_DATA` is set.
+/// Returns the text of a compressed file of the reference data, from `$FLASHSCOPE_DATA` or from
+/// `shared/data` beside the checkout. If the file is missing, prints a message and returns `None`,
+/// or panics if `$FLASHSCOPE_DATA` is set.
 fn text(path: &str) -> Option<String> {
     #[allow(clippy::disallowed_methods)] // the environment may name the folder of the data
     let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
@@ -19,7 +19,7 @@ fn text(path: &str) -> Option<String> {
         Ok(file) => file,
         Err(error) => {
             assert!(told.is_none(), "FLASHSCOPE_DATA: {}: {error}", path.display());
-            #[allow(clippy::print_stderr)] // how a test says that it did not run
+            #[allow(clippy::print_stderr)] // reports that the test did not run
             {
                 eprintln!("skipped: {}: {error}; set FLASHSCOPE_DATA", path.display());
             }

@@ -117,7 +117,7 @@ fn assert_near(what: &str, found: f64, theirs: f64, tolerance: f64) {
     assert!(error.abs() <= tolerance, "{what}: {found} is {:+.3} % off {theirs}", 100.0 * error);
 }
 
-/// Asserts that requests, pages, cleaned blocks, moved pages and response times of a run agree with
+/// Asserts that the pages, collected blocks, moved pages and mean response time of a run agree with
 /// the paper's simulator.
 #[track_caller]
 #[allow(clippy::cast_precision_loss)] // far below 2^53
@@ -126,7 +126,7 @@ fn assert_same(name: &str, run: &Run, requests: impl Iterator<Item = Io>) -> Run
     let counters = &found.counters;
     let of_packages = |statistic| run.by_package(statistic).iter().sum::<f64>();
     let pages = (counters.host_pages_read + counters.host_pages_written) as f64;
-    // For 250,000 requests, the standard deviation is 0.12 %.
+    // The standard deviation of the pages of 250,000 random requests is 0.12 %.
     assert_near(&format!("{name}, pages"), pages, of_packages("Total reqs issued"), 0.005);
     let [cleaned, moved] = [counters.cleanings(), counters.pages_moved()].map(|count| count as f64);
     assert_near(&format!("{name}, cleaned"), cleaned, of_packages("Number of cleans"), 0.01);
@@ -157,33 +157,34 @@ fn random_reads_take_as_long_as_in_the_papers_simulator() {
     assert_same_synthetic("rr250k");
 }
 
-// 250,000 sequential writes of a page, before any cleaning, take as long as in the paper's simulator.
+// 250,000 sequential writes of a page, before any GC, take as long as in the paper's simulator.
 #[test]
 fn sequential_writes_before_cleaning() {
     assert_same_synthetic("sw250k");
 }
 
-// 250,000 random writes, before any cleaning, take as long as in the paper's simulator.
+// 250,000 random writes, before any GC, take as long as in the paper's simulator.
 #[test]
 fn random_writes_before_cleaning() {
     assert_same_synthetic("rw250k");
 }
 
-// 5,000,000 sequential writes take as long as in the paper's simulator, and clean as many blocks, all without valid
-// pages.
+// 5,000,000 sequential writes take as long as in the paper's simulator, and GC collects as many
+// blocks, all without valid pages.
 #[test]
 fn sequential_writes_with_cleaning() {
     assert_same_synthetic("sw5m");
 }
 
-// 5,000,000 random writes take as long as in the paper's simulator, clean as many blocks and move as many pages.
+// 5,000,000 random writes take as long as in the paper's simulator. GC collects as many blocks and
+// moves as many pages.
 #[test]
 fn random_writes_with_cleaning() {
     assert_same_synthetic("rw5m");
 }
 
-// The IOzone trace, which holds every request of the paper's run, takes as long and cleans as many blocks. The longest
-// response agrees to one part in a million.
+// The IOzone trace, which holds every request of the paper's run, takes as long, and GC collects as
+// many blocks. The longest response agrees to one part in a million.
 #[test]
 fn the_iozone_trace_takes_as_long_as_in_the_papers_simulator() {
     let trace = disksim::trace("traces/ssd-iozone-aligned2-100K.trace.zst");

@@ -97,7 +97,8 @@ impl Drive {
     }
 }
 
-/// Returns the names of the buffers that can hold pages from anywhere on the drive.
+/// Returns the names of the buffers that hold pages from anywhere on the drive, and in which a
+/// rewrite replaces a buffered page.
 fn kinds() -> impl Iterator<Item = &'static str> {
     let names = KINDS.iter().map(|kind| kind.name);
     names.filter(|name| !["none", "fifo", "gather"].contains(name))

@@ -8,7 +8,7 @@
 //! back if it has changed: its translation page is read, changed and programmed. With batching, the
 //! write-back includes all other changed entries of that page.
 //!
-//! Translation blocks are collected separately from data blocks. A common policy would collect them
+//! Translation blocks are collected separately from data blocks. A shared policy would collect them
 //! too early, because their pages are superseded much faster.
 //!
 //! Garbage collection of data blocks changes the entries of the pages that it moves. If an entry is
@@ -164,9 +164,9 @@ fn fetch(ftl: &Dftl, nand: &mut Array, page: u32, at: Nanos) -> Result<Nanos, Er
     Ok(ready)
 }
 
-/// Rewrites a translation page. Its new version has the entry `evicted`, the changes that the old
-/// version lacks and, with batching, all its changed entries in memory. Returns the time at which
-/// the new version is written.
+/// Rewrites a translation page. Its new version has the current value of the entry `evicted`, of
+/// the entries that changed while not in memory and, with batching, of its changed entries in
+/// memory. Returns the time at which the new version is written.
 fn write(
     ftl: &mut Dftl,
     nand: &mut Array,

@@ -47,8 +47,9 @@ impl Bits {
 struct Group {
     /// Entries that the table holds.
     held: u64,
-    /// Entries that are held and were used more than once since they were inserted. Also set for a
-    /// removed entry, whose uses in the ring no longer count.
+    /// Entries that are held and were used again since their insertion or the last
+    /// [`Table::forget_former_uses`]. Also set for a removed entry, whose uses in the ring no
+    /// longer count.
     used_again: u64,
 }
 

@@ -157,7 +157,7 @@ fn translation_blocks_are_cleaned() {
         // remain.
         assert!(round < 1000 || before.len() <= most as usize, "{before:?}, at most {most}");
     }
-    assert!(erased > 200, "{erased} translation blocks were cleaned");
+    assert!(erased > 200, "{erased} translation blocks were collected");
 }
 
 // After a power cut all translation pages are correct, although both memories are empty.

@@ -34,10 +34,9 @@ pub struct Core {
     places: Divisor,
     /// Logical blocks in each pool.
     logical_blocks: u32,
-    /// For each page of each logical block, the slot number of its newest copy plus 1, or
-    /// [`NOWHERE`].
+    /// For each page of each logical block, 1 + the slot number of its newest copy, or [`NOWHERE`].
     pub(in crate::ftl) map: Vec<u32>,
-    /// For each logical block, the number of its data block plus 1, or 0 if it has no data block.
+    /// For each logical block, 1 + the number of its data block, or 0 if it has no data block.
     pub(in crate::ftl) data: Vec<u32>,
     pub(in crate::ftl) pool: Vec<Pool>,
     pub(in crate::ftl) stamp: Stamp,
@@ -129,7 +128,8 @@ impl Core {
         }
     }
 
-    /// Returns the map entry of a logical page: [`Core::index_of`] its [`Core::page`].
+    /// Returns the index of the map entry of a logical page: [`Core::index_of`] for its
+    /// [`Core::page`].
     #[inline]
     fn map_index(&self, lpn: Lpn) -> usize {
         let (pool, within) = self.in_pool(lpn);

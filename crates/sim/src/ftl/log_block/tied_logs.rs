@@ -1,6 +1,6 @@
 //! Log blocks that belong to groups of data blocks. `bast`, `block-map` (for its replacement
-//! blocks) and `last` (for its sequential log blocks) have one log block for each data block. `n-k`
-//! has up to K log blocks for N data blocks.
+//! blocks) and `last` (for its sequential log blocks) have at most one log block for each data
+//! block. `n-k` has up to K log blocks for N data blocks.
 
 use flashscope_block::{Errno, Nanos};
 

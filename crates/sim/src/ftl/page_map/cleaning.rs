@@ -1,5 +1,5 @@
-//! Garbage collection (section 3.2), in the foreground and in the background, with wear levelling
-//! (section 5).
+//! Garbage collection in the foreground and in the background, with wear levelling (Agrawal et al.,
+//! sections 3.2 and 5).
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use crate::nand::{Array, BlockId, Cause, Entry, Fault, Lpn, Moves, Page, Slot};
 use crate::wear::Verdict;
 
 impl<M: MapStorage> PageMap<M> {
-    /// Returns the frontier to which the next page of a victim moves: the preferred frontier, or
-    /// another one if only that one has room.
+    /// Returns the frontier to which the next page of a victim moves: the preferred frontier. If it
+    /// has no open block and no block is free, returns another frontier with an open block.
     pub(super) fn target(&self, nand: &Array, lane: u32, victim: BlockId) -> Front {
         let state = &self.lanes[lane as usize];
         let open = |role: Role| state.open_block(role).is_some();

@@ -51,7 +51,7 @@ pub struct PageMap<M = InMemory> {
     pub(super) layout: Layout,
     pools: Divisor,
     stripe: Divisor,
-    /// For each logical page its slot number plus 1, or [`NOWHERE`]. Because 0 stands for no data,
+    /// For each logical page, 1 + its slot number, or [`NOWHERE`]. Because 0 stands for no data,
     /// the entries of pages never written take no physical memory. Internal pages follow the host's
     /// pages.
     pub(super) map: Vec<u32>,
@@ -161,8 +161,8 @@ impl<M: MapStorage> PageMap<M> {
     }
 
     /// Marks the slot of `mapped`, a former map entry, as superseded by a program that runs until
-    /// `settles`. Does nothing if the entry is [`NOWHERE`]. The entry belongs to a host page or a
-    /// record of trims, in `pool`.
+    /// `settles`, or by a trim at that time. Does nothing if the entry is [`NOWHERE`]. The entry
+    /// belongs to a host page or a record of trims, in `pool`.
     #[inline]
     fn supersede(&mut self, nand: &mut Array, pool: u32, mapped: u32, settles: Nanos) {
         if mapped != NOWHERE {
@@ -351,8 +351,8 @@ impl<M: MapStorage> PageMap<M> {
         self.layout.transfer == Transfer::CopyBack
     }
 
-    /// Returns the role of the block for a write of this stream, and the reclaim group that it is for, if
-    /// there are several.
+    /// Returns the role of the block for a write of this stream, and the reclaim group of the write
+    /// if there are several groups.
     #[inline]
     fn role_of(&mut self, stream: StreamId) -> (Role, Option<u32>) {
         if self.layout.placement.is_on() {

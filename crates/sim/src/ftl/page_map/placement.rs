@@ -18,7 +18,8 @@ pub struct HandleCounts {
     pub units_opened: u64,
     /// Reclaim units of the handle that were erased.
     pub units_reclaimed: u64,
-    /// Logical pages that garbage collection moved out of reclaim units of the handle.
+    /// Logical pages that the drive moved out of reclaim units of the handle, mostly in garbage
+    /// collection.
     pub pages_moved: u64,
 }
 
@@ -41,12 +42,12 @@ pub struct PlacementCounts {
     pub handles: Vec<HandleCounts>,
     /// The counts of the reclaim units for moved data of all handles.
     pub moved: HandleCounts,
-    /// Pages written with a stream that names no handle or no group.
+    /// Slices ([`Slice`]) written with a stream that names no handle or no group.
     pub invalid_identifiers: u64,
     /// Streams that took the handle of another stream.
     pub streams_replaced: u64,
-    /// Pages written to a reclaim group other than the requested group, because the requested group
-    /// was full.
+    /// Slices ([`Slice`]) written to a reclaim group other than the requested group, because the
+    /// requested group was full.
     pub groups_overflowed: u64,
 }
 
@@ -201,7 +202,7 @@ impl<M: MapStorage> PageMap<M> {
         };
         let group = lane / (lanes / placement.groups);
         let group =
-            StreamId::try_from(group).expect("at most the lanes that bits of a stream name");
+            StreamId::try_from(group).expect("the bits of a stream can name every group");
         let below = StreamId::BITS - placement.group_bits();
         group.checked_shl(below).unwrap_or(0) | number
     }

@@ -1,5 +1,5 @@
-//! The plain path: a faster write of a host page, for profiles with which only the slot is to be
-//! chosen. It does the same as [`Ftl::write`](crate::ftl::Ftl::write).
+//! The plain path: a faster write of a host page, for drives on which a write only has to choose a
+//! slot. It does the same as [`Ftl::write`](crate::ftl::Ftl::write).
 
 use flashscope_block::{Errno, Nanos};
 

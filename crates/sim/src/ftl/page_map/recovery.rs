@@ -1,4 +1,5 @@
-//! Persistence (section 3.4): the metadata from which the map is rebuilt after a power cut.
+//! Persistence (Agrawal et al., section 3.4): the metadata from which the map is rebuilt after a
+//! power cut.
 //!
 //! Each block ends with a summary that lists its logical pages and their stamps, so that recovery
 //! need not read every page. Open blocks are read page by page, and so are all blocks if there are

@@ -134,7 +134,7 @@ impl<M: MapStorage> PageMap<M> {
     }
 
     /// Returns true if a lane that needs garbage collection gives its turn to the lane `other`,
-    /// because the two lanes cannot work in parallel.
+    /// because the two lanes cannot work in parallel. Also true if `other` is the lane itself.
     #[inline]
     fn yields(&self, lane: u32, other: u32) -> bool {
         let place = |lane: u32| self.lanes[lane as usize].places.0;

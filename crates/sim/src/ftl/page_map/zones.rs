@@ -1,4 +1,4 @@
-//! Blocks that hold the data of one zone, and are erased with it.
+//! Blocks that each hold data of one zone, and are erased when the zone is reset.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -19,7 +19,7 @@ impl<M: MapStorage> PageMap<M> {
         handle: StreamId,
         at: Nanos,
     ) -> Result<(), Errno> {
-        let role = Role::of_handle(u8::try_from(handle).expect("at most 127 handles"));
+        let role = Role::of_handle(u8::try_from(handle).expect("handles are below 128"));
         let is_zoned = self.layout.zones.is_some();
         self.apply_deferred(nand);
         let mut emptied = Ok(());
@@ -85,7 +85,7 @@ impl<M: MapStorage> PageMap<M> {
 
     /// See [`Ftl::handle_room`].
     pub(super) fn room_of_handle(&self, handle: StreamId) -> Option<u32> {
-        let role = Role::of_handle(u8::try_from(handle).expect("at most 127 handles"));
+        let role = Role::of_handle(u8::try_from(handle).expect("handles are below 128"));
         let open = self.lanes.iter().filter_map(|lane| lane.open_block(role));
         open.map(|frontier| frontier.places - frontier.next).max()
     }
