@@ -11,7 +11,8 @@ use toml::{Table, Value};
 /// The prefix of options in the environment.
 const PREFIX: &str = "FLASHSCOPE_";
 
-/// Options that cannot have a default: options that consent to writing, and options that name the input or output of a
+/// Options that cannot have a default: `help`, `version`, options that consent to writing, and
+/// options that name the input or output of a
 /// call. `database` is one of them, although the environment may set it: the registry reads that variable itself,
 /// because `serve` without a registry refuses the option.
 const PER_CALL: [&str; 9] = [
@@ -43,7 +44,9 @@ fn path(environment: Environment) -> Option<PathBuf> {
 /// Sets the defaults of all options of `command`: from the environment or, with less precedence, the configuration file.
 ///
 /// # Errors
-/// If the file cannot be read, or sets an unknown option or an option that cannot have a default.
+/// If the file cannot be read or parsed, or sets an unknown option, an option that cannot have a
+/// default, or a
+/// value that no option has, such as a date.
 pub(crate) fn apply(command: Command, environment: Environment) -> Result<Command> {
     let (source, table) = match path(environment) {
         Some(path) => {
@@ -84,7 +87,9 @@ fn with_defaults(mut command: Command, tables: &[&Table], environment: Environme
     command
 }
 
-/// Fails if a table sets anything but options of a command or of its subcommands.
+/// Fails if a table sets anything but options of a command, tables of its subcommands and, if
+/// `is_top`, options
+/// of its subcommands.
 fn check(command: &Command, table: &Table, is_top: bool) -> Result<()> {
     for (key, value) in table {
         if let Some(below) = command.get_subcommands().find(|one| one.get_name() == key) {

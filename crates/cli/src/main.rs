@@ -121,7 +121,8 @@ fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Returns the options of the command line, with the defaults of the user. The error is the exit status for invalid
+/// Returns the options of the command line, with the defaults of the user. The error is the exit
+/// status: 0 after the help, or 2 for invalid
 /// options.
 fn parsed() -> Result<Args, i32> {
     #[allow(clippy::disallowed_methods, reason = "the command line reads the environment")]

@@ -49,7 +49,7 @@ impl RegistryPlace {
     }
 }
 
-#[allow(clippy::disallowed_methods, reason = "this is the command line")]
+#[allow(clippy::disallowed_methods, reason = "the command line reads the environment")]
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

@@ -99,7 +99,7 @@ pub(crate) fn start(address: Option<SocketAddr>, output: Option<PathBuf>) -> Res
     if address.is_none() && output.is_none() {
         return Ok(());
     }
-    #[allow(clippy::disallowed_methods, reason = "the command line reads its own words")]
+    #[allow(clippy::disallowed_methods, reason = "the command line reads its arguments")]
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = words.collect();
     let clock = Clock::new();
@@ -152,7 +152,9 @@ pub(crate) fn commands() -> Commands {
     }
 }
 
-/// Shows how the command ended. In a terminal, waits for Ctrl-C afterwards.
+/// Shows how the command ended. Its own page then stays until Ctrl-C in a terminal, unless Ctrl-C
+/// ended the
+/// command.
 pub(crate) fn finish(outcome: &Result<(), Failure>) {
     let Some(command) = live() else { return };
     let elapsed = command.clock.now().since(command.began);

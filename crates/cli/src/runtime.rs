@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// Returns the folder for files that exist as long as their process. It is in the user's session if there is one. If
+/// Returns the folder for files that exist as long as their process. It is in `$XDG_RUNTIME_DIR` if
+/// that is set. If
 /// not, it is `/run/flashscope` for root, and a temporary folder for other users.
 pub(crate) fn folder() -> PathBuf {
     #[allow(clippy::disallowed_methods, reason = "the command line reads the environment")]

@@ -39,7 +39,11 @@ fn table(used: &UtilizationReport) -> Table {
 }
 
 fn row(used: &ClassUse) -> [String; 7] {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown rounded")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, and shown rounded"
+    )]
     let mean = used.mean_wait_ns.map_or_else(|| "-".into(), |wait| Nanos(wait as u64).to_string());
     [
         used.class.name().into(),

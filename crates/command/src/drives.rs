@@ -71,7 +71,8 @@ pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
     }
 }
 
-/// Opens the simulated drive `spec` to write anywhere on it.
+/// Opens the simulated drive `spec`, which must not have zones, because measurements write
+/// anywhere.
 fn open_simulated(spec: &str, purpose: &Purpose) -> Result<Drive, ProfileError> {
     let profile = setup::parse(spec)?;
     profile.design_without_zones("the measurement")?;
@@ -104,7 +105,7 @@ pub(crate) fn open_to_watch(
 /// the file.
 ///
 /// # Errors
-/// The refusal, or the file cannot be removed.
+/// The error in `prepared`, or the error of removing the file.
 pub(crate) fn keep_if_prepared<T>(
     new_file: Option<PathBuf>,
     prepared: Result<T, Failure>,

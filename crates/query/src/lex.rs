@@ -96,11 +96,11 @@ impl Lexer<'_> {
             '>' if self.takes('=') => Token::Relation(Relation::AtLeast),
             '>' => Token::Relation(Relation::Greater),
             '!' if self.takes('=') => Token::Relation(Relation::NotEqual),
-            '=' if self.takes('=') => return Err(self.hint(start, "for equality, write =")),
+            '=' if self.takes('=') => return Err(self.hint(start, "for equality, write `=`")),
             '=' => Token::Relation(Relation::Equal),
-            '!' => return Err(self.hint(start, "for negation, write not")),
-            '&' => return Err(self.hint(start, "write and")),
-            '|' => return Err(self.hint(start, "write or")),
+            '!' => return Err(self.hint(start, "for negation, write `not`")),
+            '&' => return Err(self.hint(start, "write `and`")),
+            '|' => return Err(self.hint(start, "write `or`")),
             other => {
                 return Err(ParseError::at(
                     start..self.at,

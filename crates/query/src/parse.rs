@@ -5,7 +5,7 @@
 //! and        = not { "and" not }
 //! not        = "not" not | "(" or ")" | comparison
 //! comparison = operand relation operand
-//! operand    = field [ "%" value ] | value
+//! operand    = field [ "%" number [ unit ] ] | value
 //! value      = number [ unit ] | operation | name
 //! ```
 
@@ -41,7 +41,7 @@ pub fn parse(text: &str) -> Result<Expression, ParseError> {
     match parser.peek() {
         Token::End => Ok(expression),
         Token::Close => Err(parser.wrong("this parenthesis closes nothing")),
-        _ => Err(parser.wrong("write and or or between comparisons")),
+        _ => Err(parser.wrong("write `and` or `or` between comparisons")),
     }
 }
 
@@ -127,7 +127,7 @@ impl Parser {
                 Ok(inner)
             }
             Token::End => Err(ParseError::at(opened, "this parenthesis is not closed")),
-            _ => Err(self.wrong("write and, or or a closing parenthesis")),
+            _ => Err(self.wrong("write `and`, `or` or a closing parenthesis")),
         }
     }
 

@@ -85,11 +85,11 @@ fn errors_point_at_their_place() {
         ("1 ms < 2 ms", "1 ms", "one side of a comparison must be a field"),
         ("(op = read", "(", "not closed"),
         ("op = read)", ")", "closes nothing"),
-        ("op = read op = write", "op", "write and or or between comparisons"),
-        ("op == read", "==", "write ="),
-        ("op = read && stream = 1", "&", "write and"),
-        ("op = read || stream = 1", "|", "write or"),
-        ("!op = read", "!", "write not"),
+        ("op = read op = write", "op", "write `and` or `or` between comparisons"),
+        ("op == read", "==", "write `=`"),
+        ("op = read && stream = 1", "&", "write `and`"),
+        ("op = read || stream = 1", "|", "write `or`"),
+        ("!op = read", "!", "write `not`"),
         ("op = read; drop", ";", "has no meaning here"),
         ("experiment = \"RW", "\"RW", "no closing quote"),
         ("latency > fast", "fast", "`fast` is not a field"),
@@ -209,7 +209,8 @@ fn some_row() -> impl Strategy<Value = Row<'static>> {
     )
 }
 
-/// A second evaluation of expressions, for comparison: values are strings of digits or names.
+/// A second evaluation of expressions, for comparison: values are numbers in `Ok` or names in
+/// `Err`.
 fn plainly(expression: &Expression, row: &Row<'_>) -> bool {
     let value = |operand: &Operand| -> Result<i128, String> {
         let field = |field: &Field| match field {

@@ -43,7 +43,7 @@ impl Faults {
         if let Some(rule) = plan.timed_rule().filter(|_| args.speed == Some(Speed::Max)) {
             return Err(usage(anyhow!(
                 "--faults {}: rule {rule} depends on the time, but --speed max does not wait: choose another \
-                 speed, or affect requests by `skip` and `count`",
+                 speed, or select requests by `skip` and `count`",
                 path.display()
             )));
         }
@@ -126,7 +126,8 @@ fn write(file: &File, faults: &Receiver<InjectedFault>) -> std::io::Result<()> {
             };
             writeln!(out, "{},{rule},{effect},{op},{offset},{len}", at.0)?;
         }
-        // The log is then complete for readers during the injection, and after the process is killed.
+        // The flush makes the log complete for readers during the injection, and if the process is
+        // killed.
         out.flush()?;
     }
     Ok(())

@@ -167,7 +167,7 @@ fn scaled(predicted: &PredictedValue, scale: f64, digits: usize) -> String {
     format!("{:.digits$}{}", scale * predicted.value, ends.unwrap_or_default())
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
 fn rounded(bytes: f64) -> u64 {
     bytes.round() as u64
 }

@@ -32,8 +32,10 @@ pub(crate) fn escape_untrusted(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// The sorted ranges of characters that no terminal shows literally, by Unicode 17: controls (category `Cc`), line separators
-/// (`Zl`, `Zp`), invisible formatting (`Cf`), and other invisible characters (`Default_Ignorable_Code_Point`).
+/// The sorted ranges of characters that a terminal may not show literally, by Unicode
+/// 17: controls (category `Cc`), line separators
+/// (`Zl`, `Zp`), formatting (`Cf`), and other invisible characters
+/// (`Default_Ignorable_Code_Point`). Noncharacters such as U+FFFE are also listed.
 const UNSAFE: [(char, char); 34] = [
     ('\0', '\u{1f}'),
     ('\u{7f}', '\u{9f}'),
@@ -81,7 +83,8 @@ pub(crate) fn is_unsafe(c: char) -> bool {
     after > 0 && c <= UNSAFE[after - 1].1
 }
 
-/// Returns true for an unsafe character other than a line break, which separates the lines of the program.
+/// Returns true for an unsafe character other than a line break, which separates lines of the
+/// output.
 fn is_unsafe_in_lines(c: char) -> bool {
     c != '\n' && is_unsafe(c)
 }

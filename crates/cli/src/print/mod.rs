@@ -19,7 +19,7 @@ use serde::Serialize;
 /// Options for progress, notes and colour.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct TerminalArgs {
-    /// Show only errors: no progress, no notes
+    /// Hide progress and notes
     #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = "Terminal")]
     pub quiet: bool,
 

@@ -56,7 +56,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
 }
 
-/// Reproduces items until an item cannot run, and returns the failure of that item. With `lines`, prints
+/// Reproduces items until one fails or is interrupted. Returns the finished items, and that
+/// failure. With `lines`, prints
 /// a line for each item.
 fn run(
     args: &ReproduceArgs,
@@ -95,7 +96,7 @@ fn run(
 }
 
 /// Reports the share of an item's claims that are reproduced or explained.
-#[allow(clippy::cast_precision_loss, reason = "few claims")]
+#[allow(clippy::cast_precision_loss, reason = "an item has far fewer than 2^53 claims")]
 fn found(bar: &mut LateBar, done: u64, item: &Reproduction) {
     let all = item.claims.len().max(1) as f64;
     let unexplained = item.claims.iter().filter(|claim| claim.is_unexplained()).count() as f64;

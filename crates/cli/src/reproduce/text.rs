@@ -126,11 +126,13 @@ fn cells(number: &Number, state: State) -> [String; 6] {
     ]
 }
 
-/// Formats a number with five digits, or all digits before the point.
+/// Formats a number with all digits before the point, and as many decimals as make five digits, at
+/// most four.
+/// Omits zeros at the end of the decimals.
 fn short(value: f64) -> String {
     let before = value.abs().max(1.0).log10().floor();
     let digits = (4.0 - before).clamp(0.0, 4.0);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 4")]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0 to 4")]
     let digits = digits as usize;
     let text = format!("{value:.digits$}");
     match text.contains('.') {

@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "Python for a sweep on Ray: the script is a part of the program"
+        reason = "Python for a sweep on Ray: an installed package, no file of the current folder"
     )
 )]
 

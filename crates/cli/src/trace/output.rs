@@ -14,7 +14,7 @@ const STANDARD_OUTPUT: &str = "-";
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(super) struct OutputArgs {
-    /// Write the trace here; `-` is standard output, and files with names in .gz and .zst are compressed
+    /// Write the trace here; `-` is standard output, and names that end in .gz or .zst compress it
     #[arg(long = "output", id = "output", short = 'o', value_name = "FILE")]
     pub name: String,
 

@@ -21,7 +21,7 @@ use super::input::{self, Fields};
 use crate::progress::LateBar;
 use crate::{Failure, interrupted, print, usage};
 
-/// Summarise a trace in one pass: sizes, footprint, locality, bursts, and problems in the data.
+/// Summarize a trace in one pass: sizes, footprint, locality, bursts, and problems in the data.
 ///
 /// The memory used does not grow with the trace. Numbers from a sample of the pages have an interval.
 #[derive(clap::Args)]

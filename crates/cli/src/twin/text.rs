@@ -104,7 +104,7 @@ fn unidentified(ranges: &[AmplificationRange], kappa: Range) -> String {
     )
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
 fn nanos(nanos: f64) -> String {
     Nanos(nanos.round() as u64).to_string()
 }

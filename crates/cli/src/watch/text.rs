@@ -12,7 +12,7 @@ const HEAD: [&str; 8] =
 /// The indentation of the lines below the table.
 const INDENT: &str = "    ";
 
-/// Formats the drives as a table, with warnings and open questions below it.
+/// Formats the drives as a table, with errors, warnings and forecasts below it.
 pub(super) fn table(report: &WatchReport) -> String {
     if report.drives.is_empty() {
         return String::new();
@@ -60,7 +60,7 @@ fn left(endurance: &EnduranceForecast) -> String {
     }
 }
 
-/// Formats days to three digits.
+/// Formats days with two decimals below 1, one decimal below 10, and none above.
 fn days(days: f64) -> String {
     match days {
         0.0..0.995 => format!("{days:.2}"),
@@ -94,7 +94,7 @@ fn notes(watch: &DriveWatch) -> String {
     if lines.is_empty() { lines } else { format!("{name}\n{lines}") }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
 fn rounded(bytes: f64) -> Bytes {
     Bytes(bytes as u64)
 }

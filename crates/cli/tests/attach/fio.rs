@@ -52,7 +52,7 @@ fn fio(jobs: &Path) -> Command {
     let mut fio = Command::new("fio");
     // fio writes its state to the current folder.
     fio.current_dir(jobs.parent().unwrap());
-    // The NBD engine of fio prints a greeting to the output of the report.
+    // The NBD engine of fio prints a greeting to standard output, so the report has its own file.
     fio.args(["--output-format=json", "--output=report.json"]).arg(jobs);
     fio
 }

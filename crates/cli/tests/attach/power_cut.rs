@@ -141,7 +141,8 @@ fn database_without_flushes_loses_transactions_in_a_power_cut() {
     assert_ne!(cut.lost(&cut.acknowledged[..TRANSACTIONS]), Some(0));
 }
 
-/// Lets fio write 8 MiB of `pattern` from `offset` on, or only read them back.
+/// Lets fio write 8 MiB of `pattern` at `offset`; with `--verify_only` as `more`, fio only reads
+/// and checks it.
 fn patterned(attached: &AttachedDrive, place: &Path, [offset, pattern, more]: [&str; 3]) -> bool {
     let mut fio = Command::new("fio");
     // fio writes its state to the current folder.

@@ -81,7 +81,7 @@ fn power_cuts_of_an_attached_drive_lose_nothing_that_was_flushed() {
     assert!(failed > 0, "no cut hit a write");
 }
 
-// Shows that the verification of a correct drive can fail.
+// Shows that the test of a correct drive can fail.
 #[test]
 fn a_drive_that_forgets_flushed_data_is_found() {
     if !has_fuse(&[]) {

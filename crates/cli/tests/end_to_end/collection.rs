@@ -188,7 +188,7 @@ fn predictions_of_volumes_do_not_depend_on_the_division() {
     assert_eq!(whole["summary"]["predicted"], 40);
     assert_eq!(predictions(&place, "files", &[]), whole);
     assert_eq!(predictions(&place, "parts", &[]), whole);
-    // A few volumes at a time; the traces are read again for each group.
+    // With little memory, a pass over the traces predicts only a few volumes.
     assert_eq!(predictions(&place, "files", &["--memory", "20KB"]), whole);
     let mut named = whole.clone();
     named["collection"] = "whole".into();

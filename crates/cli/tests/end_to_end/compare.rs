@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::Scratch;
 use crate::simulate::{assert_conforms, published};
 
-/// A small drive that simulates in milliseconds.
+/// A small drive, whose simulation takes milliseconds.
 const DRIVE: &str = "demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&flash.blocks_per_plane=128";
 const SLOWER: &str = "&flash.page_read=27500ns&flash.page_program=220us&flash.block_erase=1650us&flash.serial_access_per_kib=28160ns";
 
@@ -16,7 +16,7 @@ fn simulate(place: &Scratch, drive: &str, seed: &str, more: &[&str]) -> String {
     place.run(&[&start[..], more].concat()).ok().stdout
 }
 
-/// Writes simulations of a drive and of a slower drive.
+/// Writes simulations of a drive, of a slower drive, and of the first drive with another seed.
 fn old_and_new(place: &Scratch) {
     simulate(place, DRIVE, "1", &["--output", "old.flashscope"]);
     simulate(place, &format!("{DRIVE}{SLOWER}"), "2", &["--output", "new.flashscope"]);

@@ -93,7 +93,7 @@ fn examples_of_plan_work_and_write_only_the_plan() {
     assert!(place.names().is_empty());
 }
 
-// An example with a device that this machine lacks must name the missing device.
+// If this machine lacks the device of an example, the error must name the device.
 #[test]
 fn examples_of_bench_work() {
     let disk = Scratch::on_disk();

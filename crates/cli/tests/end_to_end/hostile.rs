@@ -43,7 +43,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Returns the paths of all texts in a document, without indices.
+/// Adds the paths of all texts in a document, without indices, to `found`, each with the JSON
+/// pointers of its texts.
 fn texts(value: &Value, pointer: &str, path: &str, found: &mut Vec<(String, Vec<String>)>) {
     match value {
         Value::String(_) => match found.iter_mut().find(|(known, _)| known == path) {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::Scratch;
 
-/// A small drive that simulates in milliseconds.
+/// A small drive, whose simulation takes milliseconds.
 const DRIVE: &str = "demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&flash.blocks_per_plane=128";
 
 #[test]

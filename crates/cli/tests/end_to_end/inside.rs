@@ -12,14 +12,14 @@ use crate::{OpenedResult, Scratch};
 
 const EVER: std::ops::Range<Nanos> = Nanos(0)..Nanos(u64::MAX);
 
-/// A small drive with one log block per data block (BAST).
+/// A small drive, each of whose log blocks serves a single data block (BAST).
 const BAST: &str = "flashsim-2009?ftl=bast&flash.blocks_per_plane=128&log.blocks=6";
 
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no whole number"))
 }
 
-/// Returns all integers in nested lists.
+/// Returns the sum of all integers in nested lists.
 fn sum(value: &Value) -> u64 {
     match value {
         Value::Array(values) => values.iter().map(sum).sum(),
@@ -61,7 +61,7 @@ fn slowest_write_overlaps_a_merge_of_a_named_block() {
         let overlaps = |a: &&Activity| a.start_ns < window.end && a.end_ns > window.start;
         let expected: Vec<_> = activities.items.iter().filter(overlaps).cloned().collect();
         assert_eq!(meanwhile, expected);
-        // With little free space, merges take most of the time.
+        // Merges take most of the time of a small write.
         let busy: u64 = meanwhile.iter().map(|a| (a.end_ns - a.start_ns).0).sum();
         let little = slowest.len <= Bytes::kib(8);
         assert!(!little || busy * 2 > slowest.latency.0, "{busy} of {slowest:?}");
@@ -178,7 +178,7 @@ fn observation_changes_no_other_result() {
         }
     }
     assert_eq!(plain, printed);
-    // The same document, except for its wall time.
+    // A second simulation writes the same document, except for its wall time and speed.
     place.run(&[&options[..], &["--output", "t"]].concat()).ok();
     let mut again = read_simulation(&place.at("t")).unwrap();
     ["wall_ns", "speed"].iter().for_each(|own| again[own] = kept[own].clone());

@@ -4,7 +4,7 @@ use flashscope_document::manifest::{Progress, Status};
 
 use crate::{OpenedResult, Running, Scratch, files_of_records};
 
-/// Starts a benchmark with pauses of minutes, on a file of `disk`.
+/// Starts a benchmark whose pauses take minutes in total, on a file of `disk`.
 fn start(disk: &Scratch, place: &Scratch) -> Running {
     let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
     let count = ["--io-count", "256", "--run-pause", "0ms"];

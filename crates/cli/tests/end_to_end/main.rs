@@ -1,6 +1,7 @@
 //! Tests the program as a user runs it: its command line, its files and its output.
 //!
-//! Drives are files below cargo's folder for tests, which allows direct IO, and loop devices on such files. Tests that need root
+//! Real drives are files below cargo's
+//! folder for tests, which allows direct IO, and loop devices on such files. Tests that need root
 //! print a note and are skipped without it.
 
 #![allow(clippy::print_stdout, reason = "prints which tests are skipped, and why")]

@@ -12,7 +12,7 @@ mod initiator;
 
 use initiator::{ENABLED, Entry, HOST_NQN, Initiator, property_set};
 
-/// A drive whose write buffer loses its data in a power cut, with its two queues.
+/// An attached drive, with a connection for each of its two queues. Dropping it cuts its power.
 struct AttachedDrive {
     program: Child,
     admin: Initiator,
@@ -197,8 +197,9 @@ fn a_power_cut_keeps_all_namespaces() {
 const IN_FLIGHT: u64 = 24;
 const UNITS: u64 = 64;
 
-// A power cut among writes in flight leaves each unit that the drive states (NAWUPF) as one write left it. Flushes
-// among the writes write units out.
+// After a power cut during writes, each unit that the drive states to be atomic (NAWUPF) has the
+// data of one write. Flushes
+// between the writes program some units before the cut.
 #[test]
 fn a_power_cut_tears_no_atomic_unit() {
     let place = Scratch::on_disk();
@@ -281,7 +282,8 @@ fn placement_handles_are_those_of_the_drive() {
         [16, 48, 80].map(|at| u64::from_le_bytes(done.data[at + 8..at + 16].try_into().unwrap()))
     };
     let queue = &mut drive.queue;
-    // Flash blocks of 256 KiB with a page for the drive's map, in logical blocks of 512 bytes.
+    // A reclaim unit in logical blocks of 512 bytes: a flash block of 256 KiB, less a page for the
+    // drive's map.
     let unit = 504;
     assert_eq!(rooms(queue), [unit; 3]);
     for handle in [1, 2, 2] {

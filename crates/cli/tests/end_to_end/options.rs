@@ -11,7 +11,7 @@ use flashscope_document::manifest::State;
 use crate::bench::blocks_of_zeros;
 use crate::{OpenedResult, Scratch};
 
-/// Measures the first 16 MiB of a simulated drive.
+/// Measures the first 16 MiB of a simulated drive, unless `more` sets another target size.
 fn measure(place: &Scratch, name: &str, more: &[&str]) -> OpenedResult {
     let target: &[&str] =
         if more.contains(&"--target-size") { &[] } else { &["--target-size", "16MiB"] };

@@ -56,8 +56,9 @@ fn saved_plan_runs_as_planned() {
         true => run.progress.ios() * run.reference.largest_io().0,
         false => 0,
     };
-    // A run that another program disturbed ran twice. It has changed its target space, so that it
-    // and later runs are placed elsewhere, or the state is enforced again.
+    // A run that another program disturbed ran twice. Its first attempt changed the drive, so that
+    // the second
+    // attempt and later runs are placed elsewhere, or the state is enforced again.
     let twice: u64 = manifest.runs().filter(disturbed).map(written).sum();
     let expected = plan.estimate.expected.bytes_written.0 + twice;
     let is_moved = manifest.runs().any(|run| disturbed(&run));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::Scratch;
 use crate::simulate::{assert_conforms, published};
 
-/// A small drive with log blocks, like that of the paper.
+/// A small drive with log blocks, like that of Boboila and Desnoyers.
 const SMALL: &str = "flashsim-2009?flash.planes_per_die=1&flash.blocks_per_plane=600&log.blocks=30&over_provisioning=0.06";
 
 /// A small page-mapped drive that meets the assumptions of the models.
@@ -49,7 +49,7 @@ fn models_of_every_request_agree_with_the_simulator() {
     }
 }
 
-// The model counts logical pages of 16 KiB, of which each write changes a quarter.
+// The model counts logical pages of 16 KiB, of which each write of 4 KiB changes a quarter.
 #[test]
 fn writes_of_a_part_of_a_page_count_with_their_bytes() {
     let drive = "demo?flash.blocks_per_plane=16&logical_page_size=16KiB&background_cleaning=false";
@@ -82,7 +82,7 @@ fn writes_of_a_part_of_a_page_count_with_their_bytes() {
     assert_eq!(pages["not_modelled"].as_array().unwrap().len(), 0, "{pages}");
 }
 
-// One pass of 20,000 writes covers only a part of the drive.
+// One pass of 5,000 writes covers only a part of the drive.
 #[test]
 fn short_passes_repeat_until_the_prediction_is_that_of_long_ones() {
     let of = |ios: &str| {
@@ -221,7 +221,7 @@ fn lifetime_follows_from_erases_and_daily_writes() {
     assert!((left(&used) / left(&new) - 0.5).abs() < 1e-9);
     assert!((days(&used) / days(&new) - 0.5).abs() < 1e-9);
     assert!((days(&busy) / days(&new) - 0.5).abs() < 1e-9);
-    // 600 blocks of 3000 erases.
+    // Each of the 600 blocks endures 3000 erases.
     let written = number(&new, "/bytes_written");
     let expected = 600.0 * 3000.0 / number(&new, "/erases/value") * written;
     assert!((left(&new) / expected - 1.0).abs() < 1e-9);

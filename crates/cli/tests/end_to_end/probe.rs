@@ -203,7 +203,7 @@ fn budgets_and_only_limit_a_probe() {
 fn ctrl_c_keeps_findings_and_records() {
     let place = Scratch::in_memory();
     let mut running = place.start(&["probe", "sim:agrawal-2008", "--output", "i.flashscope"]);
-    // The folder has a temporary name until the first finding.
+    // The folder has a temporary name until the probe ends.
     let unfinished = || place.names().iter().any(|name| files_of_records(&place.at(name)) >= 1);
     running.wait_until("a run", unfinished);
     assert!(!place.at("i.flashscope").exists());

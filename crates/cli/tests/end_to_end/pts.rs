@@ -14,7 +14,7 @@ use crate::{OpenedResult, Scratch, files_of_records};
 /// A drive of 107 MiB, which fills quickly.
 const DRIVE: &str = "sim:demo?flash.blocks_per_plane=8";
 
-/// The length of a run that contains the 30 IOs that a round needs.
+/// Returns a duration of runs at which a round has the 30 IOs that it needs.
 fn round_of(test: &str) -> &'static str {
     match test {
         "pts-latency" => "60ms",
@@ -22,7 +22,7 @@ fn round_of(test: &str) -> &'static str {
     }
 }
 
-/// Runs a test with rounds of a few milliseconds.
+/// Runs a test with rounds of milliseconds.
 fn test(place: &Scratch, name: &str, more: &[&str]) -> (OpenedResult, String) {
     let arguments = ["bench", DRIVE, "--output", name, "--test", name, "--round", round_of(name)];
     let output = place.run(&[&arguments[..], more].concat()).ok().stdout;

@@ -14,7 +14,7 @@ fn json(place: &Scratch, expression: &str) -> Value {
     found
 }
 
-// Expressions that split the IOs add up to all of them, and the listed IOs match.
+// The matches of an expression and of its opposite add up to all IOs, and the listed IOs match.
 #[test]
 fn expressions_select_ios_of_a_result() {
     let place = Scratch::in_memory();

@@ -28,7 +28,7 @@ const FOUND: [&str; 12] = [
     "1ms",
 ];
 
-/// Returns the contents of a result, without times of day and wall times.
+/// Returns the contents of a result, without the times of day, the resumptions and the calibration.
 pub(crate) fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Value>) {
     let folder = place.at(name);
     let inside = fs::read_dir(folder.join("activities")).into_iter().flatten();

@@ -60,7 +60,9 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// Asserts that a value conforms to a schema. Panics at a keyword that our schemas do not use, because it would not be checked.
+/// Asserts that a value conforms to a schema. Panics at a keyword that [`conforms`] does not know,
+/// because it
+/// would not be checked.
 pub(crate) fn assert_conforms(value: &Value, schema: &Value, root: &Value, path: &str) {
     if let Err(reason) = conforms(value, schema, root) {
         panic!("{path}: {reason}");
@@ -138,7 +140,7 @@ fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
             }
             // Annotations for the page.
             "x-column" | "x-unit" => {}
-            // The schema allows no other properties there.
+            // `properties` above refuses other properties.
             "additionalProperties" if *rule == Value::Bool(false) => {}
             "additionalProperties" => {
                 for field in value.as_object().into_iter().flat_map(|fields| fields.values()) {
@@ -282,7 +284,7 @@ fn the_speed_of_each_phase_is_told() {
 
 #[test]
 fn each_option_changes_the_measurement() {
-    // Long enough for garbage collection.
+    // The warm-up is long enough for garbage collection.
     let quick = ["--warmup", "80000", "--ios", "3000"];
     let with = |more: &[&str]| {
         // clap refuses an option that is given twice: `more` replaces the default.

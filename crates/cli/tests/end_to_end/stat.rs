@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::Scratch;
 
-/// Returns a trace of a hundred requests in ten seconds to two volumes, with three writes per read.
+/// Returns line `i` of a trace with ten requests a second to two volumes, and three writes per
+/// read.
 fn line(i: u64) -> String {
     let time = 128_166_372_003_061_629 + i * 1_000_000 + i % 7 * 100_000;
     let op = if i.is_multiple_of(4) { "Read" } else { "Write" };

@@ -149,7 +149,7 @@ fn iozone_trace_of_agrawal_runs_to_its_end() {
     let found = place.run(&[&command[..], &[iozone.to_str().unwrap()]].concat()).ok().stdout;
     let found: Value = serde_json::from_str(&found).unwrap();
     assert_eq!((&found["ios"], &found["status"]), (&100_000.into(), &"complete".into()));
-    // The sum of the sizes in the trace, which are multiples of the page.
+    // All sizes in the trace are multiples of the page.
     assert_eq!(
         found["bytes_written"].as_u64(),
         found["host_pages_written"].as_u64().map(|n| n * 4096)

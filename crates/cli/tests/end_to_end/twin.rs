@@ -4,8 +4,9 @@ use std::fs;
 
 use crate::Scratch;
 
-/// Uniform writes on a drive with 1.2 times 1000 MiB of flash, in the closed form of FIFO (reference of the formulas:
-/// 1.2550 at alpha = 2, 1.7158 at 1.5, 2.3642 at 1.3).
+/// Uniform writes on a drive with 1200 MiB of flash, in the closed form of FIFO garbage collection
+/// (write amplification:
+/// 1.2550 at alpha = flash / data = 2, 1.7158 at 1.5, 2.3642 at 1.3).
 const SWEEP: &str = "fill,write_amplification,mb_per_s\n\
     600MiB,1.2550,144.6\n800MiB,1.7158,96.5\n923MiB,2.3639,65.7\n";
 
@@ -38,7 +39,7 @@ fn fill_sweep_becomes_a_profile() {
         predicted.contains("99th percentile") && predicted.contains("from 3 alternative drives"),
         "{predicted}"
     );
-    // `report` prints the same text for the prediction and for the twin.
+    // `report` prints the texts of `twin predict` and `twin fit` again.
     assert_eq!(place.run(&["report", "p.flashscope", "--terminal"]).ok().stdout, predicted);
     let again = place.run(&["report", "drive.toml", "--terminal"]).ok().stdout;
     assert!(fitted.starts_with(&again), "{again}");
@@ -86,7 +87,7 @@ fn invalid_sources_are_refused() {
     assert!(message.contains("none.twin.json"), "{message}");
 }
 
-/// A fill sweep of a drive of `gib` GiB, up to nine tenths.
+/// Returns a fill sweep of a drive of `gib` GiB, filled up to nine tenths.
 fn fill_levels(gib: f64, with_amplification: bool) -> String {
     let levels = [(0.3, 1.02), (0.5, 1.2), (0.6, 1.45), (0.7, 1.9), (0.8, 2.7), (0.9, 4.9)];
     let line = |(share, amplification): (f64, f64)| {
@@ -241,7 +242,9 @@ fn number_of_draws_follows_from_the_precision_of_the_ends() {
     assert_eq!(chosen, predicted(&["--jobs", "1"]));
     let chosen = parsed(&chosen);
     let (draws, error) = (chosen["draws"].as_u64().unwrap(), chosen["end_error"].as_f64());
-    // It continues until the error is small enough, or until the 200 draws of the twin are exhausted.
+    // The command adds draws until the error is small enough, or until the 200 draws of the twin
+    // are
+    // exhausted.
     assert!(draws >= 20 && draws % 10 == 0 && (error <= Some(0.1) || draws == 200), "{chosen}");
     let few = parsed(&predicted(&["--draws", "5"]));
     assert_eq!(few["draws"], 5);

@@ -112,7 +112,7 @@ fn damage_is_found_with_status_3() {
         assert!(it["findings"].as_array().unwrap().iter().any(|one| one["damage"] == kind));
         it["bytes"][kind].as_u64().unwrap()
     };
-    // Simulates a drive that lost the writes of one second.
+    // Simulates a drive that lost all later writes.
     overwrite(&place, 0, &old);
     assert!(damaged("lost") > 1 << 20);
     overwrite(&place, 0, &new);

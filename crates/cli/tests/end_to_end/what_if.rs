@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::simulate::{assert_conforms, published};
 use crate::{Running, Scratch};
 
-/// A small drive that simulates in milliseconds.
+/// Options for a small drive, whose simulation takes milliseconds.
 const DRIVE: [&str; 2] = [
     "--drive",
     "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&flash.blocks_per_plane=128",

@@ -16,7 +16,8 @@ const FIRST_GUESS: Nanos = Nanos::micros(100);
 /// Reports the progress of a plan and the time left.
 ///
 /// For a real drive, work is measured in time, from the mean cost of reads and writes so far and the pauses of the
-/// plan. With virtual time, work is measured in IOs, because pauses cost nothing.
+/// plan. With virtual time, work is measured in IOs (for uniform writes, in pages), because pauses
+/// cost nothing.
 pub(super) struct Ahead<'a> {
     sink: &'a mut dyn Progress,
     /// The current run, in words.
@@ -27,7 +28,7 @@ pub(super) struct Ahead<'a> {
     ended: u32,
     virtual_time: bool,
     run_pause: Nanos,
-    /// Mean response times of reads and writes so far, in ns.
+    /// Average response times of reads and writes, in ns. Later runs weigh more than earlier runs.
     cost: [f64; 2],
     /// The average ratio of a run's length to its maximum length, for runs that end by precision.
     share: Option<f64>,
@@ -43,7 +44,8 @@ const FIRST_SHARE: f64 = 0.2;
 /// The weight of the last run in the average share.
 const SHARE_WEIGHT: f64 = 0.05;
 
-/// Returns true if a run has yet to be executed. A drive that `forgot` its state repeats completed runs.
+/// Returns true if a run has yet to be executed. A drive that `forgot` its state repeats completed
+/// and failed runs.
 fn ahead(run: &Run, forgot: bool) -> bool {
     match run.progress {
         RunProgress::Pending | RunProgress::Interrupted { .. } => true,

@@ -68,7 +68,8 @@ pub struct BenchArgs {
 
     /// Keep the file that flashscope created as a drive; by default it is removed once the plan is complete
     ///
-    /// flashscope overwrites a file that it created without asking for confirmation, unless another program has changed
+    /// Without asking for confirmation, flashscope overwrites a file that it created,
+    /// unless another program has changed
     /// the file.
     #[arg(long, help_heading = "Consent to writing")]
     pub keep: bool,
@@ -88,7 +89,8 @@ pub struct BenchArgs {
 
 /// Show what a benchmark would run, how long it takes and how much it writes; write nothing.
 ///
-/// The drive is opened for reading only. The estimate measures the cost of reads, and assumes the cost of writes unless
+/// The drive is opened for reading only. For a real drive, the estimate measures the cost of reads,
+/// and assumes the cost of writes unless
 /// --like names an earlier result.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("plan")))]

@@ -69,7 +69,7 @@ pub(super) const GROUPS: [&str; 11] = [
     "ReadOnlyArgs",
 ];
 
-/// The choice of experiments: micro-benchmarks, or a trace in their place.
+/// The choice of experiments: micro-benchmarks, or a trace or fio's jobs in their place.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Choice of experiments")]
 pub struct ExperimentArgs {
@@ -106,8 +106,8 @@ pub struct ExperimentArgs {
 fn fio_job_help() -> String {
     let summary = "Run a job file of fio instead of the micro-benchmarks, with every IO recorded\n\nJobs without \
                    `stonewall` run at the same time. The state of the drive is unchanged unless --state sets it. \
-                   Without a drive, the jobs run on their `filename`. flashscope refuses any other option of fio, with \
-                   its section and line.";
+                   Without a drive, the jobs run on their `filename`. flashscope refuses an option that is not \
+                   listed below, and names its section and line.";
     format!("{summary}\n\n{}", fio::help())
 }
 
@@ -116,11 +116,15 @@ fn fio_job_help() -> String {
 #[command(next_help_heading = "Test of SNIA")]
 pub struct TestArgs {
     /// Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead
+    /// of micro-benchmarks
     ///
     /// The tests are pts-iops, pts-throughput, pts-throughput-128k, pts-latency and pts-write-saturation. The test
     /// purges the drive and, except for pts-write-saturation, writes it twice in sequence. It then repeats rounds of
     /// one-minute runs until the drive is steady. Steady means that the measured values range by at most 20 % of their
-    /// mean over five rounds. A line fitted to the values may rise or fall by at most 10 %. A drive that cannot be
+    /// mean over five rounds. A line fitted to the values may rise or fall by at most 10 %.
+    /// pts-write-saturation
+    /// instead ends once it has written four times the target space, or after 1440 rounds. A drive
+    /// that cannot be
     /// purged is refused. --state tests it from another state, and the report states this deviation.
     #[arg(long, value_name = "NAME", conflicts_with_all = [
         "only", "trace", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
@@ -137,7 +141,8 @@ pub struct TestArgs {
           value_parser = clap::value_parser!(u32).range(1..=names::MAX_ROUNDS))]
     pub max_rounds: Option<u32>,
 
-    /// IOs in flight in --test [default: 128 (32 for each of four threads), or fewer if the drive accepts fewer]
+    /// IOs in flight in --test; always 1 in pts-latency [default: 128 (32 for each of four
+    /// threads), or fewer if the drive accepts fewer]
     #[arg(long, value_name = "COUNT", requires = "test",
           value_parser = clap::value_parser!(u32).range(1..=names::DEEPEST))]
     pub queue_depth: Option<u32>,
@@ -255,7 +260,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "COUNTS", value_parser = names::io_ignore)]
     pub io_ignore: Option<PerBaseline>,
 
-    /// Pause between runs [default: found by the preparation; 1s with --io-count; none with --test and
+    /// Pause between runs [default: found by the preparation; 1s with --io-count; none with --test,
+    /// --fio-job and
     /// --grid]
     #[arg(long, value_name = "TIME", value_parser = names::pause)]
     pub run_pause: Option<Nanos>,

@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "a plan; removes the file that it created as a drive: nothing may have the name of the plan; the file only after the guard opened it, under a name that was free"
+        reason = "saves a plan, under a name that nothing has; removes the file that it created as a drive, only after the guard opened it, under a name that was free"
     )
 )]
 

@@ -202,7 +202,8 @@ impl BenchRequest<'_> {
         }
     }
 
-    /// Measures the cost of IOs on a drive, as far as possible without changing it.
+    /// Measures the cost of IOs on a drive. Writes to a real drive only if the state then
+    /// overwrites all of it.
     fn costs(
         &self,
         device: &mut dyn Device,

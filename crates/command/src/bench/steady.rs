@@ -10,7 +10,9 @@ use flashscope_workload::uflip::Setup;
 /// The assumed page size of the mapping of a real drive.
 const PAGE: Bytes = Bytes::kib(4);
 
-/// Returns the spare space of a drive: of a simulated drive from its profile, of a real drive from the capacity of its flash.
+/// Returns the spare space of a drive: from the profile of a simulated drive or, for other drives
+/// or if `inside` is
+/// given, from the capacity of the flash.
 ///
 /// # Errors
 /// If the drive does not map pages, has an impossible amount of spare space, or is used only in part.

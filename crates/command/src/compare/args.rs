@@ -8,7 +8,8 @@ use crate::options::{JsonArgs, json_schema};
 
 /// Compare results with the first, and find regressions.
 ///
-/// A result is a measurement, a simulation, a what-if, or the JSON that `simulate`, `what-if`, `predict` and `twin
+/// A result is a measurement, a simulation, a what-if, a prediction, or the JSON
+/// that `simulate`, `what-if`, `predict` and `twin
 /// predict` print. A what-if counts as several results: its baseline and each of its variants. Workloads that at least
 /// two results ran are compared. The intervals of all ratios hold simultaneously with 95 % probability. The exit status
 /// is 3 if --fail-on-regression finds a regression. See docs/compare.md.

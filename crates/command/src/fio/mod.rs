@@ -25,7 +25,7 @@ pub use options::{HARMLESS, Harmless, JobOption, SUPPORTED, help};
 pub(crate) struct JobFile {
     /// The jobs that run at the same time, group by group.
     groups: Vec<Vec<JobSpec>>,
-    /// The options of the file that have no effect.
+    /// Notes about options of the file that have no effect.
     notes: Vec<String>,
 }
 

@@ -7,7 +7,7 @@ use flashscope_block::{Bytes, Nanos};
 pub(crate) enum Size {
     /// Bytes.
     Bytes(u64),
-    /// A share of the drive.
+    /// A percentage of the capacity of the drive.
     Percent(u64),
 }
 

@@ -46,7 +46,7 @@ fn health(fields: &Map<String, Value>) -> Result<Health> {
     };
     let warnings = warnings.ok_or_else(|| anyhow!("there is no `critical_warning`"))?;
     let kelvin = count("temperature")?;
-    #[allow(clippy::cast_precision_loss, reason = "a temperature")]
+    #[allow(clippy::cast_precision_loss, reason = "temperatures are far below 2^53")]
     let celsius = (kelvin > 0).then_some(kelvin as f64 - 273.0);
     Ok(Health {
         critical_warnings: CriticalWarning::of_bits(u8::try_from(warnings).unwrap_or(u8::MAX)),
@@ -74,7 +74,7 @@ fn health(fields: &Map<String, Value>) -> Result<Health> {
     })
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
 fn saturated(number: f64) -> Option<u64> {
     (number >= 0.0).then_some(number as u64)
 }

@@ -91,7 +91,8 @@ pub struct PredictArgs {
     #[arg(long, value_name = "FTL", requires = "grid")]
     pub like: Option<LikeArg>,
 
-    /// Size of an erase block of the drive of --grid [default: as the drive reported it, or 1 MiB]
+    /// Size of an erase block of the drive of --grid [default: as the drive or the profile states
+    /// it, or 1 MiB]
     #[arg(long, value_name = "SIZE", requires = "grid")]
     pub block_size: Option<Bytes>,
 

@@ -125,7 +125,11 @@ impl AppliedGrid<'_> {
     }
 
     /// Predicts the long run of a distribution for a page-mapped drive.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of pages")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "at least 1 page, and far fewer than 2^64"
+    )]
     fn distribution(&self, loaded: &LoadedWorkload) -> Result<GridPrediction, Failure> {
         let free = u64::from(self.space.free_blocks) * u64::from(self.space.pages_per_block);
         let pages = (self.space.pages(), free);

@@ -25,7 +25,8 @@ use super::args::{CONFIDENCE, PASS_IOS};
 use super::{cases, failure};
 use crate::{Failure, Progress, trace, usage};
 
-/// The number of IOs of an endless workload that show which share of its pages they write.
+/// The number of IOs from which the share of written bytes in the pages of an endless workload is
+/// determined.
 const SHARE_IOS: u64 = 100_000;
 
 /// The feature that models ignore if a write is shorter than a logical page.
@@ -164,7 +165,7 @@ impl PredictionRequest<'_> {
         not_modelled.extend(run.beyond.map(String::from));
         let (factors, cases) = long_run::factors(run, self.confidence);
         let factors = factors.filter(|_| not_modelled.is_empty());
-        // The interval contains this error, which is therefore no reason to omit the interval.
+        // The intervals cover other idle time, which is therefore no reason to omit them.
         if run.with_idle_time > run.without_idle_time && factors.is_some() {
             let assumed = match run.balances_idle_time {
                 true => {
@@ -211,7 +212,8 @@ impl PredictionRequest<'_> {
         // Intervals from them hold only for such predictions.
         let is_like_them = not_modelled.is_empty() && passes.converged;
         let factors = Factors::of(&cases, self.confidence).filter(|_| is_like_them);
-        // The validation cases include these pages. The interval therefore contains the error that they cause.
+        // The validation cases include the flash pages that record trims. The interval therefore
+        // contains their error.
         let is_noted = factors.is_some() || !not_modelled.is_empty();
         if design.pages_per_record > 0 && loaded.has_trims() && is_noted {
             not_modelled.push("the flash pages that record trims".into());
@@ -259,7 +261,7 @@ impl PredictionRequest<'_> {
     }
 
     /// Returns the share of the touched logical pages that the writes of a workload change. For an endless workload, its
-    /// first IOs show it.
+    /// first IOs determine it.
     fn written_share(
         &self,
         loaded: &LoadedWorkload,

@@ -12,7 +12,8 @@ use crate::options::{
 /// flashscope plans, runs and evaluates one experiment at a time. Given the earlier findings, it chooses the experiment
 /// with the most expected information for its cost in bytes written and time. Each parameter is reported with its
 /// probability and the evidence or, where timing does not reveal it, as unknown. The result folder keeps every IO;
-/// `flashscope report` turns the folder into a page. The drive is filled, and written up to ten times over.
+/// `flashscope report` turns the folder into a page. By default, the drive is filled, and written
+/// up to ten times over.
 #[derive(clap::Args)]
 #[command(
     mut_arg("budget_bytes", |arg| arg.conflicts_with("read_only").help(

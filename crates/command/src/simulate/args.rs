@@ -76,7 +76,7 @@ pub struct TenantArgs {
     ///
     /// Each tenant has a namespace, an equal part of the drive, and a submission queue. `--ios` counts the IOs of all
     /// tenants. The result has the latencies and the throughput of each tenant, and its slowdown by the other tenants.
-    /// CLASS is urgent, high, medium (the default) or low, and needs --weights.
+    /// CLASS is urgent, high, medium (the default) or low, and takes effect only with --weights.
     #[arg(long = "tenant", id = "tenant", value_name = "NAME=WORKLOAD", conflicts_with_all = ["workload", "trace"])]
     pub tenants: Vec<Tenant>,
 

@@ -1,4 +1,4 @@
-//! Plays traces on drives.
+//! Reads traces, and plays them on drives.
 
 mod bench_trace;
 pub mod collection;

@@ -31,7 +31,8 @@ pub enum TwinCommand {
 ///
 /// flashscope simulates the same runs on drives with different structures and times, until the distributions of response
 /// times match. Each time gets an interval, and choices that the results leave open are listed (docs/twin.md). A fill
-/// sweep is a CSV with the columns `fill` and `write_amplification` or `mb_per_s`, of uniform writes at each fill. A column
+/// sweep is a CSV of uniform writes, with the column `fill`, and `write_amplification`, `mb_per_s`
+/// or both. A column
 /// `queue_depth` gives the IOs in flight.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("twin")))]

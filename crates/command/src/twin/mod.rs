@@ -57,7 +57,8 @@ fn takes_long(work: Bytes) -> Option<String> {
     })
 }
 
-/// Fails if an output file exists already. The check comes before the fit, which may take minutes.
+/// Fails if an output file exists already, or is not a .toml file. The check comes before the fit,
+/// which may take minutes.
 fn check_output(output: &Path) -> Result<(), Failure> {
     for path in [output, &twin_path(output)] {
         if path.exists() {

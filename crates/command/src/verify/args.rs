@@ -12,7 +12,8 @@ use crate::options::{ConsentArgs, JsonArgs, SeedArgs, json_schema};
 /// Fills a part of the drive with stamped blocks, then overwrites random parts, with many writes in flight and a flush from
 /// time to time. The journal, on another medium, records what the drive acknowledged and flushed. Cut the power of the drive
 /// or of the machine while the command runs. At the next boot, --resume reads the blocks back. It reports which data
-/// is as acknowledged, lost though flushed, reordered, torn within the drive's atomic write unit, or corrupt. Without a
+/// is as acknowledged, lost though flushed, reordered, torn within the drive's atomic write unit,
+/// misplaced, corrupt or unreadable. Without a
 /// power cut, the writing ends at a limit, and the same run judges the blocks. See docs/verify.md.
 ///
 /// Exit status: 0 if the drive kept its promises, 3 if data is damaged.

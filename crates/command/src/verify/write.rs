@@ -45,7 +45,8 @@ pub(super) fn write(
     let written = session.write(&args.writes, stop, sink);
     let written = written.map_err(|error| {
         let journal = args.journal.display();
-        // The error becomes text, not a cause: a program ignores a broken pipe among the causes, as that of its output.
+        // The error becomes text, not a cause: the program ignores a broken pipe among the causes,
+        // which its output may have.
         Failure::Failed(anyhow!("cannot write the journal {journal}: {error}"))
     })?;
     ended(args, written)

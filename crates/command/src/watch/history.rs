@@ -73,7 +73,8 @@ impl History {
         Ok(())
     }
 
-    /// Returns the state of the drive, whose last reading failed with `error`.
+    /// Returns the state of the drive. `error` is the reason why the last reading failed, if it
+    /// did.
     pub(super) fn watch(&self, drive: &WatchedDrive, error: Option<&String>) -> DriveWatch {
         let last = self.latest.as_ref().or(self.kept.as_ref());
         let latest =

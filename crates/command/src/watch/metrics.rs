@@ -177,7 +177,7 @@ metrics! {
     SPARE_THRESHOLD: Gauge "available_spare_threshold_ratio" None,
         "Remaining spare blocks below which the drive warns",
         |drive| of_health(drive, |health| percent(health.available_spare_threshold_percent));
-    LIFE_USED: Gauge "life_used_ratio" None, "Used share of the rated life, in whole percent",
+    LIFE_USED: Gauge "life_used_ratio" None, "Used share of the rated life, in steps of 0.01",
         |drive| of_health(drive, |health| percent(health.percentage_used));
     LIFE_LEFT: Gauge "rated_life_left" Some(Unit::Seconds),
         "Time until the rated life is used up at the present load, once it is known",

@@ -14,7 +14,7 @@ use flashscope_measure::timestamp_of;
 use crate::import::smart_log;
 use crate::{Failure, usage};
 
-/// The name of all drives that `flashscope attach` serves.
+/// The name that stands for all drives that `flashscope attach` serves.
 const ATTACHED: &str = "attached";
 
 /// The health of a drive, or the reason why it could not be read.

@@ -124,7 +124,7 @@ fn simulations_of_the_same_drive_rarely_differ() {
 }
 
 // Of 40 comparisons of measurements of the same drive with other seeds, none has a false verdict. The longer runs have
-// verdicts about 99th percentiles. The test repeats eight of them.
+// verdicts about 99th percentiles. The test repeats eight of the 40.
 #[test]
 fn measurements_of_the_same_drive_rarely_differ() {
     for (ios, pairs) in [(1024, 6), (8192, 2)] {

@@ -1,6 +1,6 @@
 //! A test disk in memory that logs all changes, and that can be full.
 
-#![allow(clippy::cast_possible_truncation, reason = "it is far smaller than 4 GiB")]
+#![allow(clippy::cast_possible_truncation, reason = "the disk is far smaller than 4 GiB")]
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(super) struct DiskContents {
     next: u64,
     /// The capacity in blocks of 4 KiB.
     capacity: usize,
-    /// The number of operations that failed because the disk was full.
+    /// The number of operations that the full disk refused, in whole or in part.
     pub refused: usize,
 }
 
@@ -37,7 +37,7 @@ impl DiskContents {
         self.changes.push(change);
     }
 
-    /// Returns true if the disk has space for this many more blocks.
+    /// Returns true if the disk has space for this many more blocks. Counts a refusal if not.
     fn has_room(&mut self, blocks: usize) -> bool {
         let room = self.tree.blocks() + blocks <= self.capacity;
         self.refused += usize::from(!room);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Scratch;
 
-/// A command that creates the folder `r`, and the command that resumes it after a kill.
+/// A command that creates the folder `r`, and the command that resumes or reads it after a kill.
 struct ResumableCommand {
     make: &'static str,
     go_on: &'static str,
@@ -51,7 +51,8 @@ fn has_begun(place: &Path) -> bool {
     fs::read_dir(place).unwrap().count() > 1
 }
 
-/// Kills each command this many times, up to 3 ms after the first change of its folder. Returns how many kills came before the
+/// Kills each command this many times, up to 3 ms after the first change of its folder. Returns the
+/// number of kills, and of those that came before the
 /// folder had its name.
 fn killed(times: u64) -> [usize; 2] {
     let (mut random, mut kills, mut early) = (fastrand::Rng::with_seed(times), 0, 0);

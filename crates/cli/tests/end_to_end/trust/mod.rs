@@ -122,7 +122,7 @@ fn brief(change: &Change) -> String {
     }
 }
 
-/// Writes a folder of a tree to a disk, for a program to resume.
+/// Writes a folder of a tree into `place` as `name`, for a program to resume.
 fn made(tree: &Tree, left: Durability, place: &Scratch, folder: &str, name: &str) -> PathBuf {
     let all = place.at("all");
     tree.write(&all, left);

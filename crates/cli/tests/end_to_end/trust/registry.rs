@@ -87,7 +87,7 @@ fn crashes(every: usize) -> Option<usize> {
     let (mut nth, mut looked) = (0, 0);
     each_crash(&changes, 7, |left, _, point| {
         nth += 1;
-        // The first changes create the folders of the registry; a server creates missing folders.
+        // The first states lack folders of the registry, which a server creates.
         if nth % every != 0 {
             return;
         }

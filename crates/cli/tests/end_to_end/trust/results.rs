@@ -15,7 +15,7 @@ use super::{ROOM, each_crash, made, resumed_after_each_crash, run};
 use crate::Scratch;
 use crate::resume::content;
 
-/// Options for two dozen short runs on a simulated drive, with a second enforcement of the state and a second pass.
+/// Options for two dozen short runs on a simulated drive, with a second enforcement of the state.
 const BENCH: [&str; 17] = [
     "bench",
     "sim:demo?flash.blocks_per_plane=48",
@@ -91,7 +91,8 @@ fn many_kills_of_a_benchmark() {
     println!("500 kills of a benchmark were survived, {in_the_midst} of them in its midst");
 }
 
-/// Measures on disks of increasing size until one suffices. Returns how many were too small.
+/// Measures on disks of increasing size, in steps of `step` blocks, below the size that suffices.
+/// Returns how many were too small.
 fn full_disks(step: usize) -> Option<usize> {
     let enough = Disk::mount(ROOM)?;
     run(&enough, &BENCH).ok();

@@ -103,7 +103,8 @@ impl Tree {
         }
     }
 
-    /// Applies a possible change. A removed file can still be written by a process that has it open.
+    /// Applies a change, which must be possible. A process that has a removed file open can still
+    /// write it.
     pub(super) fn apply(&mut self, change: &Change) {
         match change {
             Change::MakeFolder { parent, name, made } => {

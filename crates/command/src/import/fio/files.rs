@@ -6,10 +6,11 @@ use anyhow::{Result, anyhow};
 
 use super::options::Options;
 
-/// The existing logs of a process of a job.
+/// The logs of a process of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LogFiles {
-    /// A log of latencies: `lat`, or `clat` if `lat` does not exist.
+    /// A log of latencies: `lat`, or `clat` if `lat` does not exist. If no log exists, the path of
+    /// `lat`.
     pub latency: Option<PathBuf>,
     /// True if the latencies count from the submission (`clat`).
     pub is_completion: bool,
@@ -26,7 +27,7 @@ impl LogFiles {
     /// Finds the logs of the process `number` of job `name`.
     ///
     /// # Errors
-    /// If the options of the job make fio write no logs, or if all rate logs are missing.
+    /// If the options of the job make fio write no logs, or only logs of rates, which are missing.
     pub(super) fn find(
         folder: &Path,
         name: &str,
@@ -54,7 +55,7 @@ impl LogFiles {
         let is_completion = existing(lat.clone()).is_none() && existing(clat.clone()).is_some();
         let bandwidth = existing(path("write_bw_log", "bw"));
         let iops = existing(path("write_iops_log", "iops"));
-        // A missing log of latencies is an error, unless another log replaces it.
+        // If no log exists, the reader of the missing log of latencies fails with its path.
         let missing = lat.clone().filter(|_| bandwidth.is_none() && iops.is_none());
         let latency = existing(lat).or(existing(clat)).or(missing);
         let nothing = latency.is_none() && bandwidth.is_none() && iops.is_none();

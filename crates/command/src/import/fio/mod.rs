@@ -72,7 +72,8 @@ pub(in crate::import) struct Job {
     totals: [Totals; 2],
 }
 
-/// The largest relative difference between the mean latency of a log of single IOs and that of the JSON.
+/// The largest accepted relative difference between the mean latency of a log of single IOs and
+/// that of the JSON.
 const SAME_MEAN: f64 = 1e-3;
 
 /// Reads the JSON at `path`, and finds the logs in `folder`.

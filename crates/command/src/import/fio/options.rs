@@ -108,7 +108,7 @@ const READ: &[(&str, &[&str])] = &[
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::import) struct JobPattern {
     pub(in crate::import) op: Op,
-    /// The share of reads, if the job mixes them with writes.
+    /// The percentage of reads: 0 or 100, unless the job mixes reads and writes.
     pub(in crate::import) reads_percent: u8,
     pub(in crate::import) address: Address,
     pub(in crate::import) size: Bytes,

@@ -8,7 +8,7 @@ use flashscope_block::{Bytes, Nanos, Op, Record, StreamId};
 use super::files::LogFiles;
 use super::log::{Entry, entries};
 
-/// The maximum number of IOs of a job that averaged logs describe.
+/// The maximum number of IOs of an operation of a job that averaged logs describe.
 const MAX_IOS: u64 = 20_000_000;
 
 /// The IOs of one operation of a job, as fio counts them.
@@ -49,7 +49,7 @@ struct Window {
 }
 
 impl Window {
-    #[allow(clippy::cast_precision_loss, reason = "milliseconds")]
+    #[allow(clippy::cast_precision_loss, reason = "windows are far below 2^53 ms")]
     fn length(&self) -> f64 {
         (self.end_ms - self.start_ms).max(1) as f64
     }
@@ -178,7 +178,7 @@ fn of_process(
     let has_latencies = !latencies.is_empty();
     let of = if has_latencies { &latencies } else { &rates };
     let mut previous = None;
-    #[allow(clippy::cast_precision_loss, reason = "rates and nanoseconds")]
+    #[allow(clippy::cast_precision_loss, reason = "rates and latencies are below 2^53")]
     let window = |entry: &Entry| {
         let start_ms = previous.unwrap_or_else(|| entry.ms.saturating_sub(window_ms));
         previous = Some(entry.ms);

@@ -12,7 +12,7 @@ use crate::options::{JobsArgs, JsonArgs, json_schema};
 const JOBS: &str =
     "Read this many parts at once [default: all processors]; the result does not depend on it";
 
-/// Summarise a collection of many traces by volume, on all cores, in bounded memory.
+/// Summarize a collection of many traces by volume, on all cores, in bounded memory.
 ///
 /// Reads files, folders and patterns. A volume may continue in other files; the result depends neither on the division into
 /// files nor on their order. Finished parts are kept, so that an interrupted collection can be resumed. See

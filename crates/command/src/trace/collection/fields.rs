@@ -50,7 +50,8 @@ pub fn field_option(field: &Field) -> Arg {
         .allow_hyphen_values(true)
         .action(ArgAction::Set);
     match field.alone {
-        // The value must follow `=`. Without it, the parser would use the next argument, perhaps a file, as the value.
+        // The value must follow `=`. Otherwise, the parser would use the next argument, perhaps a
+        // file, as the value.
         Some(alone) => option.num_args(0..=1).require_equals(true).default_missing_value(alone),
         None => option,
     }

@@ -170,7 +170,7 @@ fn max_held(args: &CollectionArgs, jobs: usize) -> usize {
     usize::try_from(pages).unwrap_or(usize::MAX).max(1)
 }
 
-/// Adds the command that resumes the collection to a failure.
+/// Adds to a failure the command that resumes the collection.
 fn kept(failed: Failure, path: &Path) -> Failure {
     let resume = format!(
         "finished parts are kept; continue with `flashscope trace collection --resume {}`",
