@@ -1,4 +1,4 @@
-#![allow(unsafe_code, reason = "page-aligned buffers for direct IO and huge pages")]
+#![allow(unsafe_code, reason = "maps page-aligned memory for direct IO, and lends it by address")]
 
 use std::io;
 use std::ptr::NonNull;

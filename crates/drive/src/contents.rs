@@ -9,9 +9,10 @@ use crate::target::Target;
 /// A block device or file whose caller supplies the data of writes and receives the data of reads.
 /// Each call returns when the drive has completed the operation. Several threads may call at once.
 ///
-/// Offsets and lengths must be multiples of the logical block, within the drive, and above 0;
-/// otherwise the call returns `EINVAL`. Writes and trims return `EROFS` if the drive was not opened
-/// for writing.
+/// The caller must keep each range within the drive and a multiple of the logical block, with a
+/// length above 0. These rules are not checked here: the kernel may reject a range that breaks one,
+/// and a write beyond the end of a file extends the file. Writes and trims return `EROFS` if the
+/// drive was not opened for writing.
 pub struct Contents {
     target: Target,
     writable: bool,
@@ -104,7 +105,7 @@ mod tests {
         OpenOptions { access, size: Some(Bytes::mib(1)), ..OpenOptions::new(location) }
     }
 
-    // Trimmed data reads as zeros, and invalid requests are rejected.
+    // Trimmed data reads as zeros. Reads beyond the end and writes to a read-only drive fail.
     #[test]
     fn written_data_is_read_back() {
         let folder = tempfile::tempdir().unwrap();

@@ -22,9 +22,9 @@ use crate::target::Target;
 ///
 /// The device rejects invalid IOs and continues to work after each:
 ///
-/// - `EINVAL` for a range that exceeds the drive, is not a multiple of the logical block, or is
-///   longer than [`OpenOptions::max_io`],
-/// - `EROFS` for a write without write access,
+/// - `EINVAL` for a range that is empty, exceeds the drive, or is not a multiple of the logical
+///   block, and for a read or write longer than [`OpenOptions::max_io`],
+/// - `EROFS` for a write or trim without write access,
 /// - `ENODATA` for a read that ends early, as in a truncated file.
 ///
 /// It never writes beyond the size that the file or device had when it was opened.
@@ -33,9 +33,9 @@ use crate::target::Target;
 /// [`OpenOptions::response_timeout`], the device gives up on the drive. IOs in flight then never
 /// complete, and all later IOs complete with `ENODEV`.
 ///
-/// The engine psync cannot abandon a system call. With a single IO in flight, `complete` returns
-/// only when the IO is done, even after the deadline. In this case, and with
-/// polled queues, only the kernel's own timeouts end the wait for a drive that does not answer.
+/// The engine psync cannot abandon a system call: with a single IO in flight, its `complete`
+/// returns only when the IO is done, even after the deadline. In this case, and with polled queues,
+/// only the kernel's own timeouts end the wait for a drive that does not answer.
 pub struct RealDevice {
     info: DeviceInfo,
     clock: Clock,

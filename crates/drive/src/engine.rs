@@ -52,7 +52,7 @@ pub const ENGINES: [EngineEntry; 5] = [
     EngineEntry {
         kind: EngineKind::IoUring,
         name: "io_uring",
-        summary: "one system call submits all queued IOs and waits; registered buffers",
+        summary: "one system call submits all queued IOs and waits; buffers are registered",
         start: io_uring::start,
     },
     EngineEntry {
@@ -199,7 +199,7 @@ pub(crate) fn start(
 /// then uses 2.4 µs of CPU time per IO, and libaio uses 1.4 µs.
 fn candidates(depth: usize, refuses_nowait: bool) -> Vec<(EngineKind, &'static str)> {
     use EngineKind::{IoUring, Libaio, Psync};
-    let simple = (Psync, "the kernel permits neither io_uring nor libaio here");
+    let simple = (Psync, "neither io_uring nor libaio is suitable here");
     if depth == 1 {
         return vec![(Psync, "at queue depth 1, one system call for each IO is fastest")];
     }
@@ -208,7 +208,7 @@ fn candidates(depth: usize, refuses_nowait: bool) -> Vec<(EngineKind, &'static s
         return vec![(Libaio, why), simple];
     }
     vec![
-        (IoUring, "the target accepts IOs without blocking, and one system call serves many"),
+        (IoUring, "the target accepts IOs without blocking, and one system call submits many"),
         (Libaio, "the kernel does not permit io_uring here"),
         simple,
     ]

@@ -28,7 +28,7 @@ pub enum OpenError {
         /// The option, the problem and the remedy.
         what: String,
     },
-    /// The file does not exist, and no option says to create it.
+    /// The file does not exist, and the options do not allow its creation.
     #[error("file `{}` does not exist: {hint}", path.display())]
     Missing {
         /// The file.
@@ -46,7 +46,7 @@ pub enum OpenError {
         path: PathBuf,
         /// The kind of file that the path leads to.
         kind: &'static str,
-        /// The right notation.
+        /// The remedy, such as the right notation.
         hint: String,
     },
     /// The file system does not support direct IO, and a run would measure the page cache.
@@ -92,7 +92,7 @@ pub enum OpenError {
         engine: &'static str,
         /// The drive.
         path: PathBuf,
-        /// The error of the kernel.
+        /// The cause.
         source: io::Error,
         /// The remedy.
         hint: &'static str,

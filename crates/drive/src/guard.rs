@@ -300,7 +300,7 @@ fn at_byte(offset: Option<u64>) -> String {
     offset.map(|offset| format!(" (at byte {offset})")).unwrap_or_default()
 }
 
-/// Checks that the opened device or file is the one checked before. This is the last guard.
+/// Checks that the opened device or file is the one checked before.
 ///
 /// # Errors
 /// [`Refusal::Changed`] if it is not.

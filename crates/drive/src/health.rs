@@ -13,7 +13,7 @@ use crate::hardware::{Hardware, text};
 use crate::nvme::{Admin, CommandError, Controller};
 use crate::topology::{Bus, bus_of, natural, path_of};
 
-/// The length of each of the two pages in bytes.
+/// The length of each log page in bytes.
 const PAGE_LEN: usize = 512;
 
 /// The statuses of a drive without a log page: Invalid Log Page, and Invalid Field in Command (NVM
@@ -177,7 +177,7 @@ enum LogId {
 /// A whole drive.
 #[derive(Debug)]
 pub(crate) struct Drive {
-    /// Its path below `/dev`.
+    /// Its path, such as `/dev/nvme0n1`.
     path: String,
     node: PathBuf,
     number: DeviceNumber,

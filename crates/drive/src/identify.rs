@@ -332,9 +332,9 @@ impl NamespacePage {
         (0..=self.0[25].min(63)).filter_map(format).collect()
     }
 
-    /// Returns the atomicity of writes in a power cut (NSFEAT, NAWUPF, NABO and NABSPF; `awupf`
-    /// blocks unless the namespace has its own number). Returns `None` if the boundaries do not
-    /// begin at the first block.
+    /// Returns the atomicity of writes in a power cut (NSFEAT, NAWUPF, NABO and NABSPF). The unit
+    /// is `awupf` blocks unless the namespace states its own number. Returns `None` if the
+    /// boundaries do not begin at the first block, or the current format is unknown.
     fn power_fail_atomicity(&self, awupf: u64) -> Option<PowerFailAtomicity> {
         let block = self.format()?.data_bytes.0;
         let number = |at| u64::from(u16::from_le_bytes(field(&self.0, at)));

@@ -162,8 +162,8 @@ impl From<&Refusal> for Obstacle {
 
 /// Lists the block devices of `system`. `health` returns the health of an NVMe drive by its path.
 ///
-/// Writes nothing. Opens unused drives for reading, to search them for data. Omits drives that
-/// disappear meanwhile.
+/// Writes nothing. Opens each device for reading, and searches unused devices for data. Omits
+/// devices that disappear meanwhile.
 ///
 /// # Errors
 /// An error if sysfs does not list the devices.
@@ -276,7 +276,7 @@ fn active_scheduler(text: &str) -> String {
     bracketed.map_or(text, |(active, _)| active).to_owned()
 }
 
-/// Runs the guards in the same order as opening a drive does.
+/// Returns the benchmarks that the guards would allow, given a confirmation.
 fn measurable(
     system: &System,
     path: &str,

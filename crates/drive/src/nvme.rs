@@ -1,7 +1,7 @@
 //! NVMe commands: their encoding, and sending them through the kernel.
 //!
-//! Admin commands are in this file, commands that transfer data in [`nvm`]. Names, numbers and
-//! offsets follow the NVM Express Base Specification.
+//! Admin commands and Reservation Report are in this file, and reads, writes, flushes and trims in
+//! [`nvm`]. Names, numbers and offsets follow the NVM Express Base Specification.
 
 #![cfg_attr(
     lint_writes,
@@ -12,7 +12,7 @@
 )]
 #![allow(
     unsafe_code,
-    reason = "commands to a drive by ioctl, which none of our libraries supports, and their bytes"
+    reason = "sends commands to a drive by ioctl, which none of our libraries supports, and encodes them"
 )]
 
 pub(crate) mod namespace;

@@ -41,7 +41,7 @@ pub enum Access {
     /// All data on the drive may be overwritten.
     Write {
         /// Its path, or the serial number of a block device, typed again as a confirmation. A file
-        /// that is new or empty needs no confirmation.
+        /// needs none if it is new, empty, or created by this program and unchanged since.
         confirmation: Option<String>,
     },
 }
@@ -59,8 +59,8 @@ pub struct OpenOptions {
     pub engine: Option<EngineKind>,
     /// The maximum number of IOs in flight, from 1 to [`MAX_QUEUE_DEPTH`].
     pub queue_depth: u32,
-    /// The maximum length of an IO; longer IOs fail with `EINVAL`. Each IO in flight has a buffer
-    /// of this length. `queue_depth` times this length therefore bounds the memory used.
+    /// The maximum length of a read or write; longer ones fail with `EINVAL`. Each IO in flight has
+    /// a buffer of this length. `queue_depth` times this length therefore bounds the memory used.
     pub max_io: Bytes,
     /// True to bypass the page cache; must be true for a block device.
     pub direct: bool,
@@ -193,7 +193,7 @@ impl OpenOptions {
     /// [`OpenOptions::new`]. The first `?` ends the path.
     ///
     /// An NVMe character device, such as `/dev/ng1n1`, stands for its block device with the engine
-    /// [`EngineKind::IoUringCmd`], which makes all guards of block devices apply.
+    /// [`EngineKind::IoUringCmd`]. All guards of block devices therefore apply.
     ///
     /// # Errors
     /// [`ParseDriveError`] if the form, an option's name or its value is invalid.

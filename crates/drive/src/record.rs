@@ -1,7 +1,7 @@
 //! Recording the IOs of a drive with the kernel's block tracer.
 //!
-//! The tracer `blk` of tracefs produces the events of blktrace, with those of all processors in one
-//! stream. It does not need debugfs, which the program `blktrace` requires and hardened kernels
+//! The tracer `blk` of tracefs produces the events of blktrace, in one stream for all
+//! processors. It does not need debugfs, which the program `blktrace` requires and hardened kernels
 //! lock. There is one such tracer for the whole system: [`Recording::start`] fails if anything else
 //! is being traced. All changed settings are restored at the end of a recording, after an error,
 //! and when it is dropped.

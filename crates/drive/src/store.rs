@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().len(), DATA + SIZE);
     }
 
-    // A virtual machine locks single bytes of its file.
+    // The other program holds an OFD lock, as a virtual machine does, or a shared `flock`.
     #[test]
     fn a_locked_store_is_rejected() {
         let folder = tempfile::tempdir().unwrap();

@@ -21,7 +21,7 @@ const SERIAL: &str = "FLASH-CONTRACT";
 /// Lets one test at a time use the drive.
 static DRIVE: Mutex<()> = Mutex::new(());
 
-/// The emulated drive, if this is the virtual machine.
+/// The emulated drive, reserved for one test.
 struct EmulatedDrive {
     path: PathBuf,
     _alone: MutexGuard<'static, ()>,

@@ -39,7 +39,7 @@ pub(super) enum At {
 pub(super) enum Unit {
     /// A unit of time in nanoseconds.
     Nanos(u64),
-    /// 100 ns since 1601, as Windows counts.
+    /// Units of 100 ns since 1601, as Windows counts.
     FileTime,
     /// A unit of length in bytes.
     Bytes(u64),

@@ -59,7 +59,7 @@ pub enum Error {
         /// The reason that the trace is invalid.
         reason: String,
     },
-    /// A transform is impossible for this trace.
+    /// A field does not exist, or its value is invalid.
     #[error(transparent)]
     Field(#[from] FieldError),
     /// The output file exists.
@@ -75,7 +75,7 @@ impl Error {
     }
 }
 
-/// A position in a trace, counted from 1.
+/// A position in a trace. Lines, records and rows count from 1, bytes from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// A line of a text.

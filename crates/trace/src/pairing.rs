@@ -14,7 +14,7 @@ const MAX_HELD: usize = 1 << 12;
 #[derive(Debug, Default)]
 pub(super) struct Pairing {
     held: VecDeque<HeldRequest>,
-    /// The number of requests emitted, which is the number of the first held request.
+    /// The number of requests emitted or dropped, which is the number of the first held request.
     given: u64,
     /// The numbers of requests without a completion, by key, in the order of issue.
     waiting: BTreeMap<Key, VecDeque<u64>>,

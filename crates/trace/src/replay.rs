@@ -53,7 +53,7 @@ pub(super) fn spec(playback: &Playback) -> Result<Spec, Error> {
     Ok(spec)
 }
 
-/// The maximum length of an IO in bytes; longer requests are split.
+/// Returns the maximum length of an IO in bytes; longer requests are split.
 fn longest(playback: &Playback, op: Op) -> Bytes {
     match op {
         Op::Trim => LONGEST_TRIM,

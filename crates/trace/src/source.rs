@@ -20,7 +20,7 @@ const MAX_EXPANSION: u64 = 2_000;
 const FREE: u64 = 64 << 20;
 
 #[cfg(feature = "files")]
-/// The largest accepted window of a zstd frame, as a power of two: the default limit of `zstd`.
+/// The largest accepted window of a zstd frame, as a binary logarithm: the default limit of `zstd`.
 const ZSTD_WINDOW: u32 = 27;
 
 #[cfg(feature = "files")]
@@ -186,7 +186,7 @@ impl Read for Source {
 
 /// Returns the content unchanged: without the feature `files`, the caller decompresses it.
 #[cfg(not(feature = "files"))]
-#[allow(clippy::unnecessary_wraps, reason = "the signature of decompression")]
+#[allow(clippy::unnecessary_wraps, reason = "the same signature as with the feature `files`")]
 fn undo(
     magic: &[u8],
     rest: impl Read + Send + 'static,

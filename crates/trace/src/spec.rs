@@ -85,7 +85,7 @@ impl Spec {
         Ok(())
     }
 
-    /// Sets the size of the drive in bytes, for a trace that needs remapping and has no size set.
+    /// Sets the size of the drive in bytes, to which `remap` maps, unless the user set one.
     pub fn fit(&mut self, capacity: Bytes) {
         self.transforms.fit(capacity);
     }

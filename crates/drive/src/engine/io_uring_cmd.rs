@@ -115,8 +115,8 @@ impl Dialect for Commands {
 mod tests {
     use super::*;
 
-    // Success counts the full length. A status of the drive becomes the error number of the block
-    // layer.
+    // Success becomes the full length of the IO, and a status of the drive the error number that
+    // the block layer returns for it.
     #[test]
     fn completions_are_converted_to_results() {
         let nvm = Nvm { namespace: 1, block: Bytes(512) };

@@ -1,5 +1,5 @@
-//! The older asynchronous IO of Linux, by system calls (`io_setup(2)`, `io_submit(2)`,
-//! `io_getevents(2)`), because no C library wraps them.
+//! The older asynchronous IO of Linux, by raw system calls (`io_setup(2)`, `io_submit(2)`,
+//! `io_getevents(2)`), because the standard C library does not wrap them.
 
 #![cfg_attr(
     lint_writes,

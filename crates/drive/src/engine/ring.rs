@@ -86,8 +86,8 @@ pub(super) fn interrupted<D: Dialect>(entries: u32) -> io::Result<RingOf<D>> {
 }
 
 /// Ignores an error after which the caller should try again: a timeout, an interruption, or a
-/// temporary lack of memory. Panics on any other error. Entries that the kernel did not take are
-/// still in the ring for the next call.
+/// temporary lack of memory or completion entries. Panics on any other error. Entries that the
+/// kernel did not take are still in the ring for the next call.
 fn check_entered(result: io::Result<usize>) {
     if let Err(error) = result {
         let transient = [libc::ETIME, libc::EINTR, libc::EAGAIN, libc::EBUSY];

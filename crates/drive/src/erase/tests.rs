@@ -262,8 +262,7 @@ fn a_sanitize_in_progress_is_an_obstacle() {
     assert!(fake.refusal(Erasure::Sanitize).starts_with("a sanitize operation is in progress"));
 }
 
-// The drive rejects a command before the erase command, the erase command itself, or a command
-// after it.
+// The drive rejects a query before the erase command, or the erase command itself.
 #[test]
 fn errors_name_the_action_and_the_status() {
     let cases: [(CommandFilter, _, _); 5] = [

@@ -9,9 +9,11 @@ use super::{DeviceNumber, Identity, System};
 pub enum Medium {
     /// The folder lies on the drive itself, such as on one of its partitions.
     OnDrive,
-    /// The folder lies on the disk that holds the file of the drive, or the file behind a loop device.
+    /// The drive is a file, or a loop device over a file. The folder lies on the disk that holds
+    /// this file.
     BesideDrive,
-    /// Neither, as far as the system shows: LVM and network storage hide their media.
+    /// The folder lies elsewhere, as far as the system shows: LVM and network storage hide their
+    /// media.
     Elsewhere,
 }
 

@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "opens drives and stores: THE guard: confirmation, use, locks, other writers, content; compared by identity, and checked again once it is locked"
+        reason = "opens drives and stores: the guard itself: it checks the confirmation, uses, locks, other writers and content, compares identities, and checks again after locking"
     )
 )]
 
@@ -24,7 +24,7 @@ use crate::error::OpenError;
 use crate::hardware::Hardware;
 use crate::store::{self, StoreHeader};
 
-/// The number of checks for users and locks. Tools such as `losetup --find` and udev hold a device
+/// The number of checks for writers and locks. Tools like `losetup --find` and udev hold a device
 /// for an instant.
 const TRIES: u32 = 20;
 
@@ -95,8 +95,8 @@ enum LockState {
     LockedByUs,
 }
 
-/// Runs every guard. Refusals that the owner can resolve come before those that only another
-/// program can resolve.
+/// Runs every guard, the confirmation first and the content last. Looks for locks of other programs
+/// only while this process holds none.
 fn check(
     system: &System,
     request: &WriteRequest,
@@ -200,7 +200,8 @@ fn check_no_writer(
 }
 
 /// Checks that `/proc` shows no other process that has `identity` or a related device open for
-/// writing. `path` is for the message only.
+/// writing. The process that serves a network block device does not count. `path` is for the
+/// message only.
 pub(crate) fn check_unopened(
     system: &System,
     path: &Path,

@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "output files by name: check_output: no file in use, locked, or with a signature, and no store; an existing file is replaced, not written"
+        reason = "output files by name: check_output refuses a file that is in use, locked, a store, or has a signature; any other existing file is replaced, not written"
     )
 )]
 
@@ -17,9 +17,9 @@ use crate::error::OpenError;
 use crate::store;
 
 /// Checks that an output file may take the name `path`. An existing regular file must be unused and
-/// unlocked. It must not be a store, or a disk image that contains data. No confirmation is needed,
-/// because the user named the file. A link is replaced, not followed, and its target does not
-/// matter.
+/// unlocked. It must not be a store, or have a known signature, such as a disk image has. No
+/// confirmation is needed, because the user named the file. A link is replaced, not followed, and
+/// its target does not matter.
 ///
 /// # Errors
 /// A refusal with the remedy.
@@ -59,7 +59,8 @@ pub fn create_output(path: &Path) -> Result<File, OpenError> {
     File::create_new(path).map_err(OpenError::system("create", path))
 }
 
-/// Returns true for a name in `/dev`, `/proc` or `/sys`, whose links belong to the system.
+/// Returns true for a name in `/dev` (except `/dev/shm`), `/proc` or `/sys`, whose links belong to
+/// the system.
 fn is_in_system_folder(path: &Path) -> bool {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new(".")).canonicalize().is_ok_and(|folder| {

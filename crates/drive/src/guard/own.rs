@@ -5,7 +5,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the mark of a file that it created as a drive, and its removal: on the descriptor that the guard opened, and only while the mark is valid, by inode"
+        reason = "marks a file that the program created as a drive, and removes scratch files: the mark on the descriptor that the guard opened; a file only while its mark is valid, by inode"
     )
 )]
 

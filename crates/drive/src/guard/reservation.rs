@@ -19,7 +19,7 @@ use crate::nvme::{self, Admin, CommandError, Controller, Structure};
 use crate::topology::{Bus, bus_of};
 use scsi::{Answer, ServiceAction};
 
-/// The number of bytes to read of a report: its header and a hundred entries.
+/// The number of bytes to read of a report, of which only the header is interpreted.
 const REPORT_LEN: usize = 4096;
 
 /// The offset of Optional NVM Command Support in Identify Controller, and its bit for reservations.

@@ -23,7 +23,7 @@ pub use table::SIGNATURES;
 
 use super::Identity;
 
-/// The signature of a file system, volume manager or partition table.
+/// The signature of one kind of data, such as a file system, a partition table or a database.
 #[derive(Clone, Copy)]
 pub struct Signature {
     /// The kind of data, as in "contains ...".

@@ -93,7 +93,8 @@ impl System {
     }
 
     /// Returns all related devices and files: `identity` itself, the partitions of a disk, the disk
-    /// of a partition, and the backing files of loop devices.
+    /// of a partition and the partitions that overlap it, and what lies behind a loop device. The
+    /// relatives of a device behind a loop device count too.
     pub(crate) fn kin(&self, identity: Identity) -> io::Result<Vec<Identity>> {
         let mut kin = vec![identity];
         let mut layer = identity;

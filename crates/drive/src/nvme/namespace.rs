@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "/dev/ngXnY: next to the block device that the guard opened, by its number"
+        reason = "/dev/ngXnY: only the character device of the namespace that the guard opened, compared by device number"
     )
 )]
 
@@ -41,8 +41,8 @@ pub(crate) fn directory(system: &System, identity: Identity) -> Result<PathBuf, 
     if itself == disk { Ok(disk) } else { Err(NotWhole::Partition(path_of(&disk))) }
 }
 
-/// Returns the block device of a character device: `/dev/nvme0n1` for `/dev/ng0n1`. The kernel
-/// gives both devices the same numbers.
+/// Returns the block device of a character device: `/dev/nvme0n1` for `/dev/ng0n1`. Both names
+/// contain the same two numbers.
 pub(crate) fn block_device(path: &str) -> Option<PathBuf> {
     let (controller, namespace) = path.strip_prefix("/dev/ng")?.split_once('n')?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());

@@ -16,7 +16,7 @@ pub enum RecordError {
     NotADevice(PathBuf),
     /// The kernel cannot trace block devices.
     #[error(
-        "this kernel cannot trace block devices (`{}` is missing): it needs \
+        "this kernel cannot trace block devices (`{}` is missing or does not list `blk`): it needs \
          CONFIG_BLK_DEV_IO_TRACE, which most distributions enable",
         .0.display()
     )]
@@ -43,12 +43,12 @@ pub enum RecordError {
     /// Another user is tracing.
     #[error(
         "the kernel's tracer is in use: {user}; there is one for the whole system, so wait until \
-             it is free. If nobody uses it any more: {free}"
+             it is free. If nobody needs it any more, end that use: {free}"
     )]
     InUse {
         /// The evidence of the use.
         user: String,
-        /// The command to free it.
+        /// The command that ends the use, or that shows the process to end.
         free: String,
     },
     /// The operating system returned an error.

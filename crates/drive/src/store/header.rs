@@ -46,7 +46,7 @@ impl fmt::Display for StoreHeader {
 /// The reason why a file cannot be opened as a store, or must not be overwritten because it is one.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file contains something else.
+    /// The file contains something other than a store.
     #[error(
         "`{}` is not a store: it does not begin with a store's header, and its content is \
          unchanged; name a file that does not exist yet",

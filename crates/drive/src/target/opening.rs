@@ -191,7 +191,7 @@ fn check_size(path: &Path, size: Bytes, block: Bytes) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Checks that a path is a regular file. The error contains the right notation for other kinds.
+/// Checks that a path is a regular file. The error names the kind of file and the remedy.
 pub(crate) fn check_is_file(path: &Path, metadata: &fs::Metadata) -> Result<(), OpenError> {
     let file_type = metadata.file_type();
     if file_type.is_file() {

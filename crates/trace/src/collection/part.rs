@@ -13,7 +13,8 @@ use crate::{Error, Progress, Reader, Request, SkippedInput, Spec, Trace};
 pub struct PartLimits {
     /// Maximum number of pages of a volume in the sample.
     pub sample_pages: usize,
-    /// The number of pages and volumes in memory at which a segment ends. The statistics do not depend on it.
+    /// The number of pages in memory at which a segment ends; each volume counts as 64 more pages.
+    /// The statistics do not depend on it.
     pub max_held: usize,
     /// True if the names of volumes begin with the name of their file.
     pub separate_files: bool,
@@ -158,7 +159,7 @@ fn moved(place: BadPlace, before: u64) -> BadPlace {
     }
 }
 
-/// Describes the skipped lines.
+/// Describes the examples of skipped lines.
 fn notes(part: &Part, skipped: &SkippedInput) -> Result<Vec<String>, Error> {
     if skipped.examples.is_empty() {
         return Ok(Vec::new());

@@ -19,7 +19,7 @@ pub struct Part {
     pub part: u32,
     /// The path of the file.
     pub path: String,
-    /// The name of the format, if the part begins after the start of the file.
+    /// The name of the format, if the file is divided into several parts.
     pub format: Option<String>,
     /// The bytes of the part; `None` for the whole file.
     pub range: Option<Range<u64>>,
@@ -111,7 +111,8 @@ impl Part {
         Ok((Source::of(&self.path, content, Some(end - start))?, spec))
     }
 
-    /// Returns the text before the names of its volumes: the name of the file without its folders if `separate_files`.
+    /// Returns the text before the names of its volumes: the name of the file without its folders
+    /// and a colon if `separate_files`, else nothing.
     pub(super) fn prefix(&self, separate_files: bool) -> String {
         let path = Path::new(&self.path);
         match path.file_name() {

@@ -49,7 +49,7 @@ pub struct Format {
 }
 
 impl Format {
-    /// Registers a text format with one request per line.
+    /// Registers a format of text lines.
     const fn text<F: text::TextFormat>(
         name: &'static str,
         summary: &'static str,
@@ -112,7 +112,7 @@ pub fn find(name: &str) -> Option<&'static Format> {
 /// Opens a trace and detects its format from the content.
 ///
 /// # Errors
-/// [`Error::UnknownFormat`] if no format matches, or the header is invalid.
+/// [`Error::UnknownFormat`] if no format matches; [`Error::Damaged`] if the header is invalid.
 pub fn open(source: Source, options: Options) -> Result<(&'static Format, Box<dyn Reader>), Error> {
     let Some(format) = detect(&source) else {
         let start = source.head().split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -174,19 +174,19 @@ mod tests {
         skipped: u64,
     }
 
-    /// The result of reading content in a test.
+    /// Returns the requests and the volumes in the content.
     pub(super) fn read(format: &Format, content: &[u8]) -> (Vec<Request>, Volumes) {
         let Read { requests, volumes, .. } = all(format, content, OnBad::Stop).unwrap();
         (requests, volumes)
     }
 
-    /// The number of requests and of bad records.
+    /// Returns the number of requests, and of bad records, which it skips.
     pub(super) fn read_skipping(format: &Format, content: &[u8]) -> (usize, u64) {
         let Read { requests, skipped, .. } = all(format, content, OnBad::Skip).unwrap();
         (requests.len(), skipped)
     }
 
-    /// The reason that the content cannot be read.
+    /// Returns the reason that the content cannot be read.
     pub(super) fn reason(format: &Format, content: &[u8]) -> String {
         all(format, content, OnBad::Stop).map(|_| ()).unwrap_err().to_string()
     }

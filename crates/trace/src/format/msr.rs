@@ -15,10 +15,10 @@ pub(super) const FORMAT: Format = Format::text::<Msr>(
     "Narayanan, Donnelly and Rowstron, FAST 2008; SNIA IOTTA repository, set 388",
 );
 
-/// The time from 1601, the Windows epoch, to 1970, the Unix epoch.
+/// The time from 1601, the Windows epoch, to 1970, the Unix epoch, in units of 100 ns.
 pub(in super::super) const UNIX_EPOCH: u64 = 116_444_736_000_000_000;
 
-/// A volume's name is `hm_1`, as in the names of the published files.
+/// A volume's name is host and disk, such as `hm_1`, as in the names of the published files.
 #[derive(Default)]
 struct Msr {
     /// The host and disk fields of the last line, and the number of their volume.

@@ -6,7 +6,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "a copy of a trace that comes through a pipe: a temporary file without a name"
+        reason = "a copy of a compressed or piped trace: a temporary file without a name"
     )
 )]
 
@@ -189,7 +189,7 @@ impl Places {
     }
 }
 
-/// Returns the names of the volumes. A file without names has one volume, called 0.
+/// Returns the names of the volumes. A file without names and a volume column has one volume, `0`.
 fn volumes(
     file: &SerializedFileReader<PositionedFile>,
     places: &Places,

@@ -2,7 +2,7 @@
 //! then records of big-endian 32-bit integers. Their fields are: length in bytes; version (upper
 //! half) and kind; time of entry into the driver in seconds and microseconds since the start of the
 //! trace; start and finish times in microseconds after the entry; bytes; first sector; device (from
-//! the highest byte: major, controller and disk, section); driver, cylinder, flags (bit 0 marks a
+//! the highest byte: major, controller, disk, section); driver, cylinder, flags (bit 0 marks a
 //! read), and buffer information. Version 4 adds the queue length, version 5 the process, and
 //! version 6 the logical volume.
 //!

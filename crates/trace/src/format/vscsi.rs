@@ -102,7 +102,7 @@ impl Version {
         }
     }
 
-    /// The offsets of the fields in each version.
+    /// Returns the offset of a field in this version, given its offsets in both versions.
     fn at(self, v1: usize, v2: usize) -> usize {
         match self {
             Version::V1 => v1,
@@ -126,8 +126,9 @@ impl Version {
 
 /// Returns the version that the first record states.
 fn version(head: &[u8]) -> Option<Version> {
-    // The version field of version 1 overlaps the scatter-gather list of version 2, which never has
-    // 2^24 elements. The version field of version 2 overlaps the serial number of version 1.
+    // The version field of version 1 overlaps the number of scatter-gather elements of version 2,
+    // which never reaches 2^24. The version field of version 2 overlaps the serial number of
+    // version 1.
     let is_of = |version: &Version| {
         head.len() >= version.length() && version.is_of(head) && version.code(head) <= 0xff
     };

@@ -21,7 +21,7 @@ impl Pages {
     }
 }
 
-/// The number of pages of a chunk, as a power of two. A chunk is 1 MiB.
+/// The binary logarithm of the number of pages of a chunk. A chunk is 1 MiB.
 const CHUNK: u32 = 8;
 
 /// A bit for each page of a chunk, in one cache line.
@@ -64,7 +64,7 @@ impl Part {
 
 /// Returns the index of a page in its chunk.
 #[inline]
-#[allow(clippy::cast_possible_truncation, reason = "a chunk has 256 pages")]
+#[allow(clippy::cast_possible_truncation, reason = "takes the low 8 bits, the index in the chunk")]
 fn in_chunk(page: u64) -> u8 {
     page as u8
 }
@@ -85,7 +85,8 @@ pub(super) struct TouchedPages {
 }
 
 impl TouchedPages {
-    /// Creates an empty set with a limit of about `max_chunks` chunks of 1 MiB, 64 bytes each.
+    /// Creates an empty set for about `max_chunks` chunks. A chunk stands for 1 MiB of a volume and
+    /// takes 64 bytes of memory.
     pub(super) fn new(max_chunks: usize) -> TouchedPages {
         let (slots, chunks, by_volume) = (HashMap::default(), Vec::new(), Vec::new());
         TouchedPages { max_chunks, slots, chunks, by_volume }

@@ -3,7 +3,8 @@
 
 use flashscope_document::trace::{Fragment, Fragments, LengthBucket};
 
-/// The sizes that divide writes, as powers of two: the bytes of a page, and the pages of an erase block.
+/// The sizes that divide writes, as binary logarithms: the bytes of a page, and the pages of an
+/// erase block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Division {
     pub page: u32,

@@ -19,7 +19,7 @@ impl Hasher for HashedKeyHasher {
     }
 }
 
-/// A pseudo-random permutation of 64 bits (SplitMix64, Steele et al., OOPSLA 2014).
+/// Applies a pseudo-random permutation of 64 bits (SplitMix64, Steele et al., OOPSLA 2014).
 #[inline]
 pub(super) fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -27,7 +27,8 @@ pub(super) fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Hashes a group. Two groups of different volumes collide with probability 2⁻⁶⁴.
+/// Hashes the number of a group or chunk of pages in a volume. Two numbers in different volumes
+/// collide with probability 2⁻⁶⁴.
 #[inline]
 pub(super) fn hash(volume: u32, group: u64) -> u64 {
     mix(group ^ mix(u64::from(volume) + 0x9e37_79b9_7f4a_7c15))

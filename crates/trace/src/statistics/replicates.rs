@@ -2,7 +2,7 @@
 
 use flashscope_stats::Estimate;
 
-/// The number of parts into which a hash divides a sample of page groups.
+/// The number of parts into which a hash divides a sample of pages or page groups.
 pub(super) const REPLICATES: usize = 16;
 
 /// The 97.5 % quantile of Student's t with 15 degrees of freedom, one less than the number of parts.

@@ -8,10 +8,10 @@ use super::footprint::Pages;
 use super::{PAGE, index};
 use flashscope_document::trace::{ByteCounts, HeatMap, Requests, Series, Step};
 
-/// The shortest step, as a power of two of nanoseconds.
+/// The binary logarithm of the shortest step in nanoseconds.
 const SHORTEST_STEP: u32 = 10;
 
-/// The smallest height of a row, as a power of two of bytes.
+/// The binary logarithm of the smallest height of a row in bytes.
 const LOWEST_ROW: u32 = 12;
 
 const MAX_STEPS: usize = 400;

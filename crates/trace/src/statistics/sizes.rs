@@ -7,10 +7,11 @@ use flashscope_block::{Bytes, Op};
 
 use flashscope_document::trace::{SizeBucket, SizeFacts, SizeSummary};
 
-/// Sizes below this number of sectors are counted in the table.
+/// Sizes of whole sectors, up to this number of sectors, are counted in the table.
 const TABLE: usize = 1 << 11;
 
-/// Maximum number of larger sizes to count separately; further sizes are rounded down to [`DIGITS`] binary digits.
+/// Maximum number of other sizes to count separately; further sizes are rounded down to [`DIGITS`]
+/// binary digits.
 const MAX_OTHER_SIZES: usize = 1 << 16;
 
 /// The number of binary digits of rounded sizes; the error is less than 1 %.

@@ -35,7 +35,7 @@ fn exact(value: f64) -> Estimate {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Two volumes and all operations, few enough to count by hand.
+/// Returns requests of two volumes with all operations, few enough to count by hand.
 fn small() -> Vec<Request> {
     vec![
         request(0, Op::Write, 0, 8192),

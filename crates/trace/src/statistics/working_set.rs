@@ -6,7 +6,7 @@ use super::PAGE;
 use super::replicates::{self, REPLICATES};
 use flashscope_document::trace::WorkingSet;
 
-/// The shortest window, as a power of two of nanoseconds: about a microsecond.
+/// The binary logarithm of the shortest window in nanoseconds, which is about a microsecond.
 const SHORTEST_WINDOW: u32 = 10;
 
 /// The times for which pages were not accessed, in buckets from one power of two to the next.

@@ -163,7 +163,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Returns the request if its range fits the address space.
+/// Returns the request if its range fits the address space, and its length is 0 for a flush and
+/// above 0 for other operations.
 #[inline]
 pub(in super::super) fn checked(request: Request) -> Result<Request, Reason> {
     if request.len.0 == 0 && request.op != Op::Flush {
@@ -227,7 +228,7 @@ pub(in super::super) fn decimal(text: &[u8], point: u8, unit: u64) -> Option<u64
         if digit > 9 {
             return None;
         }
-        // Further digits are below one nanosecond.
+        // Further digits of a time in seconds are below one nanosecond.
         if scale < 1_000_000_000_000 {
             fraction = fraction * 10 + u64::from(digit);
             scale *= 10;

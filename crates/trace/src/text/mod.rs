@@ -1,4 +1,4 @@
-//! Text formats with one request per line.
+//! Text formats, which are parsed line by line.
 
 mod fields;
 
@@ -35,7 +35,7 @@ impl Output {
     }
 }
 
-/// A text format with one request per line.
+/// A text format, which is parsed line by line.
 pub(super) trait TextFormat: Send + Sized + 'static {
     /// True if the meaning of a line does not depend on other lines.
     const HAS_INDEPENDENT_LINES: bool = false;
@@ -54,7 +54,7 @@ pub(super) trait TextFormat: Send + Sized + 'static {
     /// Ends the trace and emits all pending requests.
     fn end(&mut self, _out: &mut Output) {}
 
-    /// Returns true if the parsed lines are plausible for this format. A format overrides this
+    /// Returns true if the parsed requests are plausible for this format. A format overrides this
     /// function if its lines have the same form as those of another format.
     fn plausible(_requests: &[Request]) -> bool {
         true

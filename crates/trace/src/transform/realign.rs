@@ -59,7 +59,7 @@ impl Realign {
             }
             looked_at += batch.len();
             for request in batch.iter().filter(|request| request.op != Op::Flush) {
-                #[allow(clippy::cast_possible_truncation)] // less than eight
+                #[allow(clippy::cast_possible_truncation)] // a page has 8 sectors
                 let sector = (request.offset.0 % PAGE / SECTOR) as usize;
                 misaligned[sector] += 1;
                 seen += 1;

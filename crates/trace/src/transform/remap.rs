@@ -97,8 +97,8 @@ impl Remap {
         }
     }
 
-    /// Gives consecutive numbers to the new regions of a request. Data written together thus stays
-    /// adjacent.
+    /// Returns the offset of a request on the drive. Gives consecutive numbers to the new regions
+    /// of the request; data written together thus stays adjacent.
     fn compact(&mut self, request: &Request) -> u64 {
         let first = request.offset.0 / self.region;
         let end = request.end().0.div_ceil(self.region).max(first + 1);

@@ -9,7 +9,7 @@ use super::{Kind, OmissionCounts, Writer};
 /// `host_disk` gives host and disk; any other name becomes the host, with disk 0.
 pub(super) const KIND: Kind = Kind {
     name: "msr",
-    summary: "CSV as of Microsoft Research Cambridge, which most tools read: no trims, no flushes",
+    summary: "the CSV of Microsoft Research Cambridge, which most tools read: no trims, no flushes",
     extensions: &[".csv"],
     open: |output| Ok(Box::new(Msr { text: Text::new(output), names: Vec::new() })),
 };

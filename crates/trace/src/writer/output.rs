@@ -17,8 +17,8 @@ use super::super::Error;
 /// The number of bytes per write to a file.
 const CHUNK: usize = 1 << 18;
 
-/// The output of a trace writer: a stream, or a file that appears only when it is complete. A name
-/// with the suffix `.zst` or `.gz` selects that compression.
+/// The output of a trace writer: a stream, or a file that appears only when it is complete. The
+/// suffix `.zst` or `.gz` of a file name selects that compression; a stream is not compressed.
 pub struct Output {
     name: String,
     sink: Sink,
@@ -75,7 +75,8 @@ impl Output {
     /// Writes the buffered bytes and renames the file to its final name.
     ///
     /// # Errors
-    /// Writing or renaming fails. The file then does not exist.
+    /// Writing or renaming fails, and the file does not exist; or syncing its folder fails, and the
+    /// file exists.
     pub fn finish(self) -> Result<(), Error> {
         let Output { name, sink, target } = self;
         let finish = || -> io::Result<()> {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub(crate) type Entry = BTreeMap<String, String>;
 
 /// Returns the folder and its manifest. Without them, returns `None` with a message, or fails if
-/// the variable is set.
+/// `FLASHSCOPE_DATA` is set.
 pub(crate) fn manifest() -> Option<(PathBuf, Vec<Entry>)> {
     #[allow(clippy::disallowed_methods)] // tests read the folder of their data from the environment
     let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);

@@ -65,8 +65,7 @@ fn completions_reach_their_ios() {
     assert!(!engine.has_timed_out());
 }
 
-// A completion of an invalid or idle slot would free a slot twice, and two IOs would share that
-// slot.
+// An accepted completion of an idle slot would free the slot twice, and two IOs would share it.
 #[test]
 fn completions_of_idle_slots_are_ignored() {
     let mut engine =

@@ -73,7 +73,8 @@ pub(super) enum Answer {
     Data,
     /// Another initiator has reserved the drive.
     Conflict,
-    /// No information: the drive does not support the command, or did not receive it.
+    /// No information: the drive does not support the command, did not receive it, or did not
+    /// execute it in any attempt.
     None,
 }
 

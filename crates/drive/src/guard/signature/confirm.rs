@@ -154,7 +154,7 @@ pub(super) fn atari(image: &Image, _at: u64) -> bool {
         && !image.is_random(0)
 }
 
-/// VIA: checks the sum of the first 50 bytes, which is stored in the next byte.
+/// VIA: checks the version, and the sum of the first 50 bytes, which the next byte stores.
 pub(super) fn via(image: &Image, at: u64) -> bool {
     let Some(bytes) = image.bytes(at, 51) else { return false };
     let sum = bytes[..50].iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));

@@ -7,7 +7,7 @@ pub(super) enum Place {
     Start(u64),
     /// An offset from the end.
     End(u64),
-    /// An offset from the end, rounded down to whole sectors of 512 bytes.
+    /// An offset from the end of the last whole sector of 512 bytes.
     EndOfSectors(u64),
     /// The MD 0.90 superblock: at the last multiple of 64 KiB that lies at least 64 KiB before the
     /// end.

@@ -2,7 +2,7 @@
 //!
 //! The library is loaded at run time if it is installed. It is not linked, because its licence
 //! (LGPL) would affect the distribution of this program. If it cannot be loaded, as in the static
-//! build, the program `blkid` runs instead.
+//! build, or does not answer, the program `blkid` runs instead.
 
 #[cfg(not(target_feature = "crt-static"))]
 mod library;

@@ -3,7 +3,7 @@
 
 use super::image::Image;
 
-/// The maximum number of partitions to inspect. A GPT has 128 entries and an MBR four.
+/// The maximum number of entries of a GPT to inspect. A GPT usually has 128 entries.
 const MAX_PARTITIONS: u32 = 128;
 
 /// The maximum length of a volume group's metadata in bytes.
@@ -116,7 +116,7 @@ fn metadata(image: &Image, area: u64, area_size: u64) -> Option<String> {
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Returns true for a shared volume group: by a flag of `clvmd`, or by a lock type of `lvmlockd`.
+/// Returns true if a flag of `clvmd` or a lock type of `lvmlockd` marks the volume group as shared.
 fn is_clustered(text: &str) -> bool {
     text.lines().map(str::trim).any(|line| {
         let lock = line.strip_prefix("lock_type = \"").and_then(|rest| rest.split('"').next());

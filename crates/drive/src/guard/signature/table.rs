@@ -24,7 +24,7 @@ const fn other(name: &'static str, places: &'static [Place], magic: &'static [u8
     mark(name, &[], places, magic)
 }
 
-/// A signature of a file system that several hosts may have mounted.
+/// A signature of storage that several hosts may use at once.
 const fn shared(
     name: &'static str,
     types: &'static [&'static str],

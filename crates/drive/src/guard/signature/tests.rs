@@ -177,7 +177,7 @@ fn every_signature_is_found() {
 }
 
 proptest! {
-    // The other content of the drive is arbitrary.
+    // An arbitrary byte fills the rest of the drive.
     #[test]
     fn signatures_are_found_on_drives_of_any_size(
         size in prop_oneof![0..70_000u64, 1_000_000..1_200_000u64],
@@ -358,7 +358,7 @@ fn every_type_of_libblkid_is_known() {
     assert!(list.lines().count() > 50, "{list}");
 }
 
-// A name with unprintable characters is replaced.
+// A type that the table knows has its name in the table.
 #[test]
 fn types_that_only_libblkid_knows_are_refused() {
     let nothing = held(SIZE, &[]);

@@ -81,7 +81,7 @@ fn an_open_device_keeps_its_number() {
     assert!(run("losetup", &[device.path(), other.to_str().unwrap()]));
 }
 
-/// Opens a new loop device for writing with each available engine.
+/// Opens a new loop device for writing with each available engine that supports loop devices.
 fn by_each_engine(mut look: impl FnMut(&str, &Loop, &mut RealDevice)) {
     for engine in ENGINES.iter().filter(|engine| !engine.name.starts_with("io_uring_")) {
         let Some(device) = Loop::new() else { return };

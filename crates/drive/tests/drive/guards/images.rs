@@ -1,4 +1,4 @@
-//! Images with a signature, each as small as the signature allows.
+//! Images with a signature, each with as few nonzero bytes as the signature allows.
 
 /// An image with a signature.
 pub(super) struct Example {
@@ -38,7 +38,7 @@ const fn shared(
 
 const MIB: i64 = 1 << 20;
 
-/// An MBR with a VMFS partition from 1 MiB to the end.
+/// The entry in an MBR of a VMFS partition from 1 MiB to the end.
 const VMFS_PARTITION: &[u8] = &[0, 0, 0, 0, 0xfb, 0, 0, 0, 0, 8, 0, 0, 0, 0xf8, 2, 0];
 
 /// Fields of an ext4 superblock in group 1 with blocks of 1 KiB.

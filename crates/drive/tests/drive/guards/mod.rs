@@ -345,7 +345,7 @@ fn exclusively_held_devices_are_refused() {
     exclusive().unwrap();
 }
 
-// A virtual machine or another run of this program writes the file. Afterwards, the file is
+// The file is open for writing, as in another run of this program. Afterwards, the file is
 // accepted.
 #[test]
 fn a_locked_file_is_refused() {

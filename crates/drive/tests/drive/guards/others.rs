@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use super::*;
 
-/// A shell that keeps a file open until it is dropped.
+/// A shell that keeps a file open until this value is dropped.
 struct Shell(Child);
 
 impl Shell {

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use flashscope_document::collection::Quantiles;
 use serde::{Deserialize, Serialize};
 
-/// The number of buckets per power of two, as a power of two.
+/// The binary logarithm of the number of buckets per power of two.
 const STEPS: u32 = 5;
 
 /// The lowest value that shares its bucket with other values.
 const EXACT: u64 = 2 << STEPS;
 
-/// The number of values in each bucket. Each value below 64 has its own bucket; above, 32 buckets divide each power of
-/// two.
+/// The number of values in each bucket. Each value below 64 has its own bucket. From 64 on, 32
+/// buckets divide each range from one power of two to the next.
 ///
 /// A collection has thousands of volumes with few different values, hence a map instead of the table of `hdrhistogram`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

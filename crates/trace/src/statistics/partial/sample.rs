@@ -1,4 +1,4 @@
-//! A sample of the pages of a volume, by a hash of their addresses, with a fixed number of pages.
+//! A sample of the pages of a volume, chosen by a hash of their addresses, with a bounded size.
 //!
 //! The sample holds the pages whose hash has at least `shift` leading zeros (SHARDS, Waldspurger et al., FAST 2015,
 //! section 4). The shift is the smallest one for which these pages fit. A part of the requests touches no more pages

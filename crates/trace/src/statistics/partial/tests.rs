@@ -25,7 +25,7 @@ fn ops() -> impl Strategy<Value = Op> {
     prop_oneof![Just(Op::Read), Just(Op::Write), Just(Op::Trim), Just(Op::Flush)]
 }
 
-/// Requests at any times; offsets often continue the previous request.
+/// Generates requests at any times; offsets often continue the previous request.
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let one = (0u64..1_000, ops(), 0u64..200, 1u64..40_000, any::<bool>());
     prop::collection::vec(one, 1..80).prop_map(|all| {
@@ -99,7 +99,7 @@ proptest! {
 #[test]
 fn successive_requests_are_counted_across_files() {
     let mut merged = VolumePart::new("v", SAMPLE);
-    // The second file by name comes first in time; the third one begins before it ends.
+    // The second file by name comes first in time; the third begins before the second ends.
     for (file, times) in [(0, [100, 110]), (1, [10, 20]), (2, [15, 40])] {
         let mut part = VolumePart::new("v", SAMPLE);
         for (nth, at) in times.into_iter().enumerate() {

@@ -37,7 +37,7 @@ struct Stretch {
     access: Option<(u64, u64)>,
 }
 
-/// The counters of a volume. They saturate, and merge in any order.
+/// The counters of a volume, which merge in any order. The sums of bytes saturate.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Sums {
     /// The requests and the bytes, by operation code.

@@ -74,7 +74,7 @@ fn all(reader: &mut dyn Reader) -> Result<Vec<Request>, Error> {
     }
 }
 
-/// A write of 4 KiB to volume 0.
+/// Returns a write of 4 KiB to volume 0.
 fn write_at(at: u64, offset: u64) -> Request {
     Request {
         at: Nanos(at),

@@ -7,8 +7,8 @@ use super::{Folder, all, spec, write_at};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A trace of ten seconds with a request each half second. It cycles through three volumes and all
-/// operations, with addresses throughout the first 20 MiB.
+/// Returns a trace of ten seconds with a request each half second. It cycles through three volumes
+/// and all operations, with addresses throughout the first 20 MiB.
 fn story() -> Vec<Request> {
     (0..20)
         .map(|i| Request {
@@ -280,7 +280,7 @@ fn values_are_checked() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    // For any transforms of any trace, the requests stay on the drive, in order and without loss.
+    // For any remapping of any trace, the requests stay on the drive, in order and without loss.
     #[test]
     fn remapped_traces_fit(
         offsets in prop::collection::vec((any::<u64>(), 1u64..1 << 26, 0u32..3), 1..60),

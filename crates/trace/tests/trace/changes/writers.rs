@@ -40,7 +40,7 @@ proptest! {
     }
 }
 
-// A trace of several row groups is read in order, with only one row group in memory.
+// A trace of several row groups is read completely and in order.
 #[test]
 fn parquet_of_many_row_groups() {
     let requests: Vec<Request> = (0..300_000).map(|i| write_at(i * 7, i % 1000 * 4096)).collect();
@@ -49,7 +49,8 @@ fn parquet_of_many_row_groups() {
     assert!(folder.read(&["t.parquet"], &[]) == requests);
 }
 
-/// Requests of each operation, with times and addresses that every format stores exactly.
+/// Returns requests of each operation, with times that every format stores exactly. The last
+/// request does not consist of whole sectors.
 fn story() -> Vec<Request> {
     let request = |i: u64, op, offset, len| Request {
         at: Nanos(1_000_000_000 + i * 1_500_000),

@@ -9,7 +9,7 @@ use flashscope_trace::{Error, OnBad, Options, Source};
 use crate::formats::samples::{Sample, expression, samples};
 use crate::formats::{TraceContent, open_all, read_all};
 
-/// A source of bytes in memory.
+/// Returns a source of bytes in memory.
 pub(super) fn source(content: &[u8]) -> Source {
     Source::of("a trace", Cursor::new(content.to_vec()), None).expect("memory can be read")
 }
@@ -30,7 +30,7 @@ fn texts() -> impl Iterator<Item = Sample> {
     samples().into_iter().filter(|sample| !sample.content.contains(&0))
 }
 
-/// The lines of a text.
+/// Returns the lines of a text.
 fn lines(content: &[u8]) -> Vec<&[u8]> {
     content.strip_suffix(b"\n").expect("samples end their lines").split(|b| *b == b'\n').collect()
 }
@@ -49,7 +49,7 @@ fn every_format_has_a_sample() {
     }
 }
 
-// The format of every sample is detected, and no other format is as likely.
+// The format of every sample is detected.
 #[test]
 fn samples_are_found() {
     for sample in samples() {
@@ -147,7 +147,7 @@ fn ends_of_lines_may_differ() {
     }
 }
 
-/// The position at which reading stopped.
+/// Returns the position at which reading stopped.
 fn place(error: &Error) -> String {
     match error {
         Error::Bad { place, .. } => place.to_string(),

@@ -109,7 +109,7 @@ fn failure(content: &[u8], format: Option<&str>) -> String {
     opened.and_then(read).expect_err("it must fail").to_string()
 }
 
-/// Compresses a piece repeated many times with Zstandard.
+/// Compresses `times` repetitions of a piece with Zstandard.
 fn bomb(piece: &[u8], times: usize) -> Vec<u8> {
     let mut bomb = zstd::Encoder::new(Vec::new(), 3).unwrap();
     let block = piece.repeat(1 << 10);
@@ -146,7 +146,7 @@ fn a_highly_compressible_trace_is_read() {
     assert_eq!(crate::formats::read_all(reader).unwrap().requests.len(), 200_000);
 }
 
-/// A trace longer than the part used for detection, and too irregular to compress well.
+/// Returns a trace longer than the part used for detection, and too irregular to compress well.
 fn long_trace() -> Vec<u8> {
     let mut lines = Vec::new();
     for index in 0..20_000u64 {
@@ -189,8 +189,7 @@ fn large_windows_are_refused() {
     assert!(failure.contains("Frame requires too much memory"), "{failure}");
 }
 
-// A line without an end is refused before it fills memory; a last line without a line ending is
-// read.
+// A line without an end is refused before it fills memory.
 #[test]
 fn lines_without_end_are_refused() {
     let Sample { content, .. } = samples().remove(0);

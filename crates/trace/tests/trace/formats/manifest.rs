@@ -19,7 +19,7 @@ fn format_of(parser: &str) -> &str {
     }
 }
 
-/// The counts that the manifest states exactly.
+/// Returns the counts that the manifest states exactly.
 fn counts(told: &TraceContent) -> Vec<(&'static str, u64)> {
     let requests = &told.requests;
     let count = |op| requests.iter().filter(|request| request.op == op).count() as u64;
@@ -51,7 +51,7 @@ fn pages(told: &TraceContent, ops: &[Op]) -> u64 {
     pages.collect::<BTreeSet<_>>().len() as u64
 }
 
-/// The values that the manifest rounds, with the rounding error.
+/// Returns the values that the manifest rounds, with the rounding error.
 fn rounded(told: &TraceContent) -> Vec<(&'static str, f64, f64)> {
     let mebibytes = |op| bytes(told, op) as f64 / (1u64 << 20) as f64;
     let times = || told.requests.iter().map(|request| request.at.0);

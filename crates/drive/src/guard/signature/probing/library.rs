@@ -132,7 +132,8 @@ impl Probing<'_> {
         }
     }
 
-    /// Returns the type that the probe detected. A partition table counts only if there is no file system.
+    /// Returns the type that the probe detected. A partition table counts only if there is no other
+    /// signature.
     fn answer(&self) -> Answer {
         let kinds = [(c"TYPE", c"SBMAGIC_OFFSET", false), (c"PTTYPE", c"PTMAGIC_OFFSET", true)];
         let answer = kinds.into_iter().find_map(|(name, offset, is_table)| {

@@ -130,7 +130,7 @@ fn signatures_of_real_tools_are_found() {
 }
 
 /// Tools that write copies of superblocks, which `wipefs` does not erase, with the offset of the
-/// first copy.
+/// first copy; `u64::MAX` for a tool that writes no copies.
 const COPIES: &[(&str, &[&str], u64)] = &[
     ("mkfs.ext4", &["-q", "-F", "-b", "1024"], 8193 * 1024 + 56),
     ("mkfs.ext4", &["-q", "-F", "-b", "2048"], 16384 * 2048 + 56),
