@@ -40,9 +40,9 @@ pub struct Export {
     /// the drive.
     pub handles: Option<PlacementLimits>,
     /// The unit in bytes of atomic writes: after a power cut, the drive contains a write within one
-    /// aligned unit completely or not at all. `None` if the drive guarantees no such unit, as a
-    /// real drive. [`AttachedDrive::simulated`] takes the unit from the store, which also shows
-    /// each write to readers completely or not at all.
+    /// aligned unit completely or not at all. `None` for a real drive, which guarantees no such
+    /// unit. [`AttachedDrive::simulated`] takes the unit from the store, which also shows each
+    /// write to readers completely or not at all.
     pub atomic_unit: Option<Bytes>,
     /// True if the drive keeps the metadata of logical blocks. [`AttachedDrive::simulated`] takes
     /// this from the store.
@@ -71,7 +71,8 @@ impl Export {
 
 /// A simulated or real drive that serves the requests of a transport, with their data.
 ///
-/// Dropping the drive discards requests in flight without a reply.
+/// Dropping a simulated drive discards its requests in flight without a reply. Dropping a real
+/// drive waits until its requests are completed.
 pub struct AttachedDrive<A: Answer> {
     export: Export,
     backend: Arc<Backend<A>>,
@@ -101,7 +102,8 @@ impl<A: Answer> AttachedDrive<A> {
     /// virtual time. `progress` receives the bytes written so far and their total.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be read or no thread can be started.
+    /// Returns an error if the store cannot be read, the fault plan is invalid, or no thread can be
+    /// started.
     pub fn simulated(
         mut device: Box<dyn Device + Send>,
         mut export: Export,
@@ -124,7 +126,7 @@ impl<A: Answer> AttachedDrive<A> {
     /// Attaches a real drive, with one thread for each request that may be in flight.
     ///
     /// # Errors
-    /// Returns an error if the system cannot start another thread.
+    /// Returns an error if the fault plan is invalid, or the system cannot start another thread.
     pub fn real(
         info: DeviceInfo,
         contents: Contents,
@@ -281,8 +283,8 @@ fn visible(limits: ZoneLimits, size: Bytes) -> ZoneLimits {
 /// The length in bytes of the writes that bring a simulated drive into the state of its store.
 const STEP: u64 = 256 * 1024;
 
-/// Writes the ranges that a store contains to an empty simulated drive, once and in order. Zones
-/// are written up to their previous write pointers.
+/// Writes the ranges that a store contains to an empty simulated drive, once. Each zone is written
+/// from its start to its last data, full zones first; ranges of other drives are written in order.
 fn write_what_is_there(
     device: &mut dyn Device,
     extents: &[std::ops::Range<u64>],

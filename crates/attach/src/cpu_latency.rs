@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "/dev/cpu_dma_latency: a setting of the kernel, which ends with the process"
+        reason = "/dev/cpu_dma_latency: a setting of the kernel that ends when the file is closed"
     )
 )]
 

@@ -50,8 +50,8 @@ pub enum Error {
     /// Another file system is mounted on the folder.
     #[error("{} is in use: a file system is mounted on it; name another folder", .0.display())]
     InUse(PathBuf),
-    /// The folder is the mount point of a process that has ended, and flashscope did not create the
-    /// mount.
+    /// The folder is the mount point of a process that has ended. The mount is not flashscope's, or
+    /// it cannot be unmounted.
     #[error(
         "the process that served {} has ended: unmount it with `umount --lazy`, or name another folder",
         .0.display()

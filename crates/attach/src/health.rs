@@ -21,7 +21,7 @@ const OCP_PAGE: u32 = 3;
 /// drive's life begins when it is attached, or with earlier writes that bring it into its initial
 /// state. The drive has one power cycle, and its power-on hours count on its own clock.
 ///
-/// Events that the simulation does not model count as 0: heat, parity over dies, link errors,
+/// Quantities that the simulation does not model are 0. Examples are throttling, link errors,
 /// uncorrectable reads, and blocks for the drive's own data.
 pub fn health(snapshot: &Snapshot) -> Option<Health> {
     let flash = snapshot.flash?;
@@ -54,7 +54,8 @@ pub fn health(snapshot: &Snapshot) -> Option<Health> {
     })
 }
 
-/// Returns the fields of OCP's page. The comments give the name and the first byte of each field.
+/// Returns the fields of OCP's page. The comments give the name and the first byte of each field
+/// that the simulation models.
 fn extended(flash: &Flash) -> OcpHealth {
     OcpHealth {
         media_bytes_written: flash.programmed, // Physical Media Units Written, 0
@@ -90,7 +91,11 @@ fn warnings(flash: &Flash, spare: u32) -> Vec<CriticalWarning> {
 
 /// Returns the mean erases per block as a percentage of the rated erases. It exceeds 100 if blocks
 /// outlive their rating.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited below")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "not negative; the cast saturates, and the result is limited to 255"
+)]
 fn percentage_used(flash: &Flash) -> u32 {
     let used = 100.0 * flash.mean_erases() / f64::from(flash.rated_erases);
     (used as u32).min(MAX_PERCENTAGE_USED)

@@ -9,6 +9,9 @@ use crate::faults::{FaultHook, FaultInjector, FaultPlan};
 
 /// A hook that is called for each completed request, in the order of the replies. The completion's
 /// `submitted` is the arrival time of the request.
+///
+/// A simulated drive calls it twice for a durable write or trim: for the operation, and for the
+/// flush that follows. The `submitted` of the flush is the time when the operation was complete.
 pub type CompletionHook = Box<dyn FnMut(&Completion) + Send>;
 
 /// Hooks into the requests of an attached drive.

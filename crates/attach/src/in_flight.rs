@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(in_flight.remove(Nanos(8)), None);
         assert_eq!(in_flight.remove(Nanos(5)), Some(5));
         assert_eq!(in_flight.len(), 2);
-        assert_eq!(in_flight.waiting.len(), 3, "the gap after the first entry is dropped with it");
+        assert_eq!(in_flight.waiting.len(), 3, "a gap stays while an earlier entry is in flight");
         assert_eq!(in_flight.remove(Nanos(6)), Some(5));
         assert_eq!(in_flight.waiting.len(), 1);
         assert_eq!(in_flight.remove(Nanos(9)), Some(9));

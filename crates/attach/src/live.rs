@@ -74,7 +74,7 @@ pub struct DriveStatus {
 }
 
 /// Samples an attached drive and reports its [`DriveStatus`]. The monitor does not keep the drive
-/// alive. After the drive was dropped, the monitor reports the drive's last state.
+/// alive. After the drive was dropped, the monitor reports the state at the last sample.
 pub struct Monitor {
     size: Bytes,
     /// Returns `None` after the drive was dropped.
@@ -94,8 +94,8 @@ const STATUS: &str = "attached";
 
 /// Returns the status of each attached drive of this user, in the order of the process IDs.
 ///
+/// # Errors
 /// Returns an error if the folder cannot be read.
-/// If the folder cannot be read.
 pub fn attached_drives(folder: &Path) -> io::Result<Vec<DriveStatus>> {
     let found = statuses(folder, STATUS)?;
     Ok(found.into_iter().map(|(_, status)| status).collect())

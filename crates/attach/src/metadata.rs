@@ -128,7 +128,8 @@ mod tests {
         BlockMetadata::new(Bytes::mib(4)).unwrap()
     }
 
-    /// Returns the first byte of the metadata of each block of 2048 bytes from the start.
+    /// Returns the first byte of the metadata of each block. The blocks have `block` bytes and fill
+    /// the first 2048 bytes.
     fn first_bytes(kept: &BlockMetadata, block: u64) -> Vec<u8> {
         let mut found = Metadata { block: Bytes(block), ..metadata(Vec::new()) };
         kept.read(Bytes(0), 4 * 512, &mut found).unwrap();
@@ -153,7 +154,7 @@ mod tests {
         assert_eq!(write(1535, 2, None), [0xFF, 1, 0xFF, 0xFF]);
     }
 
-    // Metadata of blocks of any size end where the next block begins.
+    // Discarding the metadata of a block leaves those of its neighbour, also with larger blocks.
     #[test]
     fn blocks_of_several_sizes_have_places() {
         let mut kept = kept();

@@ -385,7 +385,7 @@ impl<A> Core<A> {
         self.device.next_due().into_iter().chain(held).min()
     }
 
-    /// Completes a request at `now`, or later if a fault delays its reply.
+    /// Completes a request at `now`; a fault may delay its reply, or cut its connection earlier.
     fn finish(
         &mut self,
         work: Work<A>,
@@ -454,8 +454,8 @@ impl<A> Core<A> {
         }
     }
 
-    /// Moves the data of a request to the store. First checks a write to a zone, and sets the
-    /// address of an append.
+    /// Trims the store, or moves the data of a write that [`PacedDrive::move_data`] did not move.
+    /// First checks a write to a zone, and sets the address of an append.
     fn keep(&mut self, request: &mut Request, store: &Store) -> Result<(), RequestError> {
         let Request { op, len, .. } = *request;
         let zones = self.device.zones();

@@ -163,7 +163,7 @@ impl<A: Answer> PassThroughDrive<A> {
         self.info.kind == DeviceKind::File
     }
 
-    /// Stops accepting requests.
+    /// Stops accepting requests, and ends the delays of faults.
     pub(crate) fn stop(&self) {
         lock(&self.queue).take();
         self.end_delays();

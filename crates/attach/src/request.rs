@@ -22,7 +22,7 @@ pub struct Request {
     /// True for a write at the write pointer of the zone that contains `offset` (zone append). The
     /// completed request has the address of the data as its `offset`.
     pub appends: bool,
-    /// The reclaim unit handle of a write; 0 for none.
+    /// The reclaim unit handle of a write; 0 if the client names none.
     pub stream: StreamId,
     /// The metadata of the blocks of a read or a write, on a drive that keeps metadata. A write
     /// without metadata discards the metadata of its range.
@@ -71,9 +71,9 @@ pub enum ZoneError {
     Offline,
     /// A write does not begin at the write pointer.
     InvalidWrite,
-    /// Too many zones are open or closed.
+    /// Too many zones would be active: open or closed.
     TooManyActive,
-    /// Too many zones are open.
+    /// Too many zones would be open.
     TooManyOpen,
     /// The state of the zone does not permit the change.
     InvalidTransition,

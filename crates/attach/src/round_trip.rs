@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "the file of a FUSE mount: created by this process"
+        reason = "a file of a FUSE mount or a ublk device: created by this process"
     )
 )]
 

@@ -112,7 +112,7 @@ impl fmt::Display for Sample {
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "a rate of bytes"
+            reason = "rates are not negative, and the cast saturates"
         )]
         let bytes = Bytes(sum(|op| op.bytes_per_s) as u64);
         if let Some(amplification) = self.write_amplification {

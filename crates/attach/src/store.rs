@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "memory, and holes in a store: opened by crates/drive/src/store.rs"
+        reason = "memory, and holes in a store, which crates/drive/src/store.rs opens"
     )
 )]
 
@@ -27,7 +27,7 @@ const PIECE: usize = 4096;
 
 const PIECE_LEN: u64 = PIECE as u64;
 
-/// The number of volatile pieces at which all of them are checked again for durability.
+/// The number of volatile pieces at which all of them are first checked again for durability.
 const RECHECK_PIECES: usize = 1024;
 
 /// The data of a drive, in memory or in a sparse file. Ranges that were never written, or were
@@ -150,7 +150,7 @@ impl Store {
         Some(lock.unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns true if volatile data are kept in memory.
+    /// Returns true for a store in a file, which keeps volatile data apart from durable data.
     pub(crate) fn models_power_cuts(&self) -> bool {
         self.volatile.is_some()
     }
@@ -349,7 +349,8 @@ impl Drop for Store {
         if let Place::File(file) = &self.place
             && is_empty
         {
-            // A store that cannot be closed counts as after a power cut, which is safe.
+            // A store that cannot be closed reports a power cut when it is opened again, which is
+            // safe.
             let _ = file.close();
         }
     }

@@ -154,7 +154,7 @@ fn each_request_is_answered_once() {
         let counts: Vec<(u64, u64)> =
             snapshot.ops.iter().map(|op| (op.requests, op.bytes)).collect();
         assert_eq!(counts, [(1, 32 * BLOCK), (32, 32 * BLOCK), (0, 0), (0, 0)]);
-        // With 32 writes at a queue depth of four, the last write waits for seven others.
+        // With 32 writes at a queue depth of four, the last write waits for seven rounds of writes.
         let longest = snapshot.ops[1].latency_ns.max();
         assert!(longest >= 7_990_000, "{longest}");
         assert_eq!(snapshot.in_flight, 0);

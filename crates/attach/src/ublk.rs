@@ -117,7 +117,8 @@ fn serve_device(
         while !stop.load(Ordering::Relaxed) && waiting() != ENDED {}
         control.stop(id)?;
     }
-    // Once the device is stopped, or if it never started, the kernel returns the queue's fetches.
+    // The kernel returns the queue's fetches, and the thread ends, once the device is stopped. If
+    // the device never started, that happens when it is deleted.
     let outcome = match started.is_ok() {
         true => thread.join().unwrap_or_else(|_| Err(panicked())),
         false => Ok(()),

@@ -41,7 +41,7 @@ impl ZoneChange {
     /// Returns the zones of a selection.
     ///
     /// # Errors
-    /// `TooManyOpen` if the zones cannot all be opened.
+    /// Returns `TooManyOpen` if the zones cannot all be opened.
     pub(crate) fn selected(
         self,
         zones: &dyn ZonedDevice,
@@ -81,7 +81,7 @@ impl ZoneChange {
 /// Returns the zones that a range touches.
 fn touched(zones: &dyn ZonedDevice, offset: Bytes, len: Bytes) -> impl Iterator<Item = Zone> {
     let size = zones.limits().size.0;
-    let number = |byte: u64| u32::try_from(byte / size).expect("a zone of the drive");
+    let number = |byte: u64| u32::try_from(byte / size).expect("zone numbers have 32 bits");
     let end = (offset + len).0.max(offset.0 + 1);
     (number(offset.0)..=number(end - 1)).map(|number| zones.zone(number))
 }
@@ -119,7 +119,7 @@ pub(crate) fn error_of(
 /// Returns the zone that contains a byte.
 fn zone_of(zones: &dyn ZonedDevice, offset: Bytes) -> Zone {
     let number = offset.0 / zones.limits().size.0;
-    zones.zone(u32::try_from(number).expect("a zone of the drive"))
+    zones.zone(u32::try_from(number).expect("zone numbers have 32 bits"))
 }
 
 /// Sets the address of an append, and checks that the zone can accept the write.

@@ -1,7 +1,8 @@
 //! Deliberate bugs, one for each fuzz target. They show that the targets find bugs; see
 //! docs/trust.md.
 //!
-//! A switch at run time spares `make test` a second build of every crate. Optimized builds contain no canary.
+//! A switch at run time spares `make test` a second build of every crate. Builds without debug
+//! assertions contain no canary.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,7 +13,7 @@ pub fn plant() {
     PLANTED.store(true, Ordering::Relaxed);
 }
 
-/// True in a process that called [`plant`].
+/// Returns true in a process that called [`plant`], in a build with debug assertions.
 #[inline]
 pub fn is_planted() -> bool {
     cfg!(debug_assertions) && PLANTED.load(Ordering::Relaxed)

@@ -180,7 +180,7 @@ impl Record {
     /// Creates the record with these values of the columns.
     ///
     /// # Errors
-    /// A message if a value is invalid.
+    /// Returns a message if the operation, the stream or the error number is invalid.
     #[allow(clippy::cast_sign_loss)]
     #[inline]
     pub fn from_values(values: [i64; COLUMN_COUNT]) -> Result<Record, String> {

@@ -254,7 +254,8 @@ pub trait Device {
         Nanos(0)
     }
 
-    /// Returns the state of the flash, or `None` if the drive does not report it, as most real drives.
+    /// Returns the state of the flash, or `None` if the drive does not report it. Most real drives
+    /// do not.
     fn flash(&self) -> Option<Flash> {
         None
     }

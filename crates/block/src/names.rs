@@ -1,6 +1,7 @@
 /// Returns the name in `valid` that is most similar to `wrong`, for "did you mean" hints.
 ///
-/// Compares the whole name and its last dotted part by Jaro-Winkler similarity, ignoring case.
+/// Compares `wrong`, in lower case, with each name and its last dotted part by Jaro-Winkler
+/// similarity.
 /// Returns `None` if no similarity exceeds 0.7.
 pub fn nearest<'a>(wrong: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_lowercase();

@@ -98,7 +98,7 @@ fn split<'a>(text: &'a str, units: &[(&str, u64)]) -> Option<(&'a str, u64)> {
 fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (number, scale) = split(text, units)?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    // A deliberate bug that the fuzz targets must find: a unit without a number is accepted.
+    // A deliberate bug that the fuzz targets must find: a unit without a number causes a panic.
     if crate::canary::is_planted() && whole.is_empty() && scale > 1 {
         panic!("`{text}` has no number");
     }

@@ -78,10 +78,11 @@ pub struct ZoneLimits {
 
 /// A drive with zones.
 ///
-/// A write must begin at the write pointer of its zone and end within its capacity. Several writes may be in
-/// flight, because the pointer moves at submission. An append is a write at the pointer that
-/// [`ZonedDevice::zone`] returns. A trim of whole zones resets them, and any other trim is refused.
-/// A read beyond the pointer returns zeros, also in the hole between capacity and size.
+/// A write must begin at the write pointer of its zone and end within the zone's capacity. Several
+/// writes may be in flight, because the pointer moves at submission. An append is a write at the
+/// pointer that [`ZonedDevice::zone`] returns. A trim of whole zones resets them, and any other
+/// trim is refused. A read beyond the pointer returns zeros, also in the hole between capacity and
+/// size.
 ///
 /// A write that finds no block on the flash fails and leaves its zone read-only. A reset takes its zone offline
 /// and fails if the flash has too few blocks left. A trim of several zones leaves out those that are read-only or offline.

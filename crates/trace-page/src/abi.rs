@@ -1,5 +1,5 @@
-//! The functions that the page calls. The page writes the file into memory of this module; the answer stays valid until
-//! the next call.
+//! The functions that the page calls. The page writes the file into memory of this module. The text
+//! stays valid until the next call of [`trace_read`].
 #![allow(unsafe_code, reason = "exports unmangled functions, which Rust counts as unsafe")]
 
 use std::cell::RefCell;
@@ -46,13 +46,13 @@ pub extern "C" fn trace_read(name: usize) -> u32 {
     })
 }
 
-/// Returns the text of the last call of [`trace_read`].
+/// Returns the address of the text of the last call of [`trace_read`].
 #[unsafe(no_mangle)]
 pub extern "C" fn trace_text() -> *const u8 {
     with(|page| page.text.as_ptr())
 }
 
-/// Returns the length of [`trace_text`] in bytes.
+/// Returns the length in bytes of the text at [`trace_text`].
 #[unsafe(no_mangle)]
 pub extern "C" fn trace_text_len() -> usize {
     with(|page| page.text.len())

@@ -51,7 +51,7 @@ mod tests {
         statistics(name, std::fs::read(folder.to_string() + name).unwrap())
     }
 
-    // The samples have the same requests in each format.
+    // The samples in the formats MSR and SPC have the same requests.
     #[test]
     fn samples_of_all_kinds_of_formats_open() {
         let [csv, text, binary] = ["msr.csv", "spc.txt", "blktrace.v7.blktrace"].map(sample);

@@ -15,7 +15,7 @@ const SECTOR_BYTES: u64 = SECTOR as u64;
 /// The judgement of a drive after a power cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// The judgement of each byte.
+    /// The numbers of bytes with each judgement.
     pub bytes: JudgedBytes,
     /// The judgement of acknowledged writes that no flush covered.
     pub unflushed: UnflushedWrites,
@@ -86,7 +86,7 @@ struct Judge<'a> {
 struct Torn {
     within: u64,
     beyond: u64,
-    /// The sectors of writes that were torn within the atomic unit, with one of these writes.
+    /// The sectors of torn atomic units, each with one of the writes that were torn there.
     sectors: BTreeMap<usize, u64>,
     unflushed: UnflushedWrites,
 }

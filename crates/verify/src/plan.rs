@@ -127,7 +127,7 @@ impl Plan {
 }
 
 fn index(sector: u64) -> usize {
-    usize::try_from(sector).expect("a target space whose sectors fit in memory")
+    usize::try_from(sector).expect("the sectors of a target space fit in memory")
 }
 
 #[cfg(test)]

@@ -33,9 +33,9 @@ pub enum SectorContent {
 /// sector.
 pub struct ReadBack {
     codes: Vec<u64>,
-    /// The sectors with data of this verification.
+    /// The number of sectors with data of this verification.
     pub own: u64,
-    /// The sectors with data of another verification.
+    /// The number of sectors with data of another verification.
     pub others: u64,
 }
 

@@ -43,7 +43,7 @@ pub struct Writer<'a> {
     clock: &'a dyn Fn() -> Moment,
     /// The encoded events since the last record.
     events: Vec<u8>,
-    /// The IO of each stream, with the number of its write; `None` for a flush.
+    /// The IO in flight of each stream, if any.
     in_flight: Vec<Option<InFlight>>,
     free: Vec<u16>,
     /// The number of submitted writes.
@@ -58,6 +58,7 @@ pub struct Writer<'a> {
 #[derive(Clone, Copy)]
 struct InFlight {
     io: Io,
+    /// The number of the write; `None` for a flush.
     write: Option<u64>,
 }
 

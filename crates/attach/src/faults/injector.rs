@@ -26,13 +26,14 @@ pub struct InjectedFault {
     pub request: Option<(Op, Bytes, Bytes)>,
 }
 
-/// A hook that is called for each injected fault.
+/// A hook that is called for each affected request, and for cuts of all connections. Several cuts
+/// between two checks of the connections are reported once.
 pub type FaultHook = Box<dyn FnMut(&InjectedFault) + Send>;
 
 /// The decision about a request that arrives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
-    /// The error with which the request fails; it is then not executed.
+    /// The error with which the request fails; a request with an error is not executed.
     pub(crate) error: Option<RequestError>,
     /// The delay that a fault adds to the reply.
     pub(crate) delay: Nanos,
@@ -73,7 +74,7 @@ struct RuleState {
     chosen: u64,
     /// The number of requests that the rule affected. A cut also affects requests in flight.
     affected: u64,
-    /// The units that were written since their media error.
+    /// The complete units that were written or trimmed while the rule applied.
     healed: RangeSet,
 }
 
@@ -263,7 +264,7 @@ impl FaultInjector {
         fastrand::Rng::with_seed(seed).f64() < self.rules[rule].probability
     }
 
-    /// Heals the units that a request, complete at `at`, covers with a write or a trim.
+    /// Heals the complete units in the range of a write or a trim that completed at `at`.
     fn heal(&self, request: &Request, at: Nanos, state: &mut State) {
         if !matches!(request.op, Op::Write | Op::Trim) {
             return;
@@ -278,7 +279,7 @@ impl FaultInjector {
 }
 
 impl Rule {
-    /// Returns true if the rule applies to a request that arrives at `at`.
+    /// Returns true if the rule applies to a request at the time `at`.
     fn applies(&self, request: &Request, at: Nanos) -> bool {
         self.window.contains(at) && self.concerns(request)
     }

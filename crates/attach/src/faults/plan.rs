@@ -44,8 +44,8 @@ pub struct FaultRule {
     #[serde(default, deserialize_with = "parsed")]
     #[schemars(with = "Option<String>")]
     pub len: Option<Bytes>,
-    /// The fraction of matching requests that are affected, or of units with a media error: above
-    /// 0, at most 1 [default: 1].
+    /// The fraction of matching requests that are affected or, for `media-error`, the fraction of
+    /// units that are bad: above 0, at most 1 [default: 1].
     pub probability: Option<f64>,
     /// The number of matching requests to skip before the first affected request [default: 0].
     pub skip: Option<u64>,
@@ -79,7 +79,7 @@ pub struct FaultRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultEffect {
-    /// Replies are sent later, by the time `delay`.
+    /// Replies are delayed by `delay`.
     Delay,
     /// Replies that are due between the start and the end are sent at the end.
     Stall,
@@ -196,7 +196,8 @@ impl FromStr for FaultPlan {
 impl FaultPlan {
     /// Returns the number of the first rule that depends on the time, from 1.
     ///
-    /// Without delays of replies, as at [`crate::Speed::Max`], such a rule has no effect.
+    /// Such a rule needs a clock that runs by itself. At [`crate::Speed::Max`], the clock of the
+    /// drive advances with its requests only.
     #[must_use]
     pub fn timed_rule(&self) -> Option<usize> {
         let is_timed = |rule: &FaultRule| {

@@ -9,7 +9,7 @@ use crate::request::{Request, RequestError};
 
 const UNIT: u64 = 4096;
 
-/// The error that the client receives.
+/// The fate of a request that fails with `EIO`.
 const IO: Fate = Fate { error: Some(RequestError::Drive(Errno::EIO)), delay: Nanos(0) };
 
 /// The time at which the drives of these tests were attached.
@@ -84,8 +84,8 @@ fn the_skipped_requests_are_spared_and_the_count_is_kept() {
     assert_eq!(faults.counts(), [("fault-1".into(), 3)]);
 }
 
-// The same seed affects the same requests, and another seed affects other requests. The fraction of
-// affected requests is the probability of the rule.
+// With the same seed, the same requests are affected; with another seed, other requests. The
+// fraction of affected requests is the probability of the rule.
 #[test]
 fn random_faults_follow_the_seed() {
     let affected = |seed: u64| -> Vec<bool> {

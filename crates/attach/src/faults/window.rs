@@ -5,7 +5,7 @@ use flashscope_block::Nanos;
 pub(super) struct Window {
     /// The start of the first window.
     pub(super) from: Nanos,
-    /// Its length; `None` if it has no end, or repeats without a gap.
+    /// The length of each window; `None` for a window without an end.
     pub(super) len: Option<Nanos>,
     /// The interval between two starts; `None` if there is one window.
     pub(super) every: Option<Nanos>,

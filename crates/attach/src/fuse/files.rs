@@ -22,8 +22,8 @@ use crate::request::{PendingRequest, Request};
 /// The inode number of the file; the folder is the root.
 const INODE: INodeNo = INodeNo(2);
 
-/// The time for which the kernel may cache names and attributes: none, because the drive may
-/// disappear.
+/// The time for which the kernel may cache names and attributes: none. Programs therefore notice at
+/// once when serving has ended.
 const CACHE_TIMEOUT: Duration = Duration::ZERO;
 
 /// The maximum number of asynchronous requests that the kernel keeps in flight. Its default of 12
@@ -173,8 +173,8 @@ impl Filesystem for Files {
         }
     }
 
-    /// Accepts a truncation on opening, which has no effect, as on a block device. Rejects all
-    /// other changes.
+    /// Accepts a change of the size without a file handle, which the kernel sends when a program
+    /// opens the file to truncate it. It has no effect. Rejects all other changes.
     fn setattr(
         &self,
         _: &fuser::Request,
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(triples(hole(100..8200, 4096)), ends);
         assert_eq!(triples(hole(100..8000, 4096)), [(Op::Write, 100, 7900)]);
         assert_eq!(triples(hole(4096..4096, 4096)), []);
-        #[allow(clippy::reversed_empty_ranges, reason = "a range past the end of the drive")]
+        #[allow(clippy::reversed_empty_ranges, reason = "ranges past the end are reversed")]
         let past = hole(8192..4096, 4096);
         assert_eq!(triples(past), []);
     }

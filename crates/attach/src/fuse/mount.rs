@@ -1,10 +1,10 @@
-//! Mounting and unmounting the file system, which leaves nothing mounted.
+//! Mounting the file system, and unmounting it however serving ends.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "/dev/fuse, and mounts: the folder must be empty and not a mount point; only a dead mount of this program's own type is unmounted"
+        reason = "/dev/fuse, and mounts: only on an empty folder that is not a mount point; unmounts only that mount, or a dead mount of this program's own type"
     )
 )]
 

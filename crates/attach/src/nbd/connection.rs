@@ -32,7 +32,7 @@ const MAX_PENDING: u64 = 64 << 20;
 /// The cost in bytes of a request in addition to its data.
 const COST: u64 = 256;
 
-/// The timeout of each step of the handshake.
+/// The timeout of each read and each write during the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(30);
 
 /// The client and the handle to which a reply goes.

@@ -84,8 +84,7 @@ impl Handshake {
         Handshake { offer, no_zeroes: None, structured: false, options: 0, skip: 0 }
     }
 
-    /// Processes the next step of the handshake. `enter` returns true if another client may be
-    /// served.
+    /// Processes the next step of the handshake. `enter` returns true if this client may be served.
     pub(super) fn next(
         &mut self,
         input: &mut &[u8],

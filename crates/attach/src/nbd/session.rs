@@ -67,7 +67,7 @@ impl Session {
     /// appended to `output`. `enter` is called when the client requests to start the transmission, and
     /// returns true if the client may do so.
     ///
-    /// At most about 16 KiB remain in `input`.
+    /// When `None` is returned, at most about 16 KiB remain in `input`.
     ///
     /// # Errors
     /// Returns the violation; the connection must be closed once requests in flight are answered.

@@ -29,7 +29,7 @@ enum State {
     Data { request: Request, handle: Handle },
     /// The data of a rejected write are skipped.
     Skip { left: u32, handle: Handle, refusal: Refusal },
-    /// The rest of a long range that is submitted in pieces.
+    /// The rest of a request that carries no data. A long write of zeros has several pieces.
     Pieces { rest: Request, handle: Handle },
 }
 

@@ -23,7 +23,7 @@ use crate::faults::Presence;
 /// The maximum number of connected clients; additional clients wait to be accepted.
 pub(crate) const CLIENTS: usize = 128;
 
-/// The maximum time at the end for completing requests in flight and sending their replies.
+/// The maximum time, once serving stops, for completing requests in flight and sending replies.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The connection to a client.

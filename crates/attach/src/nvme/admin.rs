@@ -46,7 +46,7 @@ pub(super) fn commands(space: &Namespace) -> impl Iterator<Item = u8> {
     COMMANDS.into_iter().chain(directives.into_iter().filter(move |_| has_directives))
 }
 
-/// Returns the data that a command moves.
+/// Returns the direction and the length of a command's data.
 pub(super) fn transfer(
     space: &Namespace,
     controller: &Controller,
@@ -57,7 +57,7 @@ pub(super) fn transfer(
     }
     Ok(match command.opcode() {
         GET_LOG_PAGE => log_page::transfer(command)?,
-        IDENTIFY => Transfer::ToHost(u32::try_from(IDENTIFY_LEN).expect("a page")),
+        IDENTIFY => Transfer::ToHost(u32::try_from(IDENTIFY_LEN).expect("it is 4096")),
         SET_FEATURES => features::set_transfer(command),
         GET_FEATURES => features::get_transfer(command),
         DIRECTIVE_SEND | DIRECTIVE_RECEIVE if controller.kind() == Kind::Drive => {
@@ -91,7 +91,7 @@ pub(super) fn execute(
         }
         ABORT => {
             let (queue, aborted) = (command.u16(40), command.u16(42));
-            // Bit 0 states that the command was not aborted, as the specification allows.
+            // Bit 0 is set if the command was not aborted, which the specification allows.
             Ok(Action::result(id, u32::from(!controller.abort(queue, aborted))))
         }
         KEEP_ALIVE => Ok(Action::result(id, 0)),

@@ -68,8 +68,8 @@ impl Command {
         u64_at(&self.0, at)
     }
 
-    /// Returns true if the command is not fused and describes its data by an SGL, as Fabrics
-    /// require.
+    /// Returns true if the command is not fused and describes its data by an SGL, as NVMe over
+    /// Fabrics requires.
     pub(super) fn has_valid_flags(&self) -> bool {
         self.0[1] & 0x03 == 0 && self.0[1] >> 6 == 1
     }

@@ -37,7 +37,7 @@ const MAX_PENDING: u64 = 64 << 20;
 /// The cost in bytes of a command in addition to its data.
 const COST: u64 = 256;
 
-/// The timeout for the initialization of a connection, and for its Connect command.
+/// The timeout of each read until the host has connected a queue.
 const HANDSHAKE: Duration = Duration::from_secs(30);
 
 /// The command to which a reply of the drive belongs.
@@ -116,7 +116,7 @@ fn finished(
             (Completion::new(id, status), Vec::new())
         }
         (Ok(()), Finish::Failure(status)) => (Completion::new(id, status), Vec::new()),
-        // The data were not checked.
+        // `process_read` would have replaced `Extended`: the data were not checked.
         (Ok(()), Finish::Extended(_)) => (Completion::new(id, Status::INTERNAL_ERROR), Vec::new()),
         (Ok(()), Finish::Place(block)) => {
             (Completion { result: request.offset.0 / block.0, ..success }, Vec::new())
@@ -389,7 +389,7 @@ impl Batch<'_> {
             let from = Recipient(To::Whole { connection, id, finish, cost });
             return self.requests.push(PendingRequest { request, from });
         }
-        // The first step may be complete before this returns.
+        // The cost is owed first, because the job may be complete before `start` returns.
         self.connection.outbox.owe(std::mem::take(&mut self.owed));
         let first = Job::start(self.connection, (id, cost), plan, self.steps);
         self.requests.extend(first);

@@ -29,15 +29,15 @@ const CSTS_FATAL: u32 = 1 << 1;
 const CSTS_SHUTTING_DOWN: u32 = 1 << 2;
 const CSTS_SHUT_DOWN: u32 = 2 << 2;
 
-/// The asynchronous event for changed attributes of a namespace: a notice (type 2), of which log
-/// page 04h has the details.
+/// The asynchronous event for changed attributes of a namespace: a notice (type 2), whose details
+/// are in log page 04h.
 const NAMESPACE_EVENT: u32 = 0x0004_0002;
 
-/// The asynchronous event for the end of a sanitize operation (type 6), of which log page 81h has the
-/// details.
+/// The asynchronous event for the end of a sanitize operation (type 6), whose details are in log
+/// page 81h.
 const SANITIZE_EVENT: u32 = 0x0081_0106;
 
-/// The time in which a controller becomes ready, in units of 500 ms.
+/// The maximum time in which a controller becomes ready, in units of 500 ms.
 const READY_TIME: u8 = 10;
 
 /// The kind of a controller.
@@ -69,7 +69,7 @@ pub trait Link: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     None,
-    /// The host waits until the controller is shut down.
+    /// A shutdown: the host waits until the controller is shut down.
     ShutDown,
 }
 
@@ -233,7 +233,7 @@ impl Controller {
     }
 
     /// Returns the capabilities: the size of queues, contiguous queues, the time to become ready,
-    /// the command sets, and readiness independent of media.
+    /// the command sets, and that the media are ready when the controller is.
     fn capabilities(&self) -> u64 {
         // The NVM command set, or the sets that Identify lists.
         let sets = if self.has_other_sets() { 1 << 43 } else { 1 << 37 };

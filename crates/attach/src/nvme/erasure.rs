@@ -25,7 +25,7 @@ pub(super) struct ErasureCount {
 }
 
 impl ErasureCount {
-    /// Returns the status of a command during which an erasure began: `now` is the later count.
+    /// Returns an error if an erasure has begun since this count: `now` is the later count.
     pub(super) fn check(self, now: ErasureCount) -> Result<(), Status> {
         match self {
             _ if self.sanitizes != now.sanitizes => Err(Status::SANITIZE_IN_PROGRESS),
@@ -50,12 +50,12 @@ struct State {
     sanitized: SanitizeState,
     /// Dword 10 of the last Sanitize command.
     options: u32,
-    /// True if nothing was written since the last sanitize operation.
+    /// True if the last sanitize operation succeeded and nothing was written since.
     is_empty: bool,
 }
 
 impl Erasures {
-    /// Returns an error while the namespace is being erased.
+    /// Returns an error while the namespace is being erased, and after a failed sanitize operation.
     pub(super) fn check(&self, namespace: u32) -> Result<(), Status> {
         lock(&self.0).check(namespace)
     }

@@ -21,7 +21,7 @@ pub(super) const DISCONNECT: u8 = 0x08;
 /// The length of the data of Connect in bytes.
 const CONNECT_LEN: u32 = 1024;
 
-/// The controller identifier of a host that accepts any controller.
+/// The controller identifier by which a host accepts any controller.
 const ANY_CONTROLLER: u16 = u16::MAX;
 
 /// The queue that a host connected.
@@ -33,7 +33,7 @@ pub(super) struct ConnectedQueue {
     pub(super) has_flow_control: bool,
 }
 
-/// Returns the data that a Fabrics command moves.
+/// Returns the direction and the length of a Fabrics command's data.
 pub(super) fn transfer(command: &Command) -> Result<Transfer, Status> {
     match command.fabrics_type() {
         CONNECT => Ok(Transfer::FromHost(CONNECT_LEN)),
@@ -131,7 +131,7 @@ fn existing(
     }
 }
 
-/// Returns a text that ends with a zero byte.
+/// Returns the text before the first zero byte, if it is UTF-8.
 fn text(bytes: &[u8]) -> Option<&str> {
     let end = bytes.iter().position(|byte| *byte == 0)?;
     std::str::from_utf8(&bytes[..end]).ok()

@@ -146,7 +146,8 @@ impl Features {
     }
 }
 
-/// Returns the threshold that a command names: over or under temperature of the composite sensor.
+/// Returns the index of the threshold that a command names: 0 for over temperature and 1 for under
+/// temperature of the composite sensor.
 fn threshold_of(command: &Command) -> Option<usize> {
     let value = command.dword(11);
     match (value >> 16 & 0xF, value >> 20 & 0x3) {
@@ -164,7 +165,7 @@ fn pair(number: u16) -> u32 {
     u32::from(number) << 16 | u32::from(number)
 }
 
-/// Returns the data that Get Features moves.
+/// Returns the direction and the length of the data transfer of Get Features.
 pub(super) fn get_transfer(command: &Command) -> Transfer {
     match feature_of(command) {
         HOST_BEHAVIOR => Transfer::ToHost(512),

@@ -18,7 +18,7 @@ use crate::metadata::METADATA_LEN;
 /// The length of all data structures in bytes.
 pub(super) const IDENTIFY_LEN: usize = 4096;
 
-/// The unit of limits in bytes: the minimum memory page size.
+/// The unit of limits, as a power of two in bytes: the minimum memory page size.
 const PAGE_SHIFT: u8 = 12;
 
 /// The maximum transfer of a command, as a power of two in pages.
@@ -53,7 +53,7 @@ const ZONED: u32 = CommandSet::Zoned as u32;
 const LBA_EXTENSIONS: usize = 2816;
 const LBA_EXTENSION_LEN: usize = 16;
 
-/// Optional commands: compare, dataset management, write zeroes, timestamp, verify, copy.
+/// Optional commands: compare, dataset management, write zeroes, verify, copy.
 const ONCS: u16 = 1 << 0 | ONCS_DEALLOCATION | 1 << 3 | 1 << 7 | 1 << 8;
 
 /// The bit of dataset management.
@@ -120,11 +120,11 @@ fn identify_controller(subsystem: &Subsystem, controller: &Controller) -> Struct
         // Any command counts as a sign of life.
         .u32(96, 1 << 6)
         .u8(258, 3)
-        .u8(259, u8::try_from(EVENT_REQUESTS - 1).expect("few"))
+        .u8(259, u8::try_from(EVENT_REQUESTS - 1).expect("few requests"))
         // Keep Alive in units of 100 ms.
         .u16(320, 10)
         .u16(514, QUEUE_ENTRIES)
-        // SGLs, also longer than the data, with an offset, and of the transport.
+        // SGLs may be longer than the data, contain an offset, or be transport SGLs.
         .u32(536, 1 | 1 << 18 | 1 << 20 | 1 << 21);
     let name = match controller.kind() {
         Kind::Discovery => super::DISCOVERY_NQN,
@@ -156,7 +156,7 @@ fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
         .u8(260, 1 | 1 << 1)
         // Log pages: the effects of commands, extended data.
         .u8(261, 1 << 1 | 1 << 2)
-        .u8(262, u8::try_from(ERROR_ENTRIES - 1).expect("few"))
+        .u8(262, u8::try_from(ERROR_ENTRIES - 1).expect("few entries"))
         .u64(280, spaces.capacity().0)
         .u64(296, spaces.unallocated().0)
         // Sanitize by block erase; the media are not modified after the operation.
@@ -170,7 +170,7 @@ fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
         .u8(525, 1 | 3 << 1)
         // A format concerns the namespace that it names, or all.
         .u8(524, 0)
-        // Atomic writes: any command, with the largest blocks; in a power cut, one block.
+        // The atomic write units in the largest blocks: in operation, and in a power cut (one).
         .u16(526, atomic_blocks(space, largest))
         .u16(528, 0)
         .u8(530, 0)
@@ -192,7 +192,7 @@ fn drive_controller(data: &mut Structure, subsystem: &Subsystem) {
 fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
     let blocks = space.blocks();
-    let copied = u32::try_from(MAX_TRANSFER.0 / space.block().0).expect("few");
+    let copied = u32::try_from(MAX_TRANSFER.0 / space.block().0).expect("few blocks");
     let preferred = space.drive_block().0.max(space.block().0) / space.block().0;
     let preferred = u16::try_from(preferred - 1).unwrap_or(u16::MAX);
     data.u64(0, blocks)
@@ -200,7 +200,7 @@ fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
         .u64(16, blocks)
         // The preferred sizes are given below.
         .u8(24, 1 << 4)
-        .u8(25, u8::try_from(space.formats().len() - 1).expect("few"))
+        .u8(25, u8::try_from(space.formats().len() - 1).expect("few formats"))
         // The number of the format, and extended blocks.
         .u8(26, (space.format() & 0x1F) as u8)
         .u8(30, 1)
@@ -213,13 +213,13 @@ fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
         .u16(70, preferred)
         .u16(74, u16::try_from(copied).unwrap_or(u16::MAX))
         .u32(76, copied)
-        .u8(80, u8::try_from(MAX_COPY_RANGES - 1).expect("few"))
+        .u8(80, u8::try_from(MAX_COPY_RANGES - 1).expect("few ranges"))
         .u8(99, u8::from(!space.is_writable()))
         .u16(102, endurance_group_of(space))
         .bytes(104, &subsystem.guid(space));
     state_atomicity(&mut data, space);
     for (number, format) in space.formats().iter().enumerate() {
-        // Blocks smaller than those of the drive are degraded.
+        // Blocks smaller than those of the drive have a lower relative performance.
         let degraded = 1 << format.shift < space.drive_block().0;
         let performance = if degraded { 2 << 24 } else { 0 };
         let metadata = if format.has_metadata { METADATA_LEN } else { 0 };
@@ -244,8 +244,8 @@ fn state_metadata(data: &mut Structure, space: &Namespace) {
     }
 }
 
-/// Returns the number of blocks, less 1, of an atomic write in normal operation: those of a
-/// command.
+/// Returns the number of blocks, less 1, of an atomic write in normal operation: the maximum of a
+/// command, or one block if the drive guarantees no atomic unit.
 fn atomic_blocks(space: &Namespace, shift: u32) -> u16 {
     match space.atomic_unit() {
         Some(_) => u16::try_from((MAX_TRANSFER.0 >> shift) - 1).unwrap_or(u16::MAX),

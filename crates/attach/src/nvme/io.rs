@@ -67,7 +67,7 @@ pub(super) fn commands(space: &Namespace, zoned: bool) -> impl Iterator<Item = (
     COMMANDS.into_iter().filter(known).chain(added).chain(placed)
 }
 
-/// Returns the data that a command moves.
+/// Returns the direction and the length of a command's data.
 ///
 /// # Errors
 /// Returns the status with which an invalid command is completed.
@@ -146,7 +146,7 @@ pub(super) fn namespace_of<'a>(
     }
 }
 
-/// Checks what is common to all commands.
+/// Checks that the opcode is known, and that no erasure or write protection forbids the command.
 fn check(space: &Namespace, command: &Command) -> Result<(), Status> {
     let opcode = command.opcode();
     let Some((_, writes)) = commands(space, true).find(|(known, _)| *known == opcode) else {
@@ -235,7 +235,7 @@ pub(super) fn plan(
         WRITE => {
             let (offset, len) = range(space, command)?;
             let (data, metadata) = protection::received(space, command, data)?;
-            // A Format command between the two checks changes the length.
+            // A Format command since [`transfer`] has changed the length.
             if data.len() as u64 != len.0 {
                 return Err(Status::FORMAT_IN_PROGRESS);
             }
@@ -326,7 +326,7 @@ pub(super) fn pieces(
     longest: u64,
 ) -> impl Iterator<Item = (Bytes, Bytes)> {
     let end = range.end;
-    let step = usize::try_from(longest).expect("a length in memory");
+    let step = usize::try_from(longest).expect("a length fits in memory");
     range.step_by(step).map(move |at| (Bytes(at), Bytes(longest.min(end - at))))
 }
 

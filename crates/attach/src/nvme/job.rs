@@ -1,4 +1,4 @@
-//! Commands that need several requests to the drive, some of which follow others.
+//! Commands of several requests to the drive, some of which start only after others are complete.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, Sender};
@@ -18,7 +18,7 @@ use crate::lock;
 use crate::request::{CompletedRequest, PendingRequest, Request, RequestError, ZoneError};
 use crate::zones::{ZoneChange, ZoneSelection};
 
-/// The maximum number of bytes of a request that erases.
+/// The maximum number of bytes of a trim that erases; a larger zone is reset by one trim.
 const ERASE_STEP: u64 = 1 << 30;
 
 /// The maximum number of bytes of a request that erases by writing zeros.
@@ -56,7 +56,7 @@ struct State {
 enum Rest {
     /// No request: the command is complete, with the data that were read if `returns_data`.
     End { returns_data: bool },
-    /// No request: a read of blocks with metadata is complete. Its data are checked and returned.
+    /// No request: [`Job::process_read`] checks the blocks and metadata of the read in flight.
     Extended(ExtendedRead),
     /// A read, whose data are returned.
     Read(Request, Option<ExtendedRead>),
@@ -68,7 +68,7 @@ enum Rest {
     ShutDown,
 }
 
-/// A message to the thread that submits the requests that follow others.
+/// A message to the thread of [`run`], which submits the later requests of jobs.
 #[derive(Debug)]
 pub(super) enum Step {
     /// All requests of a job are complete.
@@ -177,7 +177,8 @@ impl Job {
             Rest::Erase { erase, from } if status == Status::SUCCESS => {
                 subsystem.namespaces().erased_until(erase, from);
                 if from == 0 {
-                    // Read-only zones would keep their data. The state of a zone shows whether it refused.
+                    // Read-only zones would keep their data. A zone that cannot be taken offline
+                    // keeps its state, and the erasure includes it.
                     let _ = drive.change_zones(ZoneChange::TakeOffline, ZoneSelection::All);
                 }
                 let offline = offline_zones(subsystem, drive);
@@ -247,7 +248,7 @@ fn write_of(data: &[Vec<u8>], to: Bytes, durable: bool) -> Request {
     Request { data, ..write }
 }
 
-/// Returns the first bytes of the zones that are offline.
+/// Returns the offsets of the zones that are offline.
 fn offline_zones(subsystem: &Subsystem, drive: &AttachedDrive<Recipient>) -> BTreeSet<Bytes> {
     match subsystem.namespace().zones() {
         Some(_) => drive
@@ -297,7 +298,8 @@ fn erasing(
     (requests, end)
 }
 
-/// Submits the requests that follow others, until it receives [`Step::Stop`].
+/// Submits the later requests of each job once its earlier requests are complete, until it receives
+/// [`Step::Stop`].
 pub(super) fn run(steps: &Receiver<Step>, subsystem: &Subsystem, drive: &AttachedDrive<Recipient>) {
     while let Ok(Step::Next(job)) = steps.recv() {
         job.go_on(subsystem, drive);

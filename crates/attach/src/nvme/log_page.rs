@@ -51,7 +51,7 @@ const TRANSPORT_TCP: u8 = 3;
 /// The length of an entry of the discovery log, and of its header, in bytes.
 const RECORD_LEN: usize = 1024;
 
-/// Returns the data that Get Log Page moves.
+/// Returns the direction and the length of the data of Get Log Page.
 pub(super) fn transfer(command: &Command) -> Result<Transfer, Status> {
     let dwords = u64::from(command.dword(10) >> 16) | u64::from(command.dword(11) & 0xFFFF) << 16;
     let len = 4 * (dwords + 1);
@@ -211,7 +211,7 @@ fn feature_effects(space: &Namespace) -> Vec<u8> {
         page.u32(4 * usize::from(feature), 1 | 1 << 21);
     }
     if space.handles().is_some() {
-        // The scope is the endurance group, and the namespace.
+        // The scopes are the endurance group and the namespace, in this order.
         page.u32(4 * usize::from(placement::FEATURE), 1 | 1 << 23);
         page.u32(4 * usize::from(placement::FEATURE_EVENTS), 1 | 1 << 20);
     }

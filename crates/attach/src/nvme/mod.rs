@@ -4,8 +4,8 @@
 //!
 //! Each connection is one queue and has a thread. A [`Session`], which does not depend on sockets,
 //! decodes the transport into commands; a [`Queue`] turns commands into replies and into plans,
-//! whose requests go to the drive ([`AttachedDrive::submit`]). Requests that follow others are
-//! submitted by one more thread.
+//! whose requests go to the drive ([`AttachedDrive::submit`]). One more thread submits the requests
+//! of a command that start only after others are complete.
 
 mod admin;
 mod command;

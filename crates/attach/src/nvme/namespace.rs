@@ -25,8 +25,8 @@ pub(super) const BLOCK_SHIFTS: [u32; 2] = [9, 12];
 /// the type and position of protection information.
 const FORMAT_SETTINGS: u32 = 0x3 << 12 | 0x1FF;
 
-/// Returns the format with protection information and the same blocks as the format `plain`, as in
-/// dword 10 of Format NVM.
+/// Returns the format, as dword 10 of Format NVM encodes it, that adds protection information to
+/// the blocks of the format `plain`.
 fn protected_format(plain: u32, kind: u8) -> u32 {
     let count = u32::try_from(BLOCK_SHIFTS.len()).expect("few formats");
     (plain + count) | 1 << 4 | u32::from(kind) << 5
@@ -90,8 +90,8 @@ pub struct Namespace {
 
 impl Namespace {
     /// Returns a namespace of a drive. Its blocks have the size that the part states, by default
-    /// 512 bytes, or 4096 if the drive supports no smaller blocks. Zones have the blocks of the
-    /// drive only, because each write moves the pointer.
+    /// 512 bytes, or 4096 if the blocks of the drive are larger than 512. A zoned namespace always
+    /// has the blocks of the drive, because each write moves the write pointer.
     pub(super) fn new(export: &Export, part: Part, erasures: &Arc<Erasures>) -> Namespace {
         let first = part.block.unwrap_or(export.logical_block);
         let plain = |shift| LbaFormat { shift, has_metadata: false };
@@ -169,14 +169,14 @@ impl Namespace {
         let format = self.formats.get(number_of(options)).ok_or_else(invalid)?;
         let (is_extended, protection) = (options >> 4 & 1 == 1, options >> 5 & 0x7);
         let is_valid = match format.has_metadata {
-            // Fabrics transfer metadata with the data of their blocks only.
+            // NVMe over Fabrics transfers metadata only together with the data of their blocks.
             true => is_extended && protection <= 3,
             false => options >> 4 & 0x1F == 0,
         };
         is_valid.then_some(options & FORMAT_SETTINGS).ok_or_else(invalid)
     }
 
-    /// Returns the zones and their limits, if the namespace is zoned.
+    /// Returns the limits of the zones, if the namespace is zoned.
     pub(super) fn zones(&self) -> Option<&ZoneLimits> {
         self.zones.as_ref()
     }
@@ -239,7 +239,7 @@ impl Namespace {
         self.writable
     }
 
-    /// Returns an error while the namespace is being erased.
+    /// Returns an error while the namespace is being erased, and after a failed sanitize operation.
     pub(super) fn check_erasure(&self) -> Result<(), Status> {
         self.erasures.check(self.id)
     }

@@ -19,12 +19,13 @@ const MAX_NAMESPACES: usize = 128;
 /// it.
 const LARGEST_BLOCK: Bytes = Bytes(1 << BLOCK_SHIFTS[BLOCK_SHIFTS.len() - 1]);
 
-/// A namespace that divides a drive, as the user requests it: `SIZE[,lba=512|4096][,pi=1|2|3]`.
+/// A part of a drive as a namespace, as the user requests it: `SIZE[,lba=512|4096][,pi=1|2|3]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamespaceOptions {
     /// The size in bytes.
     pub size: Bytes,
-    /// The size of its logical blocks in bytes; `None` for 512, or for 4096 if the drive supports no smaller blocks.
+    /// The size of its logical blocks in bytes; `None` for 512, or for 4096 if the blocks of the
+    /// drive are larger.
     pub block: Option<Bytes>,
     /// The type of protection information, 1 to 3; `None` for blocks without metadata.
     pub protection: Option<u8>,
@@ -203,7 +204,8 @@ impl Namespaces {
         }
     }
 
-    /// Records that an erasure has erased everything before the byte `end`.
+    /// Records that a sanitize operation has erased everything before the byte `end`. A format
+    /// reports no progress.
     pub(super) fn erased_until(&self, erase: Erase, end: u64) {
         if erase == Erase::Sanitize {
             self.erasures.sanitized_until(end);

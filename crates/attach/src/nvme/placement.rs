@@ -36,7 +36,8 @@ const PARAMETERS_LEN: u32 = 4096;
 pub(super) const IO_MANAGEMENT_RECEIVE: u8 = 0x12;
 pub(super) const IO_MANAGEMENT_SEND: u8 = 0x1D;
 
-/// The operation of both commands: the status of handles, and their update.
+/// The operation by which I/O Management Receive reports the handles, and I/O Management Send
+/// updates them.
 const RECLAIM_UNIT_HANDLES: u32 = 1;
 
 /// The type of the directive whose value is a placement identifier.
@@ -55,7 +56,7 @@ const EVENT_LEN: usize = 64;
 /// The maximum number of stored events.
 const MAX_EVENTS: usize = 63;
 
-/// The events that the drive reports, all by the host.
+/// The types of events that the drive reports; the host causes all of them.
 const EVENTS: [u8; 2] = [EVENT_UNIT_NOT_FULL, EVENT_INVALID_IDENTIFIER];
 const EVENT_UNIT_NOT_FULL: u8 = 0x00;
 const EVENT_INVALID_IDENTIFIER: u8 = 0x03;
@@ -127,7 +128,7 @@ fn handles(space: &Namespace) -> Result<&PlacementLimits, Status> {
     space.handles().ok_or(Status::INVALID_OPCODE)
 }
 
-/// Returns the data that a command moves.
+/// Returns the direction and the length of a command's data.
 pub(super) fn transfer(space: &Namespace, command: &Command) -> Result<Transfer, Status> {
     handles(space)?;
     match (command.opcode(), command.dword(10) & 0xFF) {
@@ -244,8 +245,8 @@ fn statistics(flash: Option<&Flash>) -> Vec<u8> {
     page.into_bytes()
 }
 
-/// Returns the log page of events: those of the host, or of the controller, which reports no
-/// events.
+/// Returns the log page of events: the host's events if `of_host`, otherwise the controller's, of
+/// which there are none.
 fn event_log(space: &Namespace, of_host: bool) -> Vec<u8> {
     space.events(|events| {
         let kept = if of_host { events.kept.len() } else { 0 };
@@ -253,7 +254,8 @@ fn event_log(space: &Namespace, of_host: bool) -> Vec<u8> {
         page.u32(0, u32::try_from(kept).expect("few events"));
         for (number, (kind, identifier)) in events.kept.iter().take(kept).enumerate() {
             let at = EVENT_LEN * (1 + number);
-            // The identifier, the namespace and, for a handle, its position are valid.
+            // The identifier and the namespace are valid and, for a unit that is not full, the
+            // handle.
             let has_place = *kind == EVENT_UNIT_NOT_FULL;
             page.u8(at, *kind).u8(at + 1, 1 | 1 << 1 | u8::from(has_place) << 2);
             page.u16(at + 2, *identifier).u32(at + 12, NAMESPACE);
@@ -350,7 +352,7 @@ pub(super) fn set_feature(
     }
 }
 
-/// Returns the data that a command on directives moves.
+/// Returns the direction and the length of the data of a command on directives.
 pub(super) fn directive_transfer(space: &Namespace, command: &Command) -> Result<Transfer, Status> {
     handles(space)?;
     match command.opcode() {

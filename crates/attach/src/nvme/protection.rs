@@ -18,12 +18,13 @@ const CHECK_GUARD: u32 = 1 << 28;
 const CHECK_APPLICATION: u32 = 1 << 27;
 const CHECK_REFERENCE: u32 = 1 << 26;
 
-/// The same bits for the source ranges of Copy (PRINFOR), and their distance to those of the
-/// destination (PRINFOW).
+/// The bits of dword 12 with these settings for the source ranges of Copy (PRINFOR), and their
+/// distance to the bits for the destination (PRINFOW).
 const SOURCE_FIELD: u32 = 0xF << 12;
 const SOURCE_SHIFT: u32 = 14;
 
-/// The value of an application tag that turns off all checks of its block; in type 3, with the reference tag below.
+/// The value of an application tag that turns off all checks of its block; in type 3, only together
+/// with the reference tag below.
 const ESCAPE_APPLICATION: u16 = u16::MAX;
 const ESCAPE_REFERENCE: u32 = u32::MAX;
 
@@ -53,7 +54,7 @@ impl Protection {
 /// The number of bytes that [`guard`] processes at a time.
 const SLICE: usize = 8;
 
-/// The CRC of each byte followed by a number of zero bytes, by that number.
+/// The CRC of each byte with zero bytes after it. The first index is the number of zero bytes.
 const TABLES: [[u16; 256]; SLICE] = {
     let mut tables = [byte_crcs(); SLICE];
     let mut zeros = 1;
@@ -93,7 +94,7 @@ fn guard(data: &[u8]) -> u16 {
         let mut slice = *slice;
         slice[0] ^= (crc >> 8) as u8;
         slice[1] ^= (crc & 0xFF) as u8;
-        // The most bytes follow the first byte.
+        // The last table belongs to the first byte, which most bytes follow.
         let crcs = slice.iter().zip(TABLES.iter().rev());
         crcs.fold(0, |crc, (byte, table)| crc ^ table[usize::from(*byte)])
     });
@@ -346,8 +347,8 @@ enum Goal {
 }
 
 impl ExtendedRead {
-    /// Returns the request of a read, compare or verify with its metadata, and the remaining work of the command.
-    /// Returns `None` for blocks without metadata. `data` contains the data to compare.
+    /// Adds metadata to the request of a read, compare or verify, and returns the remaining work of
+    /// the command; `None` for blocks without metadata. `data` contains the data to compare.
     pub(super) fn of(
         space: &Namespace,
         command: &Command,
@@ -479,8 +480,8 @@ impl ExtendedCopy {
 mod tests {
     use super::*;
 
-    // The references are the check value of the catalogue of CRCs (CRC-16/T10-DIF), and the CRCs of blocks of zeros and
-    // ones.
+    // The references are the check value of the catalogue of CRCs (CRC-16/T10-DIF), the CRC of
+    // zeros, and CRCs computed bit by bit.
     #[test]
     fn guards_are_the_published_crc() {
         assert_eq!(guard(b"123456789"), 0xD0DB);

@@ -45,8 +45,8 @@ impl Action {
     }
 }
 
-/// The events before a command was admitted that would make its admission invalid if they happened
-/// again: resets of the controller, and erasures of the namespace.
+/// The number of resets of the controller and of erasures of the namespace when a command was
+/// admitted. A reset or an erasure after that makes the admission invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Epoch {
     resets: u64,
@@ -59,7 +59,7 @@ pub struct Commands(Mutex<Ids>);
 
 #[derive(Debug)]
 struct Ids {
-    /// The commands by their identifiers, with the events before they were admitted.
+    /// The commands by their identifiers, with the counts when they were admitted.
     open: BTreeMap<u16, (Command, Epoch)>,
     /// The number of entries of the queue.
     entries: u16,
@@ -107,7 +107,7 @@ impl Commands {
         (command, ids.has_flow_control.then_some(ids.head))
     }
 
-    /// Returns the events before a command was admitted.
+    /// Returns the counts of resets and erasures when a command was admitted.
     fn epoch(&self, id: u16) -> Option<Epoch> {
         lock(&self.0).open.get(&id).map(|(_, epoch)| *epoch)
     }
@@ -151,11 +151,12 @@ impl Queue {
         self.role.as_ref().map(|role| (&role.controller, role.number))
     }
 
-    /// Returns the data that a command moves, and counts the command as not completed.
+    /// Returns the direction and the length of a command's data, and counts the command as not
+    /// completed.
     ///
     /// # Errors
     /// Returns the reason why the command is not executed. The command counts as not completed,
-    /// except with a conflict of identifiers.
+    /// except with a conflict of identifiers or an overflow.
     pub fn admit(&mut self, command: &Command) -> Result<Transfer, Rejection> {
         self.commands.begin(command, self.epoch(command))?;
         if let Some(role) = &self.role {
@@ -178,9 +179,9 @@ impl Queue {
         }
     }
 
-    /// Checks that neither a reset nor an erasure began while the data of a command arrived. The
-    /// format and the contents of the namespace may then differ from those at admission (NVM Express
-    /// Base Specification 2.1, "Format NVM command" and "Sanitize Operations").
+    /// Checks that neither a reset nor an erasure began while the data of a command arrived. An
+    /// erasure changes the contents of the namespace, and may change its format (NVM Express Base
+    /// Specification 2.1, "Format NVM command" and "Sanitize Operations").
     fn check_epoch(&self, command: &Command) -> Result<(), Status> {
         let (before, now) = (self.commands.epoch(command.id()), self.epoch(command));
         let before = before.unwrap_or(now);

@@ -73,7 +73,7 @@ impl Host {
         socket.set_nodelay(true)?;
         let mut host = Host { socket, data: Vec::new() };
         let mut request = Structure::new(IC_LEN);
-        let len = u8::try_from(IC_LEN).expect("short");
+        let len = u8::try_from(IC_LEN).expect("headers are short");
         request.u8(0, IC_REQ).u8(2, len).u32(4, len.into());
         host.socket.write_all(&request.into_bytes())?;
         host.take(IC_LEN)?;
@@ -127,7 +127,7 @@ impl Host {
         self.take(HEADER_LEN)?;
         let asked = u32_at(&self.data, 16);
         let mut piece = Structure::new(HEADER_LEN);
-        let header = u8::try_from(HEADER_LEN).expect("short");
+        let header = u8::try_from(HEADER_LEN).expect("headers are short");
         piece.u8(0, H2C_DATA).u8(1, FLAG_LAST).u8(2, header).u8(3, header);
         piece.u32(4, u32::from(header) + asked).u32(16, asked);
         let mut pdu = piece.into_bytes();
@@ -139,11 +139,11 @@ impl Host {
 
 fn capsule_header(data: usize) -> Vec<u8> {
     let mut header = Structure::new(8);
-    let len = u8::try_from(CAPSULE_CMD_LEN).expect("short");
+    let len = u8::try_from(CAPSULE_CMD_LEN).expect("headers are short");
     let offset = if data > 0 { len } else { 0 };
     let total = CAPSULE_CMD_LEN + data;
     header.u8(0, CAPSULE_CMD).u8(2, len).u8(3, offset);
-    header.u32(4, u32::try_from(total).expect("short"));
+    header.u32(4, u32::try_from(total).expect("capsules are short"));
     header.into_bytes()
 }
 

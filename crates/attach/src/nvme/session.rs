@@ -22,10 +22,10 @@ pub const IN_CAPSULE: u32 = 16 * 1024;
 /// Later commands wait until earlier commands have their data.
 const WINDOW: u32 = 4 << 20;
 
-/// The memory in bytes reserved for data before any of them arrive.
+/// The maximum memory in bytes reserved for data before any of them arrive.
 const AT_ONCE: usize = 64 * 1024;
 
-/// The data that a command moves.
+/// The direction and the length of a command's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transfer {
     /// No data.
@@ -132,7 +132,7 @@ impl Session {
     /// rest of `input` must be passed again, followed by more input. Bytes for the host are
     /// appended to `output`. `admit` returns the data transfer of a command, or rejects the command.
     ///
-    /// At most about 400 bytes remain in `input`.
+    /// When `None` is returned, fewer than 256 bytes remain in `input`.
     ///
     /// # Errors
     /// Returns the error that ends the connection. The request to terminate it is then in `output`.
@@ -387,7 +387,7 @@ impl Common {
 
 /// The source of a command's data.
 enum Place {
-    /// The first bytes of the capsule's data; 0 for a command without data.
+    /// This number of bytes of the capsule's data; 0 for a command without data from the host.
     InCapsule(usize),
     /// The host, from which this number of bytes must be requested.
     Host(u32),

@@ -19,7 +19,7 @@ use crate::statistics::Snapshot;
 /// The version of the base specification, 2.1.
 pub(super) const VERSION: u32 = 0x0002_0100;
 
-/// The maximum number of controllers, one for each host that is connected.
+/// The maximum number of controllers; each connected admin queue has one.
 const CONTROLLERS: usize = 32;
 
 /// The maximum length of an NVMe qualified name in bytes.

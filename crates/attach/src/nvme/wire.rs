@@ -59,7 +59,7 @@ impl Structure {
         self
     }
 
-    /// Sets a text that ends with a zero byte.
+    /// Sets a text that ends with a zero byte, truncated to `len` bytes with that byte.
     pub(super) fn terminated(&mut self, at: usize, len: usize, text: &str) -> &mut Structure {
         let text = &text.as_bytes()[..text.len().min(len - 1)];
         self.bytes(at, text)

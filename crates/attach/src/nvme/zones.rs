@@ -150,7 +150,7 @@ fn zones(space: &Namespace) -> Result<&ZoneLimits, Status> {
     space.zones().ok_or(Status::INVALID_OPCODE)
 }
 
-/// Returns the first block that a command names, in dwords 10 and 11, as a byte of the drive.
+/// Returns the offset in bytes of the block that a command names in dwords 10 and 11.
 fn first_byte(space: &Namespace, command: &Command) -> Result<Bytes, Status> {
     let start = command.u64(40);
     match start < space.blocks() {
@@ -169,10 +169,10 @@ fn zone_number(space: &Namespace, command: &Command) -> Result<u32, Status> {
 }
 
 fn number_of(offset: Bytes, size: Bytes) -> u32 {
-    u32::try_from(offset.0 / size.0).expect("a zone of the drive")
+    u32::try_from(offset.0 / size.0).expect("zone numbers have 32 bits")
 }
 
-/// Returns the data that a command moves.
+/// Returns the direction and the length of a command's data.
 pub(super) fn transfer(space: &Namespace, command: &Command) -> Result<Transfer, Status> {
     let len = match command.opcode() {
         ZONE_APPEND => return Ok(Transfer::FromHost(append_len(space, command)?)),

@@ -5,7 +5,7 @@
         reason = "/dev/ublk-control: a character device of the kernel, by a fixed name"
     )
 )]
-#![allow(unsafe_code, reason = "commands to the kernel that point to buffers")]
+#![allow(unsafe_code, reason = "commands to the kernel point to buffers, which outlive them")]
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -5,7 +5,7 @@
         reason = "/dev/ublkcN: the device that the kernel created for this process"
     )
 )]
-#![allow(unsafe_code, reason = "requests of the kernel in memory shared with it")]
+#![allow(unsafe_code, reason = "reads the kernel's requests from memory shared with it")]
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -131,8 +131,8 @@ impl Queue {
         // The number is leaked, because the kernel may write it after the thread has ended.
         let counter = Box::leak(Box::new(0));
         self.serve(&mut ring, counter, fetching)?;
-        // Without an error, no command is in flight. After an error, the kernel may still use the
-        // buffers, and they are leaked.
+        // Without an error, no command uses the buffers any more. After an error, the kernel may
+        // still use them, and they are leaked.
         drop(ring);
         let Queue { buffers, .. } = self;
         drop(ManuallyDrop::into_inner(buffers));
@@ -225,7 +225,7 @@ impl Queue {
             op => {
                 debug_assert_eq!(op, uapi::OP_WRITE, "no other operation was offered");
                 let start = self.place(tag);
-                let end = start + usize::try_from(len.0).expect("at most the longest request");
+                let end = start + usize::try_from(len.0).expect("a request fits in its buffer");
                 data.extend_from_slice(&self.buffers[start..end]);
                 Op::Write
             }

@@ -162,7 +162,7 @@ fn a_long_write_of_zeros_has_one_reply() {
     }
 }
 
-// Structured replies are sent if they were agreed on, with a text for an error.
+// Structured replies are sent once they are agreed on; an error reply contains a text.
 #[test]
 fn structured_replies_are_sent_once_negotiated() {
     let server = TestServer::new(&ServerOptions::default());

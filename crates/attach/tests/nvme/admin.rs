@@ -51,7 +51,7 @@ fn identify_has_the_fields_that_linux_checks() {
     assert!(data[768..].starts_with(target.nqn.as_bytes()), "SUBNQN");
     assert!(data[24..].starts_with(b"flashscope fixed "), "MN is padded with spaces");
     assert_ne!(data[261] & 1 << 1, 0, "LPA: the effects log");
-    // The effects log names every command that is executed: compare it with the refusals.
+    // The effects log names every command that the controller executes.
     let (status, effects) = log(&mut admin, 5, 4096);
     assert_eq!(status, 0);
     let supported: Vec<usize> =
@@ -292,7 +292,7 @@ fn event_requests_are_limited_and_can_be_aborted() {
     assert_eq!(admin.execute(Entry::new(0x18, 0)).status, 0, "there is room again");
 }
 
-// Commands that Fabrics do not have are refused.
+// Commands that NVMe over Fabrics does not have are refused.
 #[test]
 fn commands_of_other_transports_are_refused() {
     let target = Target::new();

@@ -67,7 +67,7 @@ fn compare_tells_equal_from_different_data() {
     assert_eq!(queue.execute(Entry::new(0x0c, 1).range(10, 4)).status, 0);
 }
 
-// Zeroes and deallocated blocks read as zeros, and their neighbours keep their data.
+// Zeroed and deallocated blocks read as zeros, and their neighbours keep their data.
 #[test]
 fn zeroed_and_deallocated_blocks_read_as_zeros() {
     let target = Target::new();
@@ -195,7 +195,8 @@ fn identifiers_in_flight_conflict() {
     assert_eq!(read(&mut queue, 0, 1), data[..512]);
 }
 
-// A read that overlaps writes of another queue returns the data of one of them, even if they have many blocks (NAWUN).
+// A read that overlaps writes of another queue returns the data of one of these writes, even if a
+// write has many blocks (NAWUN).
 #[test]
 fn reads_see_each_write_as_a_whole() {
     const LEN: usize = 128 * 1024;

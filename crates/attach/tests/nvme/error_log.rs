@@ -64,7 +64,7 @@ fn entries_of_admin_commands_have_no_block() {
     assert_eq!(fields(&entries[2]), (0, 0x80, 0, 1));
 }
 
-// A command whose data arrive damaged is an error of the transport TCP.
+// The entry of a command whose data arrived damaged names the transport TCP.
 #[test]
 fn transport_errors_name_the_transport() {
     let target = Target::new();

@@ -102,7 +102,7 @@ fn io_queues_follow_their_controller() {
     assert!(again.is_closed(), "an I/O queue ends with its admin queue");
 }
 
-// Properties: capabilities, version, configuration, status.
+// The properties are the capabilities, the version, the configuration and the status.
 #[test]
 fn properties_describe_the_controller() {
     let target = Target::new();
@@ -139,7 +139,8 @@ fn unsupported_configurations_are_fatal() {
     let target = Target::new();
     let mut admin = Initiator::new(target.address);
     admin.connect_as(HOST_NQN, &target.nqn, 0, u16::MAX);
-    // Entries of other sizes, larger pages, another command set, weighted arbitration.
+    // They request entries of other sizes, larger pages, another command set, or weighted
+    // arbitration.
     for wrong in [1, 1 | 7 << 16 | 4 << 20, ENABLED | 1 << 7, ENABLED | 1 << 4, ENABLED | 1 << 11] {
         assert_eq!(admin.execute(property_set(0x14, wrong)).status, 0);
         assert_eq!(admin.execute(property_get(0x1c, 4)).result, 2, "{wrong:#x}");

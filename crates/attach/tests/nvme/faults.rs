@@ -86,7 +86,7 @@ fn a_reset_ends_the_connections_without_replies() {
     assert_eq!((done.status, done.data), (0, vec![0xA5; 512]));
 }
 
-// A command of several requests gets no reply either.
+// After a reset, a command of several requests gets no reply.
 #[test]
 fn a_reset_leaves_deallocations_without_a_reply() {
     let target = Target::faulty("[[fault]]\neffect = 'reset'\nops = ['trim']\nskip = 1\ncount = 1");

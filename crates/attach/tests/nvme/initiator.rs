@@ -280,7 +280,7 @@ impl Initiator {
         }
     }
 
-    /// Sends Connect for a queue of `entries` entries.
+    /// Sends Connect for a queue of 32 entries.
     pub(crate) fn connect_as(
         &mut self,
         host: &str,
@@ -341,7 +341,7 @@ pub(crate) fn property_get(offset: u32, size: u32) -> Entry {
     Entry::fabrics(4).set(40, &[u8::from(size == 8)]).set(44, &offset.to_le_bytes())
 }
 
-/// Enables a controller with entries of 64 and 16 bytes.
+/// The configuration that enables a controller, with entries of 64 and 16 bytes.
 pub(crate) const ENABLED: u32 = 1 | 6 << 16 | 4 << 20;
 
 pub(crate) fn u16_at(data: &[u8], at: usize) -> u16 {

@@ -113,7 +113,7 @@ fn identify_lists_the_namespaces() {
     }
 }
 
-// Blocks of both namespaces with the same number are different, and ranges end with their namespace.
+// Blocks with the same number in both namespaces are different. Ranges end with their namespace.
 #[test]
 fn commands_stay_in_their_namespace() {
     let target = target();
@@ -183,7 +183,8 @@ fn deallocation_stays_in_its_namespace() {
     assert_eq!(ends(&mut queue, BLOCK), [0; 4]);
 }
 
-// Format NVM erases and changes the namespace that it names, or all. An event and the log page name the changed ones.
+// Format NVM erases and changes the namespace that it names, or all. An event reports the change,
+// and the log page names the changed namespaces.
 #[test]
 fn formats_change_one_namespace_or_all() {
     let target = target();

@@ -296,7 +296,7 @@ fn metadata_without_protection_are_data() {
     assert_eq!(queue.with_data(entry(0x05, 6, 0, 0), &other).status, 0x285);
 }
 
-/// The same options for the source ranges of Copy.
+/// Returns the bits of dword 12 that request `options` for the source ranges of Copy.
 const fn of_sources(options: u32) -> u32 {
     options >> 14
 }

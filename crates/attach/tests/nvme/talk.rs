@@ -138,7 +138,7 @@ pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
             _ => 512,
         };
         put(&mut command, 48, u32::try_from(blocks - 1).unwrap() | option);
-        // An action on zones, and for all of them.
+        // An action on zones, for one zone or for all of them.
         let action = [1, 2, 3, 4, 4, 5, 0x10, 0][below(8)] | [0, 0, 1, 5][below(4)] << 8;
         put(&mut command, 52, u32::try_from(action).unwrap());
         // A placement identifier, and the number of handles to update.
@@ -220,7 +220,8 @@ pub(crate) fn talk(bytes: &[u8]) -> Outcome {
     whole
 }
 
-/// Creates the subsystem, with one controller that is enabled.
+/// Creates the subsystem and an admin queue. For a conversation of an I/O queue, connects the admin
+/// queue and enables its controller.
 fn subsystem(kind: u8) -> (Arc<Subsystem>, Queue) {
     let trims = kind & 1 == 0;
     let logical_block = Bytes(512);
@@ -275,7 +276,8 @@ fn listen(kind: u8, input_bytes: &[u8], step: usize) -> Outcome {
         let left = input.len();
         kept.drain(..kept.len() - left);
     }
-    // ICResp, a request for data for each command, and a termination request.
+    // The output has at most ICResp, a request for data for each command, and a termination
+    // request.
     assert!(outcome.output.len() <= 128 + 24 * input_bytes.len() / 72 + 152 + 24);
     queue.close();
     outcome

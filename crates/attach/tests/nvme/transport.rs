@@ -60,7 +60,7 @@ fn invalid_headers_terminate_the_connection() {
         pdu[at] = to;
         pdu
     };
-    // The type, flags, the lengths, the version and the alignment of ICReq.
+    // Each case changes the type, flags, a length, the version or the alignment of ICReq.
     for (pdu, expected) in [
         (changed(0, 4), (2, 0)),
         (changed(1, 1), (1, 1)),
@@ -77,8 +77,9 @@ fn invalid_headers_terminate_the_connection() {
         let data = connect_data(HOST_NQN, &target.nqn, u16::MAX);
         host.build(4, 0, &connect_entry(0, 31).in_capsule(1024).0, &data)
     };
-    // A second ICReq, an unknown type, a header digest that was not agreed, a wrong length of the
-    // header, an offset inside the header, and a PDU shorter than its header.
+    // The first three edits cause a second ICReq, an unknown type, and a header digest that was not
+    // agreed. The others cause a wrong header length, an offset inside the header, and a PDU
+    // shorter than its header.
     type Edit = fn(&mut Vec<u8>);
     let edits: [(Edit, (u16, u32)); 6] = [
         (|pdu| *pdu = ic_req(0, 0), (2, 0)),
@@ -188,8 +189,8 @@ fn a_capsule_may_have_padding() {
     assert_eq!(host.done().status, 0);
 }
 
-// A host that sends more commands than its queue has entries is disconnected; its earlier commands
-// are completed. Commands that wait for data count.
+// A host that sends more commands than its queue has entries is disconnected. Commands that wait
+// for data count.
 #[test]
 fn more_commands_than_entries_terminate_the_connection() {
     let target = Target::new();

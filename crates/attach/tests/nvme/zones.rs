@@ -77,7 +77,7 @@ fn manage(queue: &mut Initiator, zone: u64, action: u32) -> u16 {
     queue.execute(Entry::new(0x79, 1).set(40, &start).dword(13, action)).status
 }
 
-/// A report of zones from a block on: option, partial bit and the length of the data in bytes.
+/// Returns a command for a report of `len` bytes on the zones from the block `start` on.
 fn report_entry(start: u64, option: u32, partial: u32, len: usize) -> Entry {
     let dwords = u32::try_from(len / 4 - 1).unwrap();
     let entry = Entry::new(0x7a, 1).set(40, &start.to_le_bytes()).dword(12, dwords);
@@ -169,7 +169,7 @@ fn identify_describes_the_zones() {
 fn writes_begin_at_the_write_pointer() {
     let target = Target::zoned();
     let (_admin, mut queue) = target.queues();
-    assert_eq!(write(&mut queue, BLOCKS + 1, 1, 9), INVALID_WRITE, "behind the pointer");
+    assert_eq!(write(&mut queue, BLOCKS + 1, 1, 9), INVALID_WRITE, "after the pointer");
     assert_eq!(write(&mut queue, BLOCKS, 2, 1), 0);
     assert_eq!(write(&mut queue, BLOCKS, 1, 9), INVALID_WRITE, "before the pointer");
     assert_eq!(write(&mut queue, BLOCKS + 2, 15, 9), BOUNDARY);
@@ -193,7 +193,7 @@ fn writes_begin_at_the_write_pointer() {
     assert_eq!(read(&mut queue, 2 * BLOCKS, 4), [1, 2, 2, 0]);
 }
 
-// An append is written at the pointer, and its completion contains the first block.
+// An append is written at the pointer, and its completion contains the number of its first block.
 #[test]
 fn appends_return_their_places() {
     let target = Target::zoned();
@@ -212,7 +212,7 @@ fn appends_return_their_places() {
     assert_eq!((done.status, done.result), (0, 4 * BLOCKS), "forced unit access");
 }
 
-// Writes beyond the limits fail, by the status of the limit. Writes close zones that writes opened.
+// Writes beyond a limit fail with the status of the limit. Writes close zones that writes opened.
 #[test]
 fn open_and_active_zones_are_limited() {
     let target = Target::zoned();
@@ -233,7 +233,7 @@ fn open_and_active_zones_are_limited() {
     assert_eq!(manage(&mut queue, 0, OPEN_ZONE | ALL), TOO_MANY_OPEN);
     assert_eq!(read(&mut queue, 2 * BLOCKS, 2), [1, 0]);
     assert_eq!(manage(&mut queue, 1, FINISH), 0);
-    assert_eq!(append(&mut queue, 3, 1, 1).0, 0, "the finished zone has left its places");
+    assert_eq!(append(&mut queue, 3, 1, 1).0, 0, "the finished zone is no longer active");
 }
 
 // The capacity of a zone is below its size. Reports and Identify state both, writes and appends end at the capacity,
@@ -418,7 +418,7 @@ fn reports_select_zones_by_state() {
     }
 }
 
-// Invalid commands are refused by status, and the next command succeeds.
+// Each invalid command is refused with its status, and the next command succeeds.
 #[test]
 fn invalid_zone_commands_are_refused() {
     let target = Target::zoned();

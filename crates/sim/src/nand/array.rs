@@ -65,17 +65,18 @@ pub struct Moves {
     pub copy_back: bool,
 }
 
-/// The number of events that are passed to observers at once.
+/// The largest number of events that are kept before they are passed to observers.
 const NOTICES: usize = 64;
 
 /// The flash of a drive.
 ///
 /// A *unit* carries out one command at a time. It is a package, or, with interleaving, a die or a
 /// pair of planes. Interleaved units share the serial bus of their package, which carries one page
-/// at a time (section 2.2). Without [`Queues`], commands are served in the order of submission.
-/// Each method takes the time at which the command reaches the flash, and returns the time at which
-/// the command is done. With [`Queues`], that time may stand for a command (see
-/// [`crate::nand::due`]). An illegal command changes nothing.
+/// at a time (Agrawal et al., section 2.2). Without [`Queues`], commands are served in the order of
+/// submission. A method that issues a command takes the time at which the command reaches the
+/// flash, and returns the time at which it is done. With [`Queues`], both times may stand for
+/// commands (see [`crate::nand::due`]). An illegal command changes nothing, unless it copies a page
+/// without data.
 pub struct Array {
     blocks: Blocks,
     schedule: Schedule,
@@ -278,7 +279,7 @@ impl Array {
     }
 
     /// Returns true if [`Array::relocate`] can move pages: a logical page is one page of an
-    /// element, no program can fail, and no read needs retries.
+    /// element, no program can fail, and reads by the drive itself need no retries.
     pub(crate) fn can_relocate(&self) -> bool {
         let geometry = self.geometry();
         self.faults.programs_succeed()
@@ -426,9 +427,9 @@ impl Array {
         }
     }
 
-    /// Programs logical pages from the controller to one flash page. Writes one logical page to
-    /// `slot` or, if several fit on a flash page, up to that many from `slot` on. `place` is the
-    /// [`Array::place`] of the block.
+    /// Programs logical pages from the controller: one to `slot` or, if several fit on a flash
+    /// page, up to that many from `slot` on. A logical page larger than a flash page fills several
+    /// flash pages. `place` is the [`Array::place`] of the block.
     ///
     /// # Errors
     /// Returns [`Illegal::ProgramOutOfOrder`], [`Illegal::BadBlock`], or [`Fault::Failed`] if the
@@ -520,7 +521,8 @@ impl Array {
         Ok(done)
     }
 
-    /// Copies the logical page at `from` to the slot `to` within the plane (section 2.1).
+    /// Copies the logical page at `from` to the slot `to` within the plane (Agrawal et
+    /// al., section 2.1).
     ///
     /// # Errors
     /// See [`Array::program`]; also returns [`Illegal::CopyBackAcrossPlanes`].

@@ -72,12 +72,12 @@ const PADDING: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Block {
-    /// Number of pages programmed since the last erase; also the index of the next page to program.
+    /// Pages programmed or skipped since the last erase; also the index of the next page.
     written: u32,
     /// Number of valid logical pages: programmed and not superseded.
     valid: u32,
     /// Time until which programs run that supersede pages of this block. An earlier erase would
-    /// destroy the only copy of a page if such a program failed.
+    /// destroy the only copy of a page if such a program were interrupted.
     settles: Nanos,
 }
 
@@ -261,7 +261,7 @@ impl Blocks {
             moved(&self.logical[target..target + found], Slot(target as u32));
             target += found;
         }
-        debug_assert_eq!(target, end, "{from:?} has fewer valid places");
+        debug_assert_eq!(target, end, "{from:?} has fewer than {count} valid slots");
         self.set_live(to.0 as usize, end);
         self.blocks[from.0 as usize].valid -= count;
         self.blocks[self.geometry.block(to).0 as usize].valid += count;
@@ -355,7 +355,7 @@ impl Blocks {
 
     /// Drops the contents of a block's internal pages, from slot index `from` on.
     fn drop_notes(&mut self, block: BlockId, from: u32) {
-        // Summary pages have no slots.
+        // `from` may be past the last slot, because summary pages have no slots.
         let std::ops::Range { start, end } = self.places(block);
         let dropped = start + from as usize..end;
         self.notes.retain(|place, _| !dropped.contains(&(*place as usize)));
@@ -479,7 +479,7 @@ impl Blocks {
         (readable && lpn != PADDING).then_some(Entry { lpn: Lpn(lpn), stamp, zero })
     }
 
-    /// Records the role that the FTL gives a block, when its first page is programmed.
+    /// Records that the FTL opens a block, with its role and whether it is used as SLC.
     pub(super) fn open(&mut self, block: BlockId, role: u8, slc: bool) {
         self.opened += 1;
         let life = &mut self.lives[block.0 as usize];

@@ -78,7 +78,7 @@ counted! {
     /// remaining pages are copied to it from the data block. The log block then becomes the data
     /// block, as in a switch merge.
     PartialMerge partial_merge "partial merges",
-    /// A full merge: the newest pages of data blocks are gathered from these and their log blocks
+    /// A full merge: the newest copies of pages are gathered from data blocks and their log blocks
     /// into new blocks, and the old blocks are erased.
     FullMerge full_merge "full merges",
     /// Maintenance of the mapping table: block summaries, trim records, mapping pages on the flash,
@@ -92,7 +92,7 @@ counted! {
 }
 
 counted! {
-    /// An FTL operation that takes more than one flash command, or a lookup in the mapping cache.
+    /// A merge, an eviction of a log block, or an event of the mapping cache.
     enum Event;
     /// The number of occurrences of each [`Event`].
     struct Events;
@@ -115,7 +115,7 @@ counted! {
 }
 
 /// Counts of all commands that the flash has carried out. A command on an element of several
-/// packages counts once for each package.
+/// packages counts once for each package, except in the counts of failures and retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FlashCounters {
     /// Pages read over the serial bus.
@@ -126,7 +126,7 @@ pub struct FlashCounters {
     pub copy_backs: ByCause,
     /// Blocks erased.
     pub erases: ByCause,
-    /// FTL operations and mapping lookups.
+    /// Merges, evictions of log blocks, and events of the mapping cache.
     pub events: Events,
     /// Failed programs, also counted in `programs`.
     pub failed_programs: u64,
@@ -134,7 +134,7 @@ pub struct FlashCounters {
     pub failed_erases: u64,
     /// Retries of reads whose page could not be corrected, not counted in `reads`.
     pub read_retries: u64,
-    /// Host reads that failed after all retries, also counted in `reads`.
+    /// Reads of pages that all retries left uncorrected, also counted in `reads`.
     pub failed_reads: u64,
     /// The times of commands; 0 unless the drive measures its energy.
     pub busy: BusyTimes,
@@ -143,13 +143,13 @@ pub struct FlashCounters {
 /// The times in nanoseconds for which commands occupied cells and buses, summed over packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BusyTimes {
-    /// Cells that were read.
+    /// Time to read cells.
     pub read: u64,
-    /// Cells that were programmed.
+    /// Time to program cells.
     pub program: u64,
-    /// Cells that were erased.
+    /// Time to erase cells.
     pub erase: u64,
-    /// Transfers over a bus.
+    /// Time to transfer data over a bus.
     pub bus: u64,
 }
 

@@ -13,7 +13,7 @@ use crate::sched::Ticket;
 /// years away.
 const FLAG: u64 = u64::MAX << Ticket::BITS;
 
-/// The latest time that does not stand for a command.
+/// The latest time before those that stand for commands.
 pub(crate) const FAR: Nanos = Nanos(FLAG - 1);
 
 /// Returns the time at which a command will be done.
@@ -27,7 +27,7 @@ pub(crate) const fn awaited(at: Nanos) -> Option<Ticket> {
     if is_awaited(at) { Some(Ticket::of_number(at.0 & !FLAG)) } else { None }
 }
 
-/// Returns true if a time stands for a command.
+/// Returns true if a time stands for a command. [`Nanos::MAX`] stands for none.
 #[inline]
 const fn is_awaited(at: Nanos) -> bool {
     at.0 >= FLAG && at.0 != u64::MAX

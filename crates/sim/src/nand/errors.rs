@@ -153,7 +153,8 @@ impl Code {
     }
 }
 
-/// The number of steps in a table of limits for each halving of the quality, as a power of two.
+/// The binary logarithm of [`STEPS`], the number of steps for each halving of the quality in a
+/// table of limits.
 const STEP_BITS: u32 = 4;
 const STEPS: u32 = 1 << STEP_BITS;
 /// The number of halvings in a table. Fewer than one page in 10^14 is beyond the table.
@@ -192,12 +193,12 @@ impl Limits {
             0 => (&self.worse, hash),
             _ => (&self.better, !hash),
         };
-        // The leading zeros select the halving below 1/2, and the bits after them the step in it,
-        // from its end.
+        // The leading zeros select the halving below 1/2. The bits after the first 1 select the
+        // step in it, counted from its upper end.
         let zeros = distance.leading_zeros().min(HALVINGS);
         let below = !(distance << zeros << 1);
         let at = ((zeros - 1) << STEP_BITS) as usize + (below >> (64 - STEP_BITS)) as usize;
-        #[allow(clippy::cast_precision_loss)] // a fraction
+        #[allow(clippy::cast_precision_loss)] // the last bits of a fraction do not matter
         let within = (below << STEP_BITS) as f64 / 2f64.powi(64);
         table[at] + (table[at + 1] - table[at]) * within
     }
@@ -312,7 +313,7 @@ impl ErrorState {
             true => how.slc_factor,
             false => how.factors[(page.index % how.types) as usize],
         };
-        #[allow(clippy::cast_precision_loss)] // an age in seconds or years
+        #[allow(clippy::cast_precision_loss)] // the last nanoseconds of a long age do not matter
         let age = now.0.saturating_sub(state.written.0) as f64;
         let grown = 1.0
             + f64::from(state.wear)

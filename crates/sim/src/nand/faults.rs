@@ -83,7 +83,7 @@ impl Faults {
 
 /// Returns how many blocks of a plane are bad when the drive is new.
 pub fn bad_blocks(share: f64, blocks_per_plane: u32) -> u32 {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 0 to the blocks
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most `blocks_per_plane`
     let bad = (share * f64::from(blocks_per_plane)).round() as u32;
     bad
 }

@@ -80,7 +80,7 @@ impl Geometry {
     /// Derives the geometry from `dimensions`. Only `summary_pages` may be 0.
     ///
     /// # Errors
-    /// Returns the number of slots if they cannot all be numbered by a `u32`.
+    /// Returns the number of slot numbers if a `u32` cannot hold them all.
     pub fn new(dimensions: Dimensions) -> Result<Geometry, u64> {
         let page = dimensions.page_size.0 * u64::from(dimensions.span);
         let logical = u64::from(dimensions.logical_page_size);
@@ -195,7 +195,7 @@ mod tests {
         .expect("small")
     }
 
-    // Covers logical pages from a quarter of a flash page to most of a block (Agrawal et al.,
+    // Covers logical pages from a quarter of a flash page to an eighth of a block (Agrawal et al.,
     // section 3.1).
     #[test]
     fn logical_pages_of_any_size_have_their_places() {

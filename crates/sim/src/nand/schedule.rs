@@ -101,9 +101,9 @@ pub(super) struct Seat {
     /// The index of the package within its gang, if the packages of a gang share control pins;
     /// otherwise 0.
     pub(super) package: u32,
-    /// The plane within its pair, whose commands may be joined.
+    /// The plane within its pair. Commands on both planes of a pair may be joined.
     pub(super) plane: u32,
-    /// The pair of planes.
+    /// The pair of planes, counted over the package.
     pub(super) row: u32,
 }
 
@@ -230,12 +230,12 @@ impl Schedule {
             true => self.units.len(),
             false => self.gangs.len(),
         };
-        u32::try_from(units).expect("fewer than blocks, which are a u32")
+        u32::try_from(units).expect("no more than blocks, whose number is a u32")
     }
 
     pub(super) fn buses(&self) -> u32 {
         let buses = if self.shares_bus() { self.gangs.len() } else { self.buses.len() };
-        u32::try_from(buses).expect("fewer than blocks, which are a u32")
+        u32::try_from(buses).expect("no more than blocks, whose number is a u32")
     }
 
     pub(super) fn packages_of(&self, unit: u32) -> Range<u32> {
@@ -249,7 +249,7 @@ impl Schedule {
     /// Returns the parts that queued commands occupy. A die of the scheduler is a unit, or a gang
     /// that shares control pins: see [`Schedule::seat`].
     pub(super) fn scheduled_parts(&self) -> Parts {
-        let dies = u32::try_from(self.gangs.len()).expect("fewer than packages, a u32");
+        let dies = u32::try_from(self.gangs.len()).expect("no more gangs than blocks");
         let (two_plane, gang) = (self.wiring.two_plane, self.wiring.gang);
         let (bus_of, packages) = match (self.shares_control(), self.wiring.queue_per_package) {
             (true, _) => ((0..dies).collect(), gang),
@@ -326,13 +326,14 @@ impl Schedule {
     /// Returns [`Schedule::parts`] as numbers for observers.
     pub(super) fn numbers(&self, place: Place, member: u32) -> (u32, u32) {
         let (unit, bus) = self.parts(place, member);
-        let number = |index: usize| u32::try_from(index).expect("fewer than blocks");
+        let number = |index: usize| u32::try_from(index).expect("no more than blocks");
         (number(unit), number(bus))
     }
 
-    /// Returns when a command submitted at `at` can start, considering its unit and the shared
-    /// control pins of its gang. The command starts together with the gang's current command if
-    /// both are of one kind and the current command has not started before `at`.
+    /// Returns when a command submitted at `at` can start: when its unit is free or, if gangs share
+    /// control pins, when its gang is free. The command starts together with the gang's current
+    /// command if both are of one kind, that command has not started before `at`, and the package
+    /// takes no part in it.
     #[inline]
     fn gate(&mut self, kind: CommandKind, unit: usize, package: u32, at: Nanos) -> Nanos {
         if !self.shares_control() {
@@ -385,8 +386,8 @@ impl Schedule {
     }
 
     /// Returns when the cells of package `member` begin to work on a command that needs no bus
-    /// beforehand. The command joins the unit's last command if it can; otherwise it begins when
-    /// the unit is free.
+    /// beforehand. The command joins the unit's last command if it can; otherwise it begins at
+    /// the time of [`Schedule::gate`].
     #[inline]
     fn begin(&mut self, kind: CommandKind, place: Place, member: u32, at: Nanos) -> Nanos {
         let (unit, _) = self.parts(place, member);
@@ -404,7 +405,7 @@ impl Schedule {
         at
     }
 
-    /// Carries out `one` on each of the packages `members` of an element.
+    /// Carries out `one` on each of the packages `members` of an element, if commands take time.
     #[inline]
     fn each(
         &mut self,

@@ -187,7 +187,7 @@ fn interleaved_units_share_the_bus() {
 }
 
 // Planes of a pair carry out commands of one request together, with one page at a time on the bus.
-// A plane of another die, another request, or a command one nanosecond late waits.
+// A command on another die, of another request, or one nanosecond late waits.
 #[test]
 fn two_planes_work_together() {
     let new = || array(1, 1, Wiring { two_plane: true, ..PLAIN });

@@ -21,8 +21,9 @@ struct TimedCommand {
     undo: Undo,
 }
 
-/// The programs and erases that end after the drive's current time, in the order of submission.
-/// Each command takes effect in the model when it is submitted. A power cut before its end must
+/// The programs, erases and retirements that end after the drive's current time, in the order of
+/// submission.
+/// Each of them takes effect in the model when it is submitted. A power cut before its end must
 /// therefore undo it.
 #[derive(Default)]
 pub(super) struct UndoLog {

@@ -21,7 +21,7 @@ pub enum Class {
     HostRead,
     /// A program, or an erase, by the host.
     HostWrite,
-    /// A page of the mapping table.
+    /// A page of the mapping table, a block summary or a trim record.
     Mapping,
     /// A page that garbage collection, a merge or folding moves.
     Cleaning,
@@ -64,7 +64,7 @@ pub enum Level {
     Urgent,
     /// Chosen together with commands of the host.
     Equal,
-    /// Chosen only while no command of the host waits.
+    /// Chosen only while no command of the host waits, or in a turn of background work.
     Low,
 }
 
@@ -159,7 +159,7 @@ impl Ticket {
     /// A ticket that stands for a command that is done.
     pub(crate) const DONE: Ticket = Ticket { node: Ticket::NODES, generation: 0 };
 
-    /// Returns the ticket as a number of [`Ticket::BITS`].
+    /// Returns the ticket as a number of [`Ticket::BITS`] bits.
     pub(crate) const fn number(self) -> u64 {
         (self.generation as u64) << Self::NODE_BITS | self.node as u64
     }

@@ -19,7 +19,7 @@ const TALLY: u32 = 1 << 31;
 pub(super) enum State {
     /// The node is free.
     Free,
-    /// The command waits for other commands.
+    /// The command waits for other commands, its release or its time of arrival.
     Blocked,
     /// The command waits at its die.
     Queued,
@@ -35,7 +35,7 @@ pub(super) enum State {
 pub(super) struct Node {
     pub(super) state: State,
     generation: u32,
-    /// The number of nodes that this node waits for, plus one until it is released.
+    /// The number of nodes and tallies that this node waits for, plus one until it is released.
     blockers: u32,
     /// The first of the edges to the nodes that wait for this node.
     edges: u32,
@@ -207,7 +207,7 @@ impl Graph {
         unfinished
     }
 
-    /// Makes `later` wait for all commands of a kind.
+    /// Makes `later` wait for all unfinished commands that `of_kind` accepts.
     pub(super) fn follow_all(&mut self, later: Ticket, of_kind: impl Fn(&Task) -> bool) {
         for node in 0..u32::try_from(self.nodes.len()).unwrap_or(NONE) {
             let Node { state, task, generation, .. } = &self.nodes[node as usize];

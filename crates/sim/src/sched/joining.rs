@@ -45,7 +45,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns the bit of the plane, or of the package with its planes, that a command occupies.
+    /// Returns the bit for the plane of a command, counted over the packages of its die.
     fn part_of(&self, command: &Task) -> u128 {
         match self.packages {
             1 => 1 << command.plane,

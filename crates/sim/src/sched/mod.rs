@@ -62,7 +62,7 @@ pub struct Kind {
     pub suspends: bool,
     /// True if the choice depends on which commands can start at this instant.
     pub(crate) weighs_starts: bool,
-    /// Chooses between the oldest read and the oldest program or erase of the host.
+    /// Chooses between the oldest read and the oldest other command of [`Level::Equal`].
     pub(crate) choose: fn(&Waiting) -> Choice,
 }
 

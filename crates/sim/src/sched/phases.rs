@@ -110,7 +110,7 @@ impl Scheduler {
             }
             None => {
                 self.groups.push(group);
-                u32::try_from(self.groups.len() - 1).expect("three groups a die")
+                u32::try_from(self.groups.len() - 1).expect("at most three groups for each die")
             }
         }
     }
@@ -210,7 +210,7 @@ impl Scheduler {
         (node.state, node.arrived, node.started) = (State::Running, now, now);
         // A command of a row was never in a queue: its links are left over from an earlier command.
         node.links = Links::NONE;
-        let task = node.task.expect("a row is of commands");
+        let task = node.task.expect("a row consists of commands");
         let class = &mut self.totals.classes[task.class as usize];
         class.arrive(now);
         class.start(now, now);

@@ -149,7 +149,8 @@ impl Scheduler {
         self.graph.add(None, owner)
     }
 
-    /// Adds a join that is done `delay` after a command.
+    /// Adds a join that is done `delay` after a command, or `delay` from now if the command is
+    /// done.
     pub(crate) fn add_delay(&mut self, after: Ticket, delay: Nanos) -> Ticket {
         let ticket = self.graph.add(None, None);
         self.graph.nodes[ticket.node as usize].delay = delay;
@@ -248,7 +249,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns an unfinished command, or `None` for a join.
+    /// Returns a command; `None` for a join, and for a command that is done.
     #[inline]
     pub(crate) fn task(&self, ticket: Ticket) -> Option<&Task> {
         self.graph.node_of(ticket)?.task.as_ref()
@@ -263,7 +264,7 @@ impl Scheduler {
         free
     }
 
-    /// Raises every low command that has not begun to another level. Needed when a command of the
+    /// Raises to `level` every low command that has not begun. Needed when a command of the
     /// host waits for a low command.
     pub(crate) fn raise_low(&mut self, level: Level) {
         for node in self.graph.unfinished() {

@@ -80,6 +80,6 @@ pub struct Totals {
     pub classes: [ClassCounts; Class::ALL.len()],
     /// The number of suspensions.
     pub suspensions: u64,
-    /// Commands that were carried out together with an earlier one in another plane.
+    /// Commands that were carried out together with an earlier one, in another plane or package.
     pub joined: u64,
 }

@@ -108,7 +108,7 @@ pub struct MapCacheLayout {
     pub host_access: Nanos,
 }
 
-/// The policy options of a profile. Each policy uses those that it needs.
+/// The options of the policies that select victims. Each policy uses those that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VictimOptions {
     /// See [`super::Cleaning::ties`].
@@ -194,7 +194,7 @@ pub struct Layout {
     pub background_below: u32,
     /// Number of blocks of each lane that are bad from the factory.
     pub bad_blocks_per_lane: u32,
-    /// Number of free blocks of a lane below which cleaning is urgent; 0 if cleaning is never
+    /// Number of free blocks of a lane below which garbage collection is urgent; 0 if it is never
     /// urgent.
     pub urgent_below: u32,
     /// The separation of data into active blocks.
@@ -207,7 +207,7 @@ pub struct Layout {
     pub transfer: Transfer,
     /// Number of blocks of each lane that form its static SLC region.
     pub slc_blocks_per_lane: u32,
-    /// The share of the blocks without other data that a dynamic SLC cache may take; 0 without one.
+    /// The share of a lane's free and SLC blocks that a dynamic SLC cache may use; 0 without one.
     pub slc_dynamic: f64,
     /// The fate of writes for which the SLC cache has no room.
     pub slc_when_full: WhenFull,
@@ -289,7 +289,8 @@ impl Layout {
 
     /// Returns the first block of a lane.
     ///
-    /// Consecutive pools are on different elements. Consecutive lanes of a pool are on different
+    /// Consecutive pools are on different elements if possible. Consecutive lanes of a pool are on
+    /// different
     /// elements if possible, or else on different dies. With two-plane commands they are on the two
     /// planes of a pair.
     pub fn first_block(&self, lane: u32) -> BlockId {
@@ -445,7 +446,7 @@ impl Layout {
 
     /// Returns the logical page number of record `record`.
     pub fn record(&self, record: usize) -> Lpn {
-        let record = u32::try_from(record).expect("an internal page");
+        let record = u32::try_from(record).expect("fewer records than logical pages");
         Lpn(self.logical_pages() + record)
     }
 }

@@ -74,8 +74,9 @@ pub struct Profile {
     /// Source: section 4.3.
     #[serde(deserialize_with = "quantity::size")]
     pub stripe: Bytes,
-    /// The parts of a pool that each have an active block and are cleaned separately: the entire `pool`, or each
-    /// `package`, `die` or `plane` of it. Writes go to these parts in turn. Default: `pool`. Source: section 3.2.
+    /// The parts of a pool that each have an active block and collect garbage separately: the
+    /// entire `pool`, or each `package`, `die` or `plane` of it. Writes go to these parts in turn.
+    /// Default: `pool`. Source: section 3.2.
     pub active_blocks: Scope,
     /// The share of the flash's space for data that the host cannot address (0 to 1, both
     /// excluded), the S_f of the literature. Default: 0.15. Source: section 4.3.
@@ -85,14 +86,15 @@ pub struct Profile {
     /// `plane-pair`, planes 0 & 1 of a die also work in parallel with planes 2 & 3. Default:
     /// `none`. Source: sections 2.2 and 4.3.
     pub interleaving: Interleaving,
-    /// True if pools clean while their flash is idle, one page or one erase at a time. Default:
+    /// True if pools collect garbage while their flash is idle, one page or one erase at a time.
+    /// Default:
     /// false. Source: section 3.3.
     pub background_cleaning: bool,
     /// True if flash operations take time. If false, the drive only counts them, and only the
     /// interface takes time. Default: true. Source: none, for studies of counts alone.
     pub timed: bool,
-    /// The seed of the drive's random numbers (0 to 2^63 - 1), which choose blocks to clean and
-    /// operations that fail. Default: 0. Source: none.
+    /// The seed of the drive's random numbers (0 to 2^63 - 1), which choose blocks for garbage
+    /// collection and operations that fail. Default: 0. Source: none.
     pub seed: u64,
     /// The parts that packages share.
     pub gang: Gang,
@@ -175,7 +177,7 @@ pub struct Reliability {
     /// Share of the blocks of each plane that are bad when the drive is new (0 to 1). Default: 0.
     /// Source: section 3.2 mentions spare blocks for the replacement of bad ones.
     pub factory_bad_blocks: f64,
-    /// The probability that a program fails, after which the drive empties and retires its block.
+    /// The probability that a program fails, after which the drive empties and retires the block.
     /// Default: 0. Source: as `factory_bad_blocks`.
     pub program_failures: f64,
     /// The probability that an erase fails, after which the drive retires the block. Default: 0.
@@ -271,7 +273,8 @@ pub enum MapMemory {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Flash {
-    /// Packages, each with its own serial bus. Default: 8. Source: section 4.3.
+    /// Packages, each with its own serial bus unless a gang shares one. Default: 8. Source: section
+    /// 4.3.
     pub packages: u32,
     /// Dies in a package. Default: 2 (the 4 GB part). Source: Table 1.
     pub dies_per_package: u32,

@@ -22,9 +22,9 @@ pub const KINDS: &[Kind] = &[
     },
     Kind {
         name: "demo",
-        summary: "the chips of agrawal-2008 in a 1 GiB SATA drive that cleans in the background: \
-                  quick to fill, with the effects that SSDs typically show",
-        source: "flash as in agrawal-2008; size, interface and background cleaning chosen",
+        summary: "the chips of agrawal-2008 in a 1 GiB SATA drive that collects garbage in the \
+                  background: quick to fill, with the effects that SSDs typically show",
+        source: "flash as in agrawal-2008; size, interface and background GC chosen",
         toml: include_str!("../../../../profiles/demo.toml"),
     },
     Kind {

@@ -209,7 +209,7 @@ impl Profile {
         let summed_up = self.persistence.map == MapMemory::Summary;
         let summary_pages = if summed_up { self.persistence.summary_pages } else { 0 };
         let rule = format!(
-            "it must be at least 1 and leave pages for data in a block of {}",
+            "it must be at least 1 and leave pages for data in a block of {} pages",
             flash.pages_per_block
         );
         let fits = summary_pages < flash.pages_per_block && (summary_pages > 0 || !summed_up);
@@ -457,7 +457,7 @@ impl Profile {
     }
 
     /// Returns the numbers of free blocks in a lane of `blocks` below which foreground and
-    /// background cleaning run. Both are 0 if the FTL does not clean.
+    /// background garbage collection run; 0 for one that never runs.
     fn thresholds(&self, family: Family, blocks: u32) -> Result<(u32, u32), ProfileError> {
         let cleaning = &self.cleaning;
         if !family.is_page_mapped() {
@@ -482,7 +482,8 @@ impl Profile {
         Ok((foreground, background))
     }
 
-    /// Returns the number of free blocks of a lane of `blocks` below which cleaning is urgent.
+    /// Returns the number of free blocks of a lane of `blocks` below which garbage collection is
+    /// urgent; 0 if it is never urgent.
     fn urgent_below(
         &self,
         blocks: u32,
@@ -502,8 +503,8 @@ impl Profile {
     }
 
     /// Returns the number of logical pages of a pool that the host can address. The number is small
-    /// enough that cleaning always has a victim. While cleaning frees up to `keep_free` blocks of
-    /// every lane, at least one full block has a page of superseded slots. Valid slots must
+    /// enough that garbage collection always has a victim. While it frees up to `keep_free` blocks
+    /// of every lane, at least one full block has a page of superseded slots. Valid slots must
     /// therefore not fill all blocks that are neither free nor open. Each of these blocks may leave
     /// part of a page unused. The number is a multiple of `unit`.
     fn logical_pages(
@@ -554,7 +555,7 @@ impl Profile {
         let least = (f64::from(needed) / f64::from(places) * 1e4).ceil() / 1e4;
         let rule = format!(
             "it must be at least {least}: more than {keep_free} of the {} blocks of a lane must be \
-             spare, because cleaning keeps {keep_free} free; or lower the thresholds of cleaning",
+             spare, because garbage collection keeps {keep_free} free; or lower its thresholds",
             lanes.blocks
         );
         Err(broken(field, value, rule))

@@ -121,8 +121,9 @@ impl Default for Scheduling {
 
 impl Profile {
     /// Returns the queues of flash commands, or `None` if a command reserves its die and its bus
-    /// when it is submitted. This is the case if all settings are defaults, and commands take no
-    /// time or each bus has one die. On a bus with one die, no command can overtake another.
+    /// when it is submitted. It does so if all settings are defaults and, in addition, either
+    /// commands take no time or each bus has one die. On a bus with one die, no command can
+    /// overtake another.
     pub(super) fn queues(
         &self,
         geometry: &Geometry,

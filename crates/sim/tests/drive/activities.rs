@@ -179,7 +179,7 @@ fn a_collection_lasts_from_first_read_to_end_of_erase() {
         erases = now;
         let report = activities.lock().report(drive.now());
         let last = report.longest.iter().rfind(|p| p.kind == ActivityKind::Cleaning);
-        let last = last.expect("a cleaning");
+        let last = last.expect("a garbage collection");
         assert_eq!(Some(last.block as usize), victim);
         assert_eq!(u64::from(last.pages_read), flash.reads.cleaning);
         assert_eq!(u64::from(last.pages_programmed), flash.programs.cleaning);

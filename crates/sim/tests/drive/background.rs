@@ -31,7 +31,7 @@ fn a_pause_cleans_in_the_background() {
         let before = drive.counters();
         drive.idle_until(drive.now() + Nanos::secs(10));
         let cleaned = drive.counters().since(&before).cleanings();
-        // Cleaning raises the number of free blocks from 5 to 10 of 100. An active block may be
+        // Collection raises the number of free blocks from 5 to 10 of 100. An active block may be
         // opened in the meantime.
         assert_eq!(cleaned >= 4, background, "{cleaned} blocks");
         let slowest = (0..128).map(|i| round_trip(&mut drive, Op::Write, i * PAGE, PAGE).latency());

@@ -13,7 +13,8 @@ const PAGE: u64 = 4096;
 const READ: u64 = 130_600;
 const WRITE: u64 = 305_600;
 
-/// Returns a drive of one package with 4 pages to a block and a buffer of `pages` pages.
+/// Returns the profile of a drive of one package, with 4 pages in a block and a buffer of `pages`
+/// pages.
 fn buffered(kind: &str, pages: u64) -> Profile {
     let mut profile = one_pool(64);
     profile.flash.pages_per_block = 4;
@@ -393,8 +394,8 @@ fn bplru() -> SimDevice {
     drive
 }
 
-// Block-level LRU (section 3.1) with 4 pages to a block: a write of one page makes its block the newest. An eviction
-// removes all pages of the oldest block.
+// Block-level LRU (Kim and Ahn, FAST'08, section 3.1) with 4 pages in a block: a write of one page
+// makes its block the newest. An eviction removes all pages of the oldest block.
 #[test]
 fn bplru_gives_up_the_oldest_block() {
     let mut drive = bplru();
@@ -414,7 +415,8 @@ fn bplru_gives_up_the_oldest_block() {
     assert_eq!(held(&drive), [5, 8, 9, 11, 17, 18, 19]);
 }
 
-// Page padding (section 3.2): when a block is evicted, its missing pages are read and programmed with its other pages,
+// Page padding (Kim and Ahn, section 3.2): when a block is evicted, its missing pages are read and
+// programmed with its other pages,
 // in order. The block is then contiguous on the flash. Pages without data are left out.
 #[test]
 fn bplru_pads_blocks() {
@@ -433,7 +435,8 @@ fn bplru_pads_blocks() {
     assert_eq!(drive.locate(Lpn(15)), None);
 }
 
-// LRU compensation (section 3.3): a block that was written completely and in order, even in small parts, is evicted
+// LRU compensation (Kim and Ahn, section 3.3): a block that was written completely and in order,
+// even in small parts, is evicted
 // first although it is the newest. This does not apply to a block written in another order.
 #[test]
 fn bplru_gives_up_sequential_blocks_first() {
@@ -583,7 +586,7 @@ fn read_ahead_uses_all_packages_with_one_read_in_flight() {
     }
 }
 
-/// Returns the pages moved by cleaning and the pages programmed in total, both per page that the
+/// Returns the pages moved by garbage collection and the pages programmed, both per page that the
 /// host writes. The host writes at random to 16 of the drive's logical blocks at a time.
 fn with_locality(kind: &str) -> (f64, f64) {
     let mut profile = one_pool(512);

@@ -20,7 +20,8 @@ fn times(of: &[u64]) -> PageTimes {
     PerPageType(of.iter().copied().map(Nanos).collect())
 }
 
-/// Returns a drive of one plane whose cells hold `bits` bits, with blocks of 60 pages.
+/// Returns the profile of a drive of one plane whose cells hold `bits` bits, with blocks of 60
+/// pages.
 fn typed(bits: usize) -> Profile {
     let mut profile = one_pool(64);
     profile.flash.pages_per_block = 60;
@@ -36,7 +37,8 @@ fn fill(drive: &mut SimDevice, pages: u64) -> Vec<u64> {
     (0..pages).map(&mut write).collect()
 }
 
-// The mean time of a read is the mix of the page types, and each page takes the time of its type.
+// The mean time of a read is the mean over the page types, and each page takes the time of its
+// type.
 #[test]
 fn reads_and_programs_take_the_time_of_their_page_type() {
     for bits in 1..=4 {
@@ -55,8 +57,8 @@ fn reads_and_programs_take_the_time_of_their_page_type() {
     }
 }
 
-// A word line in one shot takes a transfer for each page and one program, for any order of its
-// pages. A write of a page takes the time of a transfer, and the last page also that of the
+// A word line that is programmed in one shot takes a transfer for each page and one program. A
+// write of a page takes the time of a transfer, and the last page also that of the
 // program.
 #[test]
 fn a_word_line_is_programmed_in_one_shot() {
@@ -75,8 +77,7 @@ fn a_word_line_is_programmed_in_one_shot() {
     }
 }
 
-// Page types without times in the profile take the times of `[flash]`. The drive then behaves like
-// a drive without page types.
+// A drive whose page types all have the times of `[flash]` behaves like a drive without page types.
 #[test]
 fn equal_page_types_equal_flash_without_types() {
     let mut profile = typed(3);
@@ -97,7 +98,7 @@ fn equal_page_types_equal_flash_without_types() {
     assert_eq!(typed.counters(), plain.counters());
 }
 
-/// Checks the time of every command of a drive with one die, from the page that it works on.
+/// Checks the time of every read, program and copy of a drive with one die, from its page.
 struct TimeCheck {
     bits: u32,
     count: u64,
@@ -122,7 +123,7 @@ impl Observer for TimeCheck {
     }
 }
 
-/// Returns a small drive with an FTL, with half of its pages spare.
+/// Returns the profile of a small drive with an FTL and with half of its pages spare.
 fn small(ftl: &ftl::Kind, bits: usize) -> Profile {
     let mut profile = typed(bits);
     profile.flash.blocks_per_plane = 32;

@@ -14,8 +14,9 @@ use crate::{drive, one_pool, round_trip};
 /// Logical pages of the drive.
 const PAGES: u64 = 1 << 18;
 
-/// Number of accesses that this test and the reference each count.
+/// Number of accesses that these tests count.
 const ACCESSES: u64 = 400_000;
+/// Number of accesses that the reference counts.
 const REFERENCE: u64 = 2_000_000;
 
 /// Reference values from `dftl-mapping-traffic.csv`, an event simulation of 2 million accesses.

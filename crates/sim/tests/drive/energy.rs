@@ -13,7 +13,8 @@ use crate::{drive, one_pool, request};
 const POWER: Energy =
     Energy { read: 0.04, program: 0.09, erase: 0.06, bus: 0.25, request: 7.0, idle: 0.5 };
 
-/// Returns a drive of one die with an FTL, three bits in a cell, and half of its pages spare.
+/// Returns the profile of a drive of one die with an FTL, three bits in a cell, and half of its
+/// pages spare.
 fn powered(ftl: &ftl::Kind) -> Profile {
     let mut profile = one_pool(32);
     profile.flash.pages_per_block = 12;

@@ -14,7 +14,8 @@ const ATTEMPT: u64 = 130_600;
 const GAIN: f64 = 0.8;
 const RETRIES: u32 = 6;
 
-/// Returns a drive of one plane. A page has eight codewords of 4096 bits, of which 40 may be wrong.
+/// Returns the profile of a drive of one plane. A page has eight codewords of 4096 bits, and each
+/// codeword may have up to 40 wrong bits.
 fn faulty(rate: f64) -> Profile {
     let mut profile = one_pool(512);
     profile.over_provisioning = 0.3;
@@ -28,7 +29,7 @@ fn faulty(rate: f64) -> Profile {
     profile
 }
 
-/// Returns the probability that a page cannot be corrected: the lower tail of the binomial
+/// Returns the probability that a page cannot be corrected, from the lower tail of the binomial
 /// distribution, summed from no errors.
 fn failure(rate: f64) -> f64 {
     let (bits, mut term) = (4096.0, (4096.0 * (-rate).ln_1p()).exp());
@@ -151,7 +152,8 @@ fn errors_grow_with_wear_age_and_reads() {
     (profile.errors.retention, profile.errors.retention_exponent) = (Nanos::secs(1000), 0.5);
     let mut old = drive(&profile);
     let pages = fill(&mut old);
-    // The age of a page counts from the first page of its block. The error is far below a thousandth of the age.
+    // The age of a page counts from the first page of its block. The time of the read itself is far
+    // below a thousandth of it.
     old.idle_until(Nanos::secs(4000));
     let mut ladder = Ladder::default();
     for page in 0..pages {

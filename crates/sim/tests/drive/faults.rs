@@ -12,7 +12,7 @@ use crate::life::{Life, policies};
 use crate::power::script;
 use crate::{drive, one_pool, request};
 
-// No page is lost to failing programs and erases, to bad blocks, to power cuts, and to power cuts
+// No page is lost to failing programs and erases, to bad blocks, to power cuts, or to power cuts
 // during recovery.
 #[test]
 fn every_ftl_with_every_policy_keeps_its_pages() {
@@ -37,7 +37,7 @@ fn every_ftl_with_every_policy_keeps_its_pages() {
     assert!(failed > 150 && lost_blocks > 300, "{failed} commands failed, {lost_blocks} blocks");
 }
 
-/// Returns a small drive whose blocks last for a few erases.
+/// Returns the profile of a small drive whose blocks last for a few erases.
 fn mortal(ftl: &ftl::Kind) -> Profile {
     let mut profile = one_pool(24);
     profile.ftl = ftl.name.into();
@@ -124,7 +124,7 @@ fn worn_out_drives_hold_their_data() {
     }
 }
 
-/// Returns a drive on which nearly every read disturbs its block.
+/// Returns the profile of a drive on which nearly every read disturbs its page.
 fn disturbed(ftl: &ftl::Kind, refresh_retries: u32) -> Profile {
     let mut profile = mortal(ftl);
     profile.reliability = Reliability {

@@ -8,8 +8,7 @@ use crate::request;
 const BASE: &str = "demo?flash.packages=2&flash.planes_per_die=2&flash.blocks_per_plane=24\
                     &flash.pages_per_block=8&cleaning.free_threshold=0.04";
 
-/// For each field, a valid value other than that of [`BASE`] or, if the registry has only one valid
-/// value, an invalid one.
+/// For each field, a valid value other than that of [`BASE`].
 const OTHERS: &[(&str, &str)] = &[
     ("model", "Other"),
     ("ftl", "dftl"),
@@ -163,8 +162,8 @@ struct Behaviour {
     zones: Vec<Zone>,
 }
 
-/// A fixed workload: batches of writes and reads, some sequential, and flushes in the part of the
-/// address space that all of the drives have, with pauses.
+/// Runs a fixed workload, with pauses, in the part of the address space that all of the drives
+/// have: batches of writes and reads, some sequential, and flushes.
 fn behaviour(mut drive: Drive) -> Behaviour {
     let mut random = fastrand::Rng::with_seed(7);
     let mut completions = Vec::new();

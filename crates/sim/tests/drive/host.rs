@@ -1,5 +1,5 @@
 //! Submission queues of several tenants, compared with queueing theory. The drive is a single server: one die, on
-//! which each read takes the same time, and a controller that works on one command at a time.
+//! which each read takes the same time.
 
 use std::collections::VecDeque;
 
@@ -186,8 +186,9 @@ fn round_robin_conserves_the_mean_wait() {
     assert!(waits[1] < waits[0], "{waits:?}");
 }
 
-// c cores process commands of T each, first come, first served: of n commands at once, command i is done after
-// (i / c + 1) T. A closed loop completes c/T commands a second. Reads of pages without data take no other time.
+// c cores process commands of T each, first come, first served: of n commands at once, command i
+// (from 0) is done after (floor(i / c) + 1) T. A closed loop completes c/T commands a second. Reads
+// of pages without data take no other time.
 #[test]
 fn cores_bound_the_rate_of_commands() {
     for (cores, commands) in [(1, 5), (2, 7), (4, 32), (3, 2)] {
@@ -215,7 +216,7 @@ fn cores_bound_the_rate_of_commands() {
     }
 }
 
-// A write waits for its command, and for its data on the link.
+// A write waits for its core and, at the same time, for its data on the link.
 #[test]
 fn a_write_waits_for_its_core_and_for_its_data() {
     let latency = |command: u64, per_kib: u64| {

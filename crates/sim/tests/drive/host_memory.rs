@@ -18,7 +18,8 @@ const PAGES: u64 = 1000;
 const READ: u64 = 41_000;
 const ACCESS: u64 = 700;
 
-/// A drive of one pool with memory for `entries` map entries on the controller and `on_host` on the host.
+/// Returns the profile of a drive of one pool with memory for `entries` map entries on the
+/// controller and `on_host` on the host.
 fn profile(entries: u64, on_host: u64) -> Profile {
     let blocks = 24;
     let mut profile = Profile { ftl: "dftl".into(), ..one_pool(blocks) };
@@ -154,9 +155,9 @@ fn random_reads(drive: &mut Drive, range: u64) -> f64 {
     (drive.now() - start).0 as f64 / f64::from(count) / 1000.0
 }
 
-// Host memory changes nothing for random reads of `dram-less` in a range that fits the controller's
-// memory. Reads of a range that fits host memory become nearly as fast as reads of the smaller
-// range. For larger ranges, host memory hardly helps.
+// Host memory changes nothing for random reads of `dram-less` in a range whose map fits in the
+// controller's memory. Reads of a range whose map fits in host memory become nearly as fast as
+// reads of the smaller range. For larger ranges, host memory hardly helps.
 #[test]
 fn host_memory_carries_ranges_that_the_controller_does_not() {
     let mib = 1 << 20;

@@ -6,7 +6,7 @@ use flashscope_sim::{Counters, Drive, cache, ftl, gc, setup, wear};
 
 use crate::request;
 
-/// A small drive that cleans and writes back in the background.
+/// A small drive that collects garbage and writes back in the background.
 const SMALL: &str = "demo?flash.packages=2&flash.planes_per_die=2&flash.blocks_per_plane=24\
                      &flash.pages_per_block=8&cleaning.free_threshold=0.04\
                      &cleaning.background_threshold=0.2&over_provisioning=0.35\

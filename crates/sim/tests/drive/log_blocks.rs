@@ -16,7 +16,7 @@ pub(crate) const READ: u64 = 130_600;
 pub(crate) const WRITE: u64 = 305_600;
 pub(crate) const ERASE: u64 = 1_500_000;
 
-/// Returns a drive of one pool with 64 data blocks and `logs` log blocks.
+/// Returns the profile of a drive of one pool with 64 data blocks and `logs` log blocks.
 pub(crate) fn profile(ftl: &str, logs: u32) -> Profile {
     let mut profile = one_pool(64 + logs + 1);
     profile.over_provisioning = f64::from(logs + 1) / f64::from(64 + logs + 1);
@@ -82,8 +82,8 @@ fn pages_and_blocks_are_conserved() {
     }
 }
 
-// With one log block for each data block, a switch or partial merge erases one block, and a full
-// merge two.
+// If each log block serves a single data block, a switch or partial merge erases one block, and a
+// full merge two.
 #[test]
 fn erases_follow_from_merges() {
     for name in ["bast", "block-map"] {
@@ -227,7 +227,7 @@ fn replacement_blocks_take_forward_writes() {
     assert_eq!((time, merges(&flash)), (64 * (READ + WRITE) + 2 * ERASE + WRITE, [0, 0, 1]));
 }
 
-// With one data block and one log block, n-k carries out the same commands as bast.
+// With groups of one data block and one log block, n-k carries out the same commands as bast.
 #[test]
 fn one_to_one_is_bast() {
     for merge in [Merge::Eager, Merge::Lazy] {
@@ -242,8 +242,8 @@ fn one_to_one_is_bast() {
     }
 }
 
-// Data blocks that share log blocks need no merge for writes to a few of their pages in turn. With
-// a log block for each data block, every such write costs a merge.
+// Data blocks that share log blocks need no merge for writes to a few of their pages in turn. If
+// each log block serves a single data block, every such write costs a merge.
 #[test]
 fn shared_log_blocks_take_turns() {
     let full_merges = |name| {

@@ -63,7 +63,7 @@ const LAZY_BAST: Case = ("bast", Merge::Lazy, Eviction::Fifo);
 const LRU_BAST: Case = ("bast", Merge::Eager, Eviction::Lru);
 const FAST: Case = ("fast", Merge::Eager, Eviction::Fifo);
 
-/// Returns a drive without unmerged log blocks.
+/// Returns a drive on which every page was written once, block by block.
 fn merged(case: Case, logs: u32) -> SimDevice {
     let mut profile = one_pool(DATA_BLOCKS + logs + 1);
     profile.over_provisioning = f64::from(logs + 1) / f64::from(DATA_BLOCKS + logs + 1);
@@ -123,7 +123,7 @@ fn equivalent_throughput(case: Case, logs: u32, w: u32, local: bool) -> f64 {
     found.equivalent_throughput(64).expect("blocks were erased")
 }
 
-/// Compares the throughput with the expected one, and describes the difference.
+/// Asserts that the throughput is within 1 % of the expected one, and describes the difference.
 fn compare(case: Case, logs: u32, w: u32, local: bool, expected: f64) -> String {
     let found = equivalent_throughput(case, logs, w, local);
     let error = found / expected - 1.0;

@@ -65,8 +65,7 @@ impl SharedFile {
     }
 }
 
-/// Returns a small drive of two packages that interleave their dies, in pairs of planes. It cleans
-/// in the foreground.
+/// Returns the profile of a small drive of two packages, which collects garbage in the foreground.
 fn small() -> Profile {
     let mut profile = Profile::default();
     profile.flash.packages = 2;
@@ -128,8 +127,7 @@ fn profiles() -> Vec<(&'static str, Profile)> {
     ]
 }
 
-/// Executes random requests with up to 8 in flight, and pauses, until every block was cleaned a few
-/// times.
+/// Executes random requests, six for each page of the drive, with up to 8 in flight, and pauses.
 fn work(drive: &mut SimDevice) -> Vec<Completion> {
     let mut random = fastrand::Rng::with_seed(8);
     let pages = drive.info().capacity.0 / PAGE;
@@ -272,7 +270,7 @@ fn busy_times_add_up() {
         let log: ObserverHandle<Log> = drive.observe(Log::default());
         work(&mut drive);
         let until = drive.now() + Nanos(1_000_000_000);
-        // By then, the last commands of cleaning have ended.
+        // By then, the last commands of garbage collection have ended.
         assert_eq!(drive.complete(until), None);
         let report = utilization.lock().report(until);
         let log = log.lock();
@@ -297,7 +295,7 @@ fn busy_times_add_up() {
     }
 }
 
-// The cleaning report agrees with the counters and with the observed commands: each erase has a
+// The report `cleaning` agrees with the counters and with the observed commands: each erase has a
 // victim, and the pages moved are the valid pages of the victims.
 #[test]
 fn cleaning_reports_match_the_counters() {
@@ -307,7 +305,7 @@ fn cleaning_reports_match_the_counters() {
         assert!(watch.add("cleaning", &mut drive));
         let log = drive.observe(Log::default());
         work(&mut drive);
-        // By then, the last commands of cleaning have ended.
+        // By then, the last commands of garbage collection have ended.
         assert_eq!(drive.complete(drive.now() + Nanos::secs(1)), None);
         let found = watch.report(drive.now()).cleaning.expect("it was there");
         let counters = drive.counters();

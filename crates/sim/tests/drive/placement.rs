@@ -103,7 +103,8 @@ fn two_persistent_handles_are_hot_and_cold_frontiers() {
     assert!(expected.0.pages_moved() > 1000);
 }
 
-// With all data on one handle, initial isolation behaves like one frontier for the host and one for cleaning.
+// With all data on one handle, initial isolation behaves like one frontier for the host and one for
+// garbage collection.
 #[test]
 fn initial_isolation_of_one_handle_is_a_frontier_for_cleaning() {
     let classes = [(0.9, 0.05, 0), (0.1, 0.95, 0)];
@@ -116,17 +117,19 @@ fn initial_isolation_of_one_handle_is_a_frontier_for_cleaning() {
     assert!(expected.0.pages_moved() > 1000);
 }
 
-// Greedy cleaning chooses the block with the fewest valid pages among the blocks of all handles. If
-// ties go to the youngest block, the blocks of each class have the same mean number of valid pages
-// when they are cleaned. Each class then behaves like a drive with uniform writes. All these drives
-// have the same share of spare pages, whatever the rates. The expected write amplification is the
-// mean field of uniform writes (Van Houdt, SIGMETRICS'13): 4.8213 at 10 % and 6.6155 at 7 %.
+// Greedy garbage collection chooses the block with the fewest valid pages among the blocks of all
+// handles. If ties go to the youngest block, the blocks of each class have the same mean number of
+// valid pages when they are collected. Each class then behaves like a drive with uniform writes and
+// the same share of spare pages, whatever its rate. The expected write amplification is the mean
+// field of uniform writes (Van Houdt, SIGMETRICS'13): 4.8213 at 10 % and 6.6155 at 7 %.
 //
 // If ties go to the oldest block, a block waits with j valid pages for the same time T in each class, unless
 // it loses a page first. A class with the share w of the writes and f of the pages loses each page at the
-// rate w/f, so that v = j - 1 + exp(-j T w/f) pages are valid when its blocks are cleaned. Its blocks number
+// rate w/f, so that v = j - 1 + exp(-j T w/f) pages are valid when its blocks are collected. Its
+// blocks number
 // w/(b - v) (f/w (H_b - H_j) + (1 - exp(-j T w/f)) f/(j w)). These add up to the blocks in use, which gives j
-// and T, and the write amplification is the sum of w b/(b - v).
+// and T, and the write amplification is the sum of w b/(b - v). Here b is the number of pages
+// in a block, and H_n the n-th harmonic number.
 #[test]
 fn persistent_classes_have_their_mean_field() {
     let two = [(0.8, 0.2, 1), (0.2, 0.8, 2)];
@@ -175,7 +178,7 @@ fn two_logs(placement: Placement, streams: [u16; 2]) -> (Counters, SimDevice) {
     (drive.counters().since(&start), drive)
 }
 
-// With perfect separation by lifetime, all pages of a block die before it is cleaned.
+// With perfect separation by lifetime, all pages of a block die before it is collected.
 #[test]
 fn separate_logs_of_different_speed_move_no_page() {
     let (mixed, _) = two_logs(Placement::default(), [1, 2]);
@@ -267,7 +270,7 @@ fn streams_get_handles_until_all_are_in_use() {
     assert_eq!(counts.handles[1].pages_written, written);
 }
 
-/// A drive of four dies in one pool, in two groups of two.
+/// Returns a drive of four dies in one pool, in two groups of two.
 fn two_groups() -> SimDevice {
     let mut profile = Profile { active_blocks: Scope::Die, ..Profile::default() };
     profile.flash.packages = 1;

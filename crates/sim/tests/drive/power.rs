@@ -145,8 +145,8 @@ fn losing_an_acknowledged_write_is_detected() {
     compare_with_another(&mut two_packages(), &mut two_packages());
 }
 
-/// Returns a filled drive with log blocks, whose only pool spans four packages. Requests of `long`
-/// bytes count as long.
+/// Returns a filled drive with log blocks, whose only pool spans four packages. Requests of at
+/// least `long` bytes count as long.
 fn four_packages(ftl: &str, long: u64) -> SimDevice {
     let mut profile = Profile::default();
     profile.flash.packages = 4;

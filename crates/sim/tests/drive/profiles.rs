@@ -42,8 +42,8 @@ fn registered_names_are_unique_documented_and_selectable() {
     assert!(seen.len() >= 4);
 }
 
-// The default profile is the drive of the paper. This drive and the small one have the sizes that
-// their descriptions state.
+// The default profile is the drive of the paper. This drive and `demo` have the sizes that their
+// descriptions state.
 #[test]
 fn profiles_have_the_sizes_that_they_state() {
     assert_eq!(parse("agrawal-2008").expect("registered"), Profile::default());
@@ -350,7 +350,7 @@ fn unusable_profiles_are_refused_with_field_value_and_rule() {
     for (overrides, part) in cases {
         let spec = format!("demo?{overrides}");
         if part.is_empty() {
-            open(&spec).expect("just enough");
+            open(&spec).expect("it is accepted");
         } else {
             let message = refusal(&spec);
             assert!(message.contains(part), "{spec}: {message}");

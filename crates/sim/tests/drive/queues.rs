@@ -11,8 +11,8 @@ use crate::{drain, drive, one_pool, request};
 
 const PAGE: u64 = 4096;
 
-/// Returns a drive whose dies share one bus. A page takes 60 us to read, 600 us to program and 4 us
-/// on the bus.
+/// Returns the profile of a drive whose dies share one bus. A page takes 60 us to read, 600 us to
+/// program and 4 us on the bus.
 pub(crate) fn dies_on_a_bus(dies: u32, policy: &str) -> Profile {
     let mut profile = Profile::default();
     profile.flash.packages = 1;
@@ -198,7 +198,7 @@ fn read_latencies(profile: &Profile) -> (Counters, Vec<Nanos>) {
     (drive.counters(), latencies)
 }
 
-// With more cleaning steps in a row, a read waits for more of them.
+// With more steps of garbage collection in a row, a read waits for more of them.
 #[test]
 fn steps_in_a_row_delay_reads() {
     let mut slow = Vec::new();
@@ -215,8 +215,8 @@ fn steps_in_a_row_delay_reads() {
     assert!(slow[3] < slow[0], "{slow:?}");
 }
 
-// The drive has no idle time and few free blocks. Urgent cleaning keeps pace with the writes: no
-// write waits until a complete block is cleaned.
+// The drive has no idle time and few free blocks. Urgent garbage collection keeps pace with the
+// writes: no write waits until a complete block is collected.
 #[test]
 fn urgent_cleaning_spares_the_slowest_writes() {
     let [none, urgent] = [0.0, 0.2].map(|threshold| {
@@ -374,7 +374,7 @@ fn every_policy_answers_every_request_and_counts_the_same() {
 }
 
 // On a drive whose buses have one die each, a closed loop of one request takes the same time with
-// and without queued commands, for each kind of FTL, buffer, span and gang.
+// and without queued commands, for several FTLs, a buffer, split requests and a gang.
 #[test]
 fn early_commitment_is_fcfs_on_drives_of_every_kind() {
     for spec in [

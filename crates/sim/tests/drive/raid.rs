@@ -46,8 +46,8 @@ fn an_array_keeps_the_device_contract() {
     }
 }
 
-// An array takes the same time for requests with and without queued commands, if the buses of its
-// drives have one die each.
+// The mean time of requests is the same with and without queued commands, to 0.1 %, if the buses of
+// the drives have one die each.
 #[test]
 #[allow(clippy::cast_precision_loss)]
 fn an_array_of_drives_with_queues_is_as_fast() {

@@ -199,7 +199,7 @@ fn exercise(drive: &mut SimDevice, seed: u64, ios: u32, trims: bool) {
         shadow.submit(drive, op, offset * LOGICAL_BLOCK, len * LOGICAL_BLOCK);
         in_flight += 1;
         while in_flight == depth || (in_flight > 0 && random.bool()) {
-            let done = drive.complete(Nanos::MAX).expect("what is in flight completes");
+            let done = drive.complete(Nanos::MAX).expect("an IO in flight completes");
             assert_eq!(done.result, Ok(()), "{done:?}");
             assert!(last <= done.completed && done.completed <= drive.now(), "out of order");
             last = done.completed;
@@ -232,7 +232,7 @@ proptest! {
 }
 
 // A drive with as few spare pages as the rules allow survives random writes, with and without
-// background cleaning.
+// background garbage collection.
 #[test]
 fn the_tightest_drive_works() {
     let shapes = [(4, 1), (4, 2), (5, 64), (12, 7), (48, 8)];

@@ -30,7 +30,7 @@ impl Observer for Log {
     }
 }
 
-/// Returns a drive of four dies that cleans, and on which reads suspend programs and erases.
+/// Returns the profile of a drive of four dies on which reads suspend programs and erases.
 fn suspending() -> Profile {
     let mut profile = dies_on_a_bus(4, "suspend");
     profile.flash.blocks_per_plane = 24;
@@ -61,14 +61,14 @@ fn waits_by_class_are_those_of_the_scheduler() {
         let seen = drive.observe(Utilization::new(&drive));
         fill(&mut drive, 16);
         closed_loop(&mut drive, 32, 0.5, 20_000);
-        // The last commands of cleaning are done, too.
+        // The last commands of garbage collection are done, too.
         assert_eq!(drive.complete(drive.now() + Nanos(1_000_000_000_000)), None);
         let until = drive.now();
         let (report, totals) = (seen.lock().report(until), totals(&drive));
         let counted = Class::ALL.into_iter().zip(&totals.classes);
         let counted: Vec<_> = counted.filter(|(_, counts)| counts.started > 0).collect();
         assert_eq!(report.classes.len(), counted.len(), "{policy}");
-        assert!(counted.len() >= 4, "{policy}: it must clean");
+        assert!(counted.len() >= 4, "{policy}: no garbage was collected");
         for (used, (class, counts)) in report.classes.iter().zip(counted) {
             assert_eq!((used.class, used.count), (class, counts.started), "{policy}");
             assert_eq!(used.max_wait_ns, counts.longest_wait, "{policy}: {class:?}");

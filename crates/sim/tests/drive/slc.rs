@@ -1,4 +1,4 @@
-//! Caches of blocks used as SLC: their size over fill, their exhaustion, and folding.
+//! Caches of blocks used as SLC: their size as the drive fills, their exhaustion, and folding.
 
 use flashscope_block::{Device, Nanos, Op};
 use flashscope_sim::nand::Lpn;
@@ -20,10 +20,10 @@ const FAST_WRITE: u64 = TRANSFER + SLC_PROGRAM;
 /// The numbers of pages of a block used as SLC, and of any other block.
 const SLC_PAGES: u64 = 20;
 const PAGES: u64 = 60;
-/// The free blocks that the drive keeps for cleaning.
+/// The free blocks that the drive keeps for garbage collection.
 const RESERVE: u32 = 4;
 
-/// Returns a drive of one plane with three bits in a cell.
+/// Returns the profile of a drive of one plane with three bits in a cell.
 fn cached(blocks: u32) -> Profile {
     let mut profile = one_pool(blocks);
     profile.flash.pages_per_block = 60;
@@ -151,7 +151,7 @@ fn writes_wait_for_folds() {
     }
 }
 
-// Blocks used as SLC hold no page that the drive cannot fold: it can always be filled and
+// Blocks used as SLC hold no page that the drive cannot fold. The drive can always be filled and
 // overwritten, with and without time to fold.
 #[test]
 fn a_drive_with_a_dynamic_cache_keeps_its_capacity() {

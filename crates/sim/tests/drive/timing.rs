@@ -15,7 +15,7 @@ fn written(profile: &Profile, pages: u64) -> SimDevice {
     drive
 }
 
-// The read and the write of a page take the times that section 2 of the paper adds up.
+// The read and the write of a page take the times that Agrawal et al., section 2, add up.
 #[test]
 fn one_page_takes_the_times_of_table_1() {
     let mut drive = drive(&one_pool(64));
@@ -244,8 +244,8 @@ fn long_requests_come_in_parts() {
     }
 }
 
-// Each flash page of zeros takes less time to program, even beside a page of random data, and from
-// a write buffer.
+// Each flash page of zeros takes less time to program, also beside a page of random data, and also
+// from a write buffer.
 #[test]
 fn zeros_take_less() {
     let mut profile = one_pool(64);
@@ -272,7 +272,7 @@ fn zeros_take_less() {
     assert_eq!(flushed[0] - flushed[1], Nanos::micros(340));
 }
 
-// Each program of zeros, by the host or by cleaning, saves the same time.
+// Each program of zeros, by the host or by garbage collection, saves the same time.
 #[test]
 fn zeros_are_moved_in_less() {
     let time_and_moves = |data| {

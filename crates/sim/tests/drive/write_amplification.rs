@@ -1,5 +1,5 @@
-//! Steady-state write amplification of every cleaning policy, compared with closed forms and with
-//! published or independent simulations.
+//! Steady-state write amplification of every policy for garbage collection, compared with closed
+//! forms and with published or independent simulations.
 //!
 //! Notation: the share rho of the pages in use is valid, S_f = 1 - rho, alpha = 1/rho, a block has b
 //! pages, and A is the write amplification.
@@ -65,7 +65,8 @@ fn zipf(pages: u64, exponent: f64) -> Workload {
     })
 }
 
-/// Makes the share `share` of the requests trims of pages that hold data. At first all pages do.
+/// Makes the share `share` of the requests trims of pages that hold data. At first, all pages hold
+/// data.
 fn trims(pages: u64, share: f64) -> Workload {
     let mut random = fastrand::Rng::with_seed(1);
     let mut live: Vec<usize> = (0..usize::try_from(pages).expect("a small drive")).collect();
@@ -191,9 +192,9 @@ fn d_choices_uniform() {
     }
 }
 
-// Random cleaning repeats a draw of a fully valid block. The equation above for d = 1 therefore
+// The policy `random` repeats a draw of a fully valid block. The equation above for d = 1 therefore
 // gives A = 1/(1 - rho + rho/b). For large blocks, A tends to 1/(1 - rho), the known value of
-// random cleaning. The policy d-choices with a single choice gives the same A.
+// random choice. The policy d-choices with a single choice gives the same A.
 #[test]
 fn random_choice_matches_the_closed_form_for_uniform_writes() {
     let one_choice = Cleaning { choices: 1, ..cleaning("d-choices") };
@@ -279,7 +280,7 @@ fn zipf_mixed() {
 }
 
 // Cost-benefit on one frontier is near an independent simulation for 1024 blocks: worse than greedy
-// on uniform writes, better on hot and cold pages.
+// on uniform writes, about equal on hot and cold pages.
 #[test]
 fn cost_benefit_mixed() {
     let drive_of = || drive(1024, 0.1, &cleaning("cost-benefit"));

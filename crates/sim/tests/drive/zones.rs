@@ -11,7 +11,8 @@ use crate::{drain, drive, request, round_trip};
 
 pub(crate) const PAGE: u64 = 4096;
 
-/// Returns a drive with one pool of `lanes` packages. Its zones span `spanned` packages (0: all), with `blocks` blocks
+/// Returns the profile of a drive with one pool of `lanes` packages. Its zones span `spanned`
+/// packages (0: all), with `blocks` blocks
 /// of 16 pages on each.
 pub(crate) fn zoned(lanes: u32, spanned: u32, blocks: u32) -> Profile {
     let mut profile = crate::one_pool(24);
@@ -367,7 +368,7 @@ fn zones_whose_writes_fail_are_read_only() {
     let zones = limits(&mut drive).zones;
     let mut random = fastrand::Rng::with_seed(4);
     let mut there: BTreeMap<u32, u64> = BTreeMap::new();
-    // Without resets, blocks fail until a lane has none left.
+    // Without resets, blocks fail until the free blocks of a lane are exhausted.
     for _ in 0..100 * zones {
         let number = random.u32(..zones);
         if zone(&mut drive, number).state == ZoneState::Full {

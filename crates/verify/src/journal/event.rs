@@ -7,7 +7,7 @@ pub enum Event {
     Submitted,
     /// The drive acknowledged a write, given as its distance from the newest submitted write.
     Acknowledged(u64),
-    /// A write failed, given as the same distance.
+    /// A write failed, given as its distance from the newest submitted write.
     Failed(u64),
     /// The host submits a flush. At most one is in flight.
     FlushSubmitted,
@@ -40,14 +40,15 @@ impl Event {
             Event::FlushAcknowledged => bytes.push(4),
             Event::FlushFailed => bytes.push(5),
             Event::Ended(end) => {
-                let code = ENDS.iter().position(|known| *known == end).expect("a recorded end");
+                let code = ENDS.iter().position(|known| *known == end).expect("no cut is recorded");
                 bytes.push(6);
                 encode_number(code as u64, bytes);
             }
         }
     }
 
-    /// Decodes the first event and removes it from `bytes`. Returns `None` if the code is invalid.
+    /// Decodes the first event and removes it from `bytes`. Returns `None` if the code is invalid
+    /// or incomplete.
     pub fn decode(bytes: &mut &[u8]) -> Option<Event> {
         let (code, rest) = bytes.split_first()?;
         *bytes = rest;

@@ -24,7 +24,7 @@ pub use log::{Background, Log, Storage};
 
 use crate::clock::Moment;
 
-/// The first line of a journal. Its number is the version of the format, which includes that of the plan.
+/// The first line of a journal. Its number is the version of the format and of the plan.
 const FIRST_LINE: &[u8] = b"flashscope verify journal 1\n";
 /// The part of the first line that all versions share.
 const FIRST_WORDS: usize = b"flashscope verify journal ".len();
@@ -72,13 +72,13 @@ impl Encoder {
     #[must_use]
     pub fn new(opening: &Opening) -> (Encoder, Vec<u8>) {
         let mut encoder = Encoder { checksum: 0 };
-        let json = serde_json::to_vec(opening).expect("plain data");
+        let json = serde_json::to_vec(opening).expect("an opening is plain data");
         let mut begin = FIRST_LINE.to_vec();
         begin.extend(encoder.record(&json));
         (encoder, begin)
     }
 
-    /// Encodes events, in the form of [`Event::encode`], with the moment after them.
+    /// Encodes a record: `moment`, and the events before it as [`Event::encode`] encodes them.
     #[must_use]
     pub fn events(&mut self, moment: Moment, events: &[u8]) -> Vec<u8> {
         let mut content = Vec::with_capacity(MOMENT + events.len());

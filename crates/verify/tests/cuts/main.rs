@@ -1,7 +1,8 @@
 //! Cuts the power of correct drives and of drives with seeded defects, thousands of times, and judges each cut.
 //!
 //! [`model`] is a plain model of a drive that does anything that a correct drive may do. [`sim`] is the simulator.
-//! [`plain`] is a second judge, which applies the definition to each sector and shares no code with the first judge.
+//! [`plain`] is a second judge, which applies the definition to each sector. It shares only the
+//! plan and the stamps with the first judge.
 
 #![allow(clippy::cast_possible_truncation, reason = "the drives have 64 KiB")]
 

@@ -1,5 +1,5 @@
-//! The definition of a correct drive, applied to each sector directly. This judge is slow and uses
-//! no code of the crate.
+//! The definition of a correct drive, applied to each sector directly. This judge is slow. It
+//! shares only the plan and the stamps with the judge of the crate.
 
 use flashscope_block::{Io, Op};
 use flashscope_document::verification::Atomicity;

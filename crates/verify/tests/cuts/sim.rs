@@ -12,7 +12,7 @@ use flashscope_sim::{Profile, SimDevice};
 use crate::{Coverage, CutDrive, Trial};
 
 const PAGE: usize = 4096;
-/// The pages that the verification may write.
+/// The number of pages that the verification may write.
 const PAGES: usize = 16;
 
 /// The versions of a page.

@@ -60,7 +60,7 @@ impl Device for Queue {
     }
 }
 
-/// Submits 400 random writes, with a flush after every 11 writes.
+/// Writes to a drive with this behaviour, with a flush after every 11 writes. Checks the journal.
 fn write(behaviour: Behaviour, limits: Limits, stop: bool) -> (WritingResult, JournalTotals) {
     let trial = Trial::new(10, Bytes(512), None);
     let workload = trial.plan.workload();

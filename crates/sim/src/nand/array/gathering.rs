@@ -85,8 +85,8 @@ impl Array {
     }
 
     /// Returns true if [`Array::rewrite`] can rewrite pages of the blocks at places from `first` to
-    /// `last`. The blocks must be on one unit, and no program may fail. Observers, gangs and other
-    /// features that need the general path exclude it.
+    /// `last`. The blocks must be on one unit, and no program may fail. Returns false if observers,
+    /// gangs or other features need the general path.
     #[inline]
     pub(crate) fn can_rewrite(&self, first: Place, last: Place) -> bool {
         self.plain && !self.is_observed() && first.unit == last.unit

@@ -73,8 +73,8 @@ impl Array {
         self.blocks.opened(block)
     }
 
-    /// Retires a block at `at`, or later when the programs that supersede its pages are done.
-    /// Returns the time of retirement.
+    /// Retires a block at the first time from `at` on that [`Array::retired`] permits. Returns the
+    /// time of retirement.
     pub(crate) fn mark_bad(&mut self, block: BlockId, at: Nanos) -> Nanos {
         let at = self.retired(block, at);
         self.blocks.mark_bad(block);
@@ -106,7 +106,8 @@ impl Array {
         self.blocks.note(slot)
     }
 
-    /// Returns when all units that hold the blocks from `first` to `last` become idle.
+    /// Returns when all units that hold the blocks from `first` to `last` become idle. With queues,
+    /// returns the current time if they are idle, or else `due::FAR`.
     #[inline]
     pub fn idle_from(&self, first: Place, last: Place) -> Nanos {
         if let Some(queued) = self.queues() {
@@ -133,7 +134,7 @@ impl Array {
         self.blocks.valid(block)
     }
 
-    /// Returns the number of pages programmed in a block since its last erase.
+    /// Returns the number of pages programmed or skipped in a block since its last erase.
     #[inline]
     pub fn written(&self, block: BlockId) -> u32 {
         self.blocks.written(block)

@@ -101,8 +101,8 @@ const OBSERVED: u64 = 1 << 32;
 /// The unfinished commands on a block of a package.
 #[derive(Debug, Clone, Copy)]
 struct Block {
-    /// The last program or erase. The programs since the last erase are a chain whose labels are
-    /// the pages.
+    /// The last program or erase. The programs since the last erase are a chain, labelled with
+    /// their page indices.
     written: Ticket,
     /// The tally of the commands that an erase of the block waits for. Its key is the index of the
     /// block in [`QueuedArray::blocks`].
@@ -416,7 +416,7 @@ impl QueuedArray {
         if self.scheduler.status(ticket) == Status::Done {
             return;
         }
-        // Background work may be submitted with an arrival time in the past.
+        // Background work may arrive before a command that was issued earlier for a future time.
         let arrived = |from: Nanos| !self.scheduler.reports_idle() || from <= self.scheduler.now();
         if self.follows_from(ticket, die, level).is_some_and(arrived) {
             return;

@@ -4,7 +4,7 @@ use flashscope_block::Nanos;
 
 use crate::sched::{Command, Level, Scheduler, Ticket};
 
-/// A row of steps that may still grow. The scheduler receives the row when it is closed.
+/// A row of steps that may still grow. The scheduler may start the row once it is closed.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     first: Ticket,
@@ -29,8 +29,8 @@ impl Rows {
         Rows { most, rows: vec![None; if most > 1 { dies } else { 0 }], open: Vec::new() }
     }
 
-    /// Begins a row with a step that is not yet released. If a row has only one step, releases the
-    /// step at once.
+    /// Begins a row with a step that is not yet released. If rows are limited to one step, releases
+    /// the step at once.
     pub(super) fn begin(
         &mut self,
         scheduler: &mut Scheduler,

@@ -226,7 +226,7 @@ impl Array {
     }
 
     /// Returns the first time from `at` on at which every program and erase issued so far is done.
-    /// Without queues, this is the end of the last program, `last`.
+    /// Without queues, returns the later of `at` and `last`, the end of the last program.
     pub(crate) fn after_writes(&mut self, at: Nanos, last: Nanos) -> Nanos {
         match self.queues_mut() {
             None => at.max(last),
@@ -234,8 +234,8 @@ impl Array {
         }
     }
 
-    /// Returns the later of `done` and the time at which all commands issued for the block are
-    /// done.
+    /// Returns the later of `done` and the time at which all programs and erases issued for the
+    /// block are done. Without queues, all commands of the block's unit must be done.
     #[inline]
     pub(crate) fn written_by(&mut self, block: BlockId, done: Nanos) -> Nanos {
         let place = self.place(block);
@@ -248,15 +248,15 @@ impl Array {
         }
     }
 
-    /// Returns the first time from `at` on at which a block may be erased or retired. With queues,
-    /// returns `at`: queued commands wait for the commands that they depend on.
+    /// Returns the first time from `at` on at which a block may be erased. With queues, returns
+    /// `at`: a queued erase waits for the commands that it depends on.
     #[inline]
     pub(super) fn settled(&self, block: BlockId, at: Nanos) -> Nanos {
         if self.queues().is_some() { at } else { at.max(self.blocks.settled(block)) }
     }
 
     /// Returns the first time from `at` on at which a block may be retired: after the programs that
-    /// supersede its pages.
+    /// supersede its pages. With queues, this is after every program and erase issued so far.
     pub(super) fn retired(&mut self, block: BlockId, at: Nanos) -> Nanos {
         match self.queues_mut() {
             Some(queued) => queued.retire(block, at),
@@ -278,8 +278,7 @@ impl Array {
         self.queues().is_some() && awaited(at).is_some()
     }
 
-    /// Returns a time for observers: the current time if `at` stands for a command, or else `at`
-    /// itself.
+    /// Returns an actual time: the current time if `at` stands for a command, or else `at` itself.
     pub fn known(&self, at: Nanos) -> Nanos {
         match (&self.queued, awaited(at)) {
             (Some(queued), Some(_)) => queued.scheduler.now(),
@@ -287,7 +286,7 @@ impl Array {
         }
     }
 
-    /// Returns true if commands wait in queues.
+    /// Returns true if the array has command queues.
     pub const fn has_queues(&self) -> bool {
         self.queued.is_some()
     }

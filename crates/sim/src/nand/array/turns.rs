@@ -23,7 +23,7 @@ impl Array {
         self.queues().is_some_and(|queued| queued.queues.turns)
     }
 
-    /// Returns true if the clock of the queues has reached `at`.
+    /// Returns true if the clock of the queues has reached `at`, or if there are no queues.
     pub(crate) fn has_reached(&self, at: Nanos) -> bool {
         self.queues().is_none_or(|queued| queued.is_past(at))
     }

@@ -1,4 +1,4 @@
-//! Undoing commands after a power cut, and marking what recovery finds.
+//! Undoing commands after a power cut, and marking the valid slots that recovery finds.
 
 use flashscope_block::Nanos;
 
@@ -29,7 +29,7 @@ impl Image {
 fn renumber(stamps: &mut [Stamp], old: &[Stamp]) {
     for stamp in stamps {
         let rank = old.partition_point(|other| other < stamp);
-        *stamp = Stamp::try_from(rank).expect("at most as many as places") + 1;
+        *stamp = Stamp::try_from(rank).expect("at most one rank for each slot") + 1;
     }
 }
 

@@ -64,7 +64,7 @@ impl Profile {
     }
 }
 
-/// Returns the pages in a share of the write buffer, rounded up. The share may be 0 or all of it.
+/// Returns the pages in a share of the write buffer, rounded up. The share may be 0 or 1.
 fn pages_in(field: &'static str, value: f64, pages: u32) -> Result<u32, ProfileError> {
     match value {
         0.0 => Ok(0),

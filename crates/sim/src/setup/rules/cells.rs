@@ -28,7 +28,7 @@ pub struct Cells {
     /// The way in which a word line is programmed: with `multi-pass`, one page after the other. With `one-shot`, the
     /// data of every page except the last only moves over the bus to the latches of the die. The last page programs the
     /// entire word line, which takes `flash.page_program`. The latches are protected: if power fails, the drive has the
-    /// energy to program them. Default: `multi-pass`. Source: none.
+    /// energy to program the pages in them. Default: `multi-pass`. Source: none.
     pub programming: Programming,
 }
 

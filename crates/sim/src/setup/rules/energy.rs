@@ -29,7 +29,7 @@ pub struct Energy {
 }
 
 impl Energy {
-    /// Returns true if the profile states any power.
+    /// Returns true if a field of the section is above 0.
     pub fn is_on(&self) -> bool {
         *self != Energy::default()
     }

@@ -31,8 +31,8 @@ pub struct Errors {
     /// The factor of each page type, lower page first, as in `"1/2/1.5"`: as many as
     /// `cells.bits_per_cell`. If empty, each is 1. Default: empty. Source: none.
     pub page_type: PageFactors,
-    /// The factor of pages in blocks used as SLC. Default: 0.1. Source: chosen; their levels are further
-    /// apart.
+    /// The factor of pages in blocks used as SLC. Default: 0.1. Source: chosen; the levels of SLC
+    /// cells are further apart.
     pub slc_factor: f64,
     /// The number of erases that add as much as `rate`; 0 for no effect of wear. Default: 1000. Source:
     /// chosen, in the order of the endurance of TLC.
@@ -102,7 +102,7 @@ impl Profile {
             .copy_from_slice(&given[..given.len().min(PageTypes::MAX_BITS)]);
         let bits = u32::try_from(errors.codeword.0.saturating_mul(8)).unwrap_or(u32::MAX);
         let codewords = self.flash.page_size.0.div_ceil(errors.codeword.0.max(1));
-        #[allow(clippy::cast_precision_loss)] // a time
+        #[allow(clippy::cast_precision_loss)] // the last nanoseconds of a long time do not matter
         let retention = errors.retention.0 as f64 / errors.acceleration();
         Ok(BitErrors {
             rate: errors.rate,

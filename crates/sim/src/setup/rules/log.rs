@@ -31,7 +31,8 @@ pub struct Log {
     pub merge: Merge,
     /// True if a log block that holds its data block in order becomes the data block (switch and
     /// partial merges). If false, every merge is a full merge. No effect with `superblock`, which
-    /// cleans instead. Default: true. Source: none; the drives of Sun and Zhang, section 3.3, copy
+    /// collects garbage instead. Default: true. Source: none; the drives of Sun and Zhang, section
+    /// 3.3, copy
     /// even data that was written in order.
     pub switch: bool,
     /// The log block of a pool that is merged when another data block needs a log block. This is
@@ -67,7 +68,7 @@ pub struct Log {
     /// `sequential_request`.
     pub hot: u32,
     /// The interval within which a page must be written again for `last` to treat it as hot, as a
-    /// number of page writes without long writes. At least 1; no effect with other FTLs.
+    /// number of page writes, those of long writes excluded. At least 1; no effect with other FTLs.
     /// Default: 256. Source: as `sequential_request`.
     pub hot_interval: u32,
 }

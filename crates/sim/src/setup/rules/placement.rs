@@ -18,7 +18,8 @@ const MAX_HANDLES: u32 = 128;
 #[serde(default, deny_unknown_fields)]
 pub struct Placement {
     /// The number of reclaim unit handles (1 to 128); 1 for no placement unless `groups` is above 1. Data of each
-    /// handle fills separate blocks. Only for page-mapped FTLs, with `cleaning.frontiers` as `one`. Default: 1. Source:
+    /// handle fills separate blocks. Only for page-mapped FTLs, and only if `cleaning.frontiers` is
+    /// `one`. Default: 1. Source:
     /// none; QEMU's emulation of Flexible Data Placement has such a parameter (`fdp.nruh`).
     pub handles: u32,
     /// The fate of data that garbage collection moves. With `initial` isolation, moved data of all

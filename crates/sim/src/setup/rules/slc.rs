@@ -18,8 +18,9 @@ pub struct Slc {
     /// block holds `cells.bits_per_cell` times fewer pages. Default: 0. Source: none.
     pub share: f64,
     /// The share (0 to 1) of a lane's free and SLC blocks that a dynamic cache may use as SLC. The blocks that
-    /// `cleaning.free_threshold` keeps free do not count. The cache shrinks as the drive fills, and its blocks are
-    /// folded before others are cleaned. Only for page-mapped FTLs, with `share` as 0. Default: 0. Source: none.
+    /// `cleaning.free_threshold` keeps free do not count. The cache shrinks as the drive fills, and
+    /// its blocks are folded before garbage collection takes others. Only for page-mapped FTLs, and
+    /// only if `share` is 0. Default: 0. Source: none.
     pub dynamic: f64,
     /// The fate of a write for which the cache has no room. With `fold`, it waits until a block is folded; with
     /// `bypass`, it goes to other blocks. `by-cleaning` is `bypass` with `background_cleaning`, which folds blocks
@@ -37,7 +38,7 @@ pub struct Slc {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenFull {
-    /// As [`WhenFull::Bypass`] with background cleaning, as [`WhenFull::Fold`] without.
+    /// [`WhenFull::Bypass`] with background garbage collection, [`WhenFull::Fold`] without it.
     ByCleaning,
     /// The write waits until a block is folded.
     Fold,

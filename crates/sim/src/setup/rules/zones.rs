@@ -29,8 +29,9 @@ pub struct Zones {
     /// and 49.
     #[serde(deserialize_with = "quantity::size")]
     pub size: Bytes,
-    /// The number of zones that may be open at a time (1 to 127, at most `active`). A write to another zone closes the
-    /// open zone that has been open for longest, unless the host opened it. Default: 14. Source: chosen.
+    /// The number of zones that may be open at a time (1 to 127, at most `active`). At the limit, a
+    /// write to another zone closes the zone that has been open for longest among those that the
+    /// host did not open explicitly. Default: 14. Source: chosen.
     pub open: u32,
     /// The number of zones that may be active at a time, which means open or closed (1 to 127). Default: 14. Source:
     /// chosen.
@@ -214,7 +215,7 @@ impl Profile {
                     "background_cleaning",
                     self.background_cleaning,
                     "true",
-                    "false: there is nothing to clean",
+                    "false: zones leave no garbage to collect",
                 ),
                 ("raid.drives", self.raid.drives > 1, "above 1", "1"),
                 ("interface.largest_request", largest > 0, "above 0", "0"),

@@ -50,7 +50,7 @@ pub(crate) struct Story {
     pub(crate) lost_blocks: u64,
 }
 
-/// A cleaning policy and wear levelling that override those of the input bytes.
+/// The policies for victims and for wear levelling that override those of the input bytes.
 pub(crate) type Policies = Option<(&'static gc::Kind, &'static wear::Kind)>;
 
 /// Returns each page-mapped FTL with each pair of policies, and each other FTL without policies.
@@ -111,7 +111,7 @@ impl<'a> Life<'a> {
         Life::with(ftl, None, bytes)
     }
 
-    /// Does the same as [`Life::on`] with this cleaning policy and wear levelling, if any.
+    /// Does the same as [`Life::on`] with these policies, if any.
     pub(crate) fn with(ftl: &ftl::Kind, policies: Policies, bytes: &'a [u8]) -> Option<Self> {
         let mut script = Unstructured::new(bytes);
         let wears_out = draw(&mut script, 0, 3) == 3;
@@ -284,8 +284,8 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Returns a random time in nanoseconds, from 0 to long enough for background cleaning to
-    /// finish.
+    /// Returns a random time in nanoseconds, from 0 to long enough for background garbage
+    /// collection to finish.
     fn interval(&mut self) -> u64 {
         let bits = draw(&mut self.script, 6, 25);
         u64::from(draw(&mut self.script, 0, (1 << bits) - 1))

@@ -13,7 +13,7 @@ struct Version {
     data: Option<Stamp>,
     /// The number of the request.
     request: u64,
-    /// True if the drive has copied the version before, because it was hard to read.
+    /// True if the drive made this copy of the previous version, because a page was hard to read.
     is_copy: bool,
 }
 
