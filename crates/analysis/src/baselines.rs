@@ -96,7 +96,7 @@ impl Means {
 }
 
 /// Returns the mean of independent estimates.
-#[allow(clippy::cast_precision_loss)] // six at most
+#[allow(clippy::cast_precision_loss)] // there are at most six means
 fn together(means: &[Estimate]) -> Estimate {
     let weight = 1.0 / means.len() as f64;
     let parts: Vec<(f64, Estimate)> = means.iter().map(|mean| (weight, *mean)).collect();

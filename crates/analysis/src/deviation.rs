@@ -139,7 +139,7 @@ impl Line {
         if means.len() < 3 {
             return None;
         }
-        // The fit minimizes the distance of latency / mean + per byte × size / mean from 1.
+        // The fit minimizes the distance of `latency / mean + per_byte * size / mean` from 1.
         let points = || means.iter().map(|mean| (1.0 / mean.ns.value, size(mean) / mean.ns.value));
         let sum = |of: fn((f64, f64)) -> f64| points().map(of).sum::<f64>();
         let (u, v) = (sum(|(u, _)| u), sum(|(_, v)| v));

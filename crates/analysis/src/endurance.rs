@@ -107,7 +107,7 @@ pub fn amplification(
 ) -> Option<WatchedAmplification> {
     let last = points.last()?;
     let media = last.media_bytes_written?;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "four weeks")]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number")]
     let start = last.at_s.saturating_sub(LOAD_WINDOW_S as u64);
     let recent =
         |point: &&EndurancePoint| point.at_s >= start && point.media_bytes_written.is_some();

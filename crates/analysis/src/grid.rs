@@ -193,7 +193,7 @@ fn highest_cost(series: &Series) -> Result<Vec<Finding>, String> {
     Ok(found.into_iter().collect())
 }
 
-#[allow(clippy::cast_precision_loss)] // a few sizes
+#[allow(clippy::cast_precision_loss)] // sizes are few
 fn granularity(series: &Series) -> Result<Vec<Finding>, String> {
     let mut found = Vec::new();
     if let Some(line) = Line::through(series.means) {

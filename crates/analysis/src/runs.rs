@@ -129,7 +129,8 @@ impl RunAccumulator<'_> {
         }
     }
 
-    /// Adds the interval of the mean, over whole periods, as used for the length of a run.
+    /// Adds the interval of the mean over whole periods, by the method that determines the
+    /// length of a run.
     fn with_interval(&self, mut facts: RunFacts, period: u64) -> RunStatistics {
         let kept = self.values.len() as u64 == facts.ios;
         let period = usize::try_from(period).unwrap_or(usize::MAX);

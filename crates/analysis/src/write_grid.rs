@@ -31,7 +31,7 @@ pub fn write_grid(manifest: &Manifest, facts: &Facts) -> Option<Grid> {
 }
 
 /// Returns the point of a run; `None` if no IO counts, or if the page size is 0.
-#[allow(clippy::cast_precision_loss)] // counts of a run
+#[allow(clippy::cast_precision_loss)] // counts of a run are far below 2^53
 fn point(run: &Run, rule: &GridRule, facts: &Facts) -> Option<GridPoint> {
     let Reference::Uniform { writes } = &run.reference else { return None };
     let (level, found) = (run.level?, facts.runs.iter().find(|facts| facts.run == run.id)?);

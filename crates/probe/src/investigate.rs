@@ -46,8 +46,10 @@ pub struct Investigation<'a> {
     pub observer: &'a mut dyn FnMut(&Event<'_>),
 }
 
-/// Determines the parameters of a drive until all are known well enough or the budget is used up. Returns the
-/// knowledge, with a finding for each parameter, and the reason if the investigation ended early.
+/// Determines the parameters of a drive until no probe that fits into the budget promises enough
+/// information, or the medium is known not to be flash. Returns the knowledge, with a finding for
+/// each parameter, and the reason if an interruption or the loss of the drive ended the
+/// investigation.
 pub fn investigate(
     lab: &mut Lab<'_>,
     options: &mut Investigation<'_>,
@@ -116,7 +118,8 @@ fn take(
     }
 }
 
-/// Withdraws a finding and everything concluded from it, so that the probes concerned run again.
+/// Withdraws a finding and the findings of all probes that assume it, so that these probes run
+/// again. Does nothing if no probe of the parameter has an attempt left.
 fn reopen(parameter: Parameter, knowledge: &mut Knowledge, attempts: &[u32]) {
     let probes = PROBES.iter().zip(attempts.iter());
     let again =
@@ -136,8 +139,9 @@ fn leave(probe: &Probe, why: &str, knowledge: &mut Knowledge) {
     probe.unknown(why).into_iter().for_each(|finding| knowledge.take(finding));
 }
 
-/// Returns the index of the probe with the most expected information per cost. The candidates are the probes that fit into the
-/// budget and whose assumed parameters all have a finding, even if it is unknown.
+/// Returns the index of the probe with the most expected information per cost; the probe of the
+/// medium comes first. A candidate has an attempt left, finds a needed parameter and fits into the
+/// budget. Each parameter that it assumes has a finding, even if the finding is unknown.
 fn choose(
     lab: &Lab<'_>,
     knowledge: &Knowledge,
@@ -193,7 +197,8 @@ fn price(cost: &crate::Cost, scene: &crate::Scene) -> f64 {
     1e-3 + 1e-9 * (cost.time.0 as f64 + drive_writes * TIME_OF_A_DRIVE_WRITE.0 as f64)
 }
 
-/// Returns the requested parameters and, transitively, the parameters that their probes assume.
+/// Returns the requested parameters, the medium and, transitively, the parameters that their probes
+/// assume; all parameters if none is requested.
 fn needed(requested: &[Parameter]) -> Vec<Parameter> {
     if requested.is_empty() {
         return crate::PARAMETERS.iter().map(|spec| spec.parameter).collect();

@@ -64,8 +64,9 @@ impl Knowledge {
         part(p) + part(q) + q * (alternatives - 1.0).log2()
     }
 
-    /// Adds a finding. If it agrees with an earlier finding about the parameter, the combined probability exceeds both. If the
-    /// two disagree, the likelier finding stays, with a lower probability.
+    /// Adds a finding. An unknown finding does not replace a known one. If two findings agree, the
+    /// combined probability exceeds both. If they disagree, the likelier finding stays; its
+    /// probability falls if that of the other finding is above 0.5.
     pub fn take(&mut self, finding: Finding) {
         let Some(old) = self.0.remove(&finding.parameter).filter(Finding::is_known) else {
             self.0.insert(finding.parameter, finding);
@@ -90,7 +91,7 @@ impl Knowledge {
         self.0.insert(kept.parameter, kept);
     }
 
-    /// Withdraws a contradicted finding, so that probes look for the parameter again.
+    /// Withdraws the finding about a parameter, so that probes look for the parameter again.
     pub fn withdraw(&mut self, parameter: Parameter) {
         self.0.remove(&parameter);
     }

@@ -28,7 +28,7 @@ pub const DEEPEST: u32 = 64;
 pub enum Halt {
     /// The user interrupted it.
     Interrupted,
-    /// The budget is used up.
+    /// The remaining budget is too small for the next request.
     Budget,
     /// The experiment would write, but only reads are allowed.
     ReadOnly,
@@ -52,7 +52,8 @@ pub struct Budget {
     pub time: Nanos,
 }
 
-/// Receives each IO when it completes, and each run when it ends, whatever ended the run.
+/// Receives each IO when it completes, and each run with a completed IO when it ends, for any
+/// reason.
 pub trait Keeper {
     /// Receives a completed IO of a run, with the progress of the run.
     fn io(&mut self, run: &RunInProgress<'_>, record: &Record);
@@ -176,7 +177,7 @@ impl<'a> Lab<'a> {
         self.device.info()
     }
 
-    /// Returns the addressable bytes, rounded down to a multiple of the length of a fill's writes.
+    /// Returns the addressable bytes, rounded down to whole writes of a fill, if one fits.
     pub fn capacity(&self) -> u64 {
         let capacity = self.info().capacity.0;
         if capacity < FILL_SIZE { capacity } else { capacity / FILL_SIZE * FILL_SIZE }
@@ -232,7 +233,7 @@ impl<'a> Lab<'a> {
     /// Runs requests one after the other.
     ///
     /// # Errors
-    /// The reason why the run ended early; the records of completed IOs remain as evidence.
+    /// The reason why the run ended early; the keeper has received the completed IOs.
     pub fn run(
         &mut self,
         purpose: &str,
@@ -409,7 +410,7 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// A stream of requests that ends with the budget.
+/// A stream of requests that ends when the remaining budget is too small for the next one.
 struct Script<I> {
     requests: I,
     bytes_left: u64,

@@ -1,7 +1,7 @@
 //! Infers the internals of a drive from its timing: Sun and Zhang's method ("Flash Drives: Performance Study Based On
 //! Benchmarks") of assuming, testing and refining, as a program.
 //!
-//! A [`Probe`] is an experiment and its estimator, one file each in [`probes`]. It accesses the drive through a [`Lab`], the only
+//! A [`Probe`] is an experiment and its estimator, one module each in [`probes`]. It accesses the drive through a [`Lab`], the only
 //! part that touches the [`Device`](flashscope_block::Device), and states [findings](flashscope_document::probe::Finding). [`investigate`]
 //! chooses the next experiment by its expected information and its cost, and repeats experiments if findings contradict each
 //! other.

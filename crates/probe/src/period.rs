@@ -74,7 +74,9 @@ pub(crate) const MIN_BLOCK: usize = 32;
 /// also do other background work.
 const MIN_RECURRING_SHARE: f64 = 0.4;
 
-/// Returns the period after which a slow request is usually followed by another slow request, to within one request.
+/// Returns the period after which a slow request is usually followed by another slow request, to
+/// within one request. Its `kept` and `explained` are the share of slow requests for which this
+/// holds.
 ///
 /// If a drive sometimes writes internal data, such as parts of its map, the slow requests drift away from their
 /// positions, and folding blurs the positions. From one period to the next, the drift is at most about one request.
@@ -113,7 +115,7 @@ pub(crate) fn recurrence(slow: &[usize]) -> Option<Period> {
     Some(Period { doubt, ..recurs(length) })
 }
 
-/// The number of pages that divides the pages of nearly all flash blocks.
+/// A divisor of the number of pages in nearly all flash blocks.
 const BLOCK_STEP: usize = 8;
 
 /// Maximum number of periods over which [`long_run`] counts.

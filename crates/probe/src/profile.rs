@@ -26,7 +26,8 @@ const SECTIONS: [&str; 7] =
     ["flash", "cleaning", "log", "persistence", "cache", "interface", "map_cache"];
 
 /// Returns a simulated drive with the findings, as TOML for `sim:`. The simulated drive behaves like the probed drive,
-/// but may have other internals. Returns `None` unless the medium is flash, or is unknown and the drive has an FTL.
+/// but may have other internals. Returns `None` unless the medium is flash, or is unknown while the
+/// FTL class is known.
 pub fn profile(knowledge: &Knowledge, drive: &DeviceInfo) -> Option<String> {
     let is_flash = match knowledge.class(Parameter::Medium) {
         Some(medium) => medium == "flash",
@@ -138,7 +139,7 @@ impl<'k> Twin<'k> {
         self.drive.capacity.0 as f64 / (self.packages * self.page * self.pages_per_block) as f64
     }
 
-    /// Returns the number of blocks that gives the addressable capacity of the drive.
+    /// Returns the number of blocks of each package that gives the capacity of the drive.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn blocks(&self) -> u64 {
         (self.blocks_of_data() / (1.0 - self.over_provisioning())).ceil() as u64
@@ -154,7 +155,7 @@ impl<'k> Twin<'k> {
         self.set("page_size", page, &self.found(Parameter::PageSize));
         let Times { page_read, serial_per_kib, .. } = self.times();
         self.set_time("page_read", page_read, "fitted: half of the cost of a block at most");
-        self.set_time("serial_access_per_kib", serial_per_kib, "fitted, as above");
+        self.set_time("serial_access_per_kib", serial_per_kib, "fitted, like `page_read`");
         let program = self.page_program();
         self.set_time("page_program", program, &self.fitted(Parameter::MergeCost));
         self.set_time("block_erase", BLOCK_ERASE, "assumed");
@@ -205,7 +206,8 @@ impl<'k> Twin<'k> {
 
     fn log(&mut self) {
         let blocks = self.knowledge.whole(Parameter::LogList).unwrap_or(4).max(1);
-        // FAST has one log block for sequential writes in addition to its list.
+        // FAST has one log block for sequential writes in addition to its list. Superblock
+        // FTLs get the same number: one more than the list, and at least five.
         let blocks = if self.ftl == "bast" { blocks } else { blocks.max(4) + 1 };
         self.set("blocks", blocks, &self.found(Parameter::LogList));
         self.direct_fields("log");

@@ -60,7 +60,7 @@ impl Diary {
         }
     }
 
-    /// Returns the experiments so far.
+    /// Returns the steps so far.
     pub fn steps(self) -> Vec<Step> {
         self.steps
     }

@@ -58,7 +58,8 @@ fn run(probe: &Probe, faults: &[(u64, Fault)]) -> ProbeOutcome {
     ProbeOutcome { halt, errors, kept, asked: device.submitted() }
 }
 
-/// Returns every kind of fault with the error that reports it; `None` if the IO only completes late or out of order.
+/// Returns every kind of fault with the error that reports it. `None` stands for a fault without a
+/// fixed error: a short transfer, or an IO that only completes late or out of order.
 fn faults(random: &mut fastrand::Rng) -> [(Fault, Option<Errno>); 9] {
     let long = Nanos(random.u64(1_000_000..10_000_000_000));
     [

@@ -68,16 +68,26 @@ pub const FIELDS: &[Field] = &[
          name in the first line, and its unit, such as `0:us`: s, ms, us, ns, or filetime (100 ns \
          since 1601)",
     ),
-    field("offset", None, "the same for the offset: bytes, sectors, or a unit such as `4KiB`"),
-    field("size", None, "the same for the length"),
+    field(
+        "offset",
+        None,
+        "the column of the offset, with a unit after a colon: bytes (the default), sectors, or a \
+         length such as `4KiB`",
+    ),
+    field("size", None, "the column of the length, with a unit as for `offset`"),
     field(
         "op",
         None,
-        "the same for the operation, a word such as `R` or `write`; or the text of reads after a \
-         colon, such as `1:28`, if every other text is a write",
+        "the column of the operation, with words such as `R` or `write`; or this column, a colon \
+         and the text of reads, such as `1:28`, if every other text is a write",
     ),
-    field("latency", None, "the same for the response time, if there is one: s, ms, us or ns"),
-    field("volume", None, "the same for the name of the volume, if there is one"),
+    field(
+        "latency",
+        None,
+        "the column of the response time, if there is one, and its unit, such as `1:us`: s, ms, us \
+         or ns",
+    ),
+    field("volume", None, "the column of the name of the volume, if there is one"),
     field(
         "merge",
         Some("time"),

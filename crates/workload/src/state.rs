@@ -33,7 +33,7 @@ impl Fill {
     /// All fills in display order.
     pub const ALL: [Fill; 4] = [Fill::None, Fill::Sequential, Fill::Random, Fill::Steady];
 
-    /// The name on the command line and in documents.
+    /// Returns the name on the command line and in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Fill::None => "none",
@@ -132,7 +132,7 @@ impl Stream for RandomFill {
     }
 }
 
-/// Writes a space once from start to end, in IOs of 128 KiB.
+/// Writes a space once from start to end, in IOs of at most 128 KiB.
 pub struct SequentialFill {
     next: Bytes,
     end: Bytes,
@@ -177,7 +177,7 @@ impl Stream for SequentialFill {
     }
 }
 
-/// Discards a space from start to end, in trims of 64 MiB.
+/// Discards a space from start to end, in trims of at most 64 MiB.
 pub struct Purge {
     next: Bytes,
     end: Bytes,
@@ -202,7 +202,7 @@ impl Stream for Purge {
 /// The largest IO of a sequential or random fill, in bytes.
 pub const LARGEST_FILL_IO: Bytes = CHUNK;
 
-/// The mean IO size of a random fill, in bytes.
+/// The approximate mean IO size of a random fill, in bytes.
 pub const MEAN_RANDOM_FILL_IO: Bytes = Bytes(CHUNK.0 / PIECES as u64);
 
 #[cfg(test)]

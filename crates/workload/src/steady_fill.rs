@@ -18,10 +18,10 @@ const MARGIN: f64 = 1.1;
 /// a wrong estimate of the spare space.
 const CORRECTION: f64 = 0.125;
 
-/// Minimum share of spare space; below it, the pass has no order.
+/// Minimum share of spare space; a smaller share counts as this share.
 pub const MIN_SPARE: f64 = 0.001;
 
-/// Maximum share of spare space.
+/// Maximum share of spare space; a larger share counts as this share.
 pub const MAX_SPARE: f64 = 10.0;
 
 /// The spare space of a drive, on which a steady fill depends.

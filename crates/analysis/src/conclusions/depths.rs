@@ -70,8 +70,9 @@ fn conclusion(manifest: &Manifest, table: &DepthTable, cells: &[DepthCell]) -> O
     Some(Conclusion::new(text, all))
 }
 
-/// Returns the shallowest depth over which no deeper depth gains significantly. All shallower depths must gain
-/// significantly from a deeper depth. Returns `None` if the intervals are inconclusive.
+/// Returns the shallowest depth over which every deeper depth certainly gains at most the factor
+/// [`GAIN`]. Over each shallower depth, some deeper depth must certainly gain more. Returns `None`
+/// if the intervals are inconclusive.
 fn knee(cells: &[DepthCell]) -> Option<&DepthCell> {
     let gains = |nth: usize| {
         let later = cells[nth + 1..].iter();

@@ -35,7 +35,7 @@ pub(crate) fn conclusions(manifest: &Manifest, means: &Means, facts: &Facts) -> 
     all
 }
 
-#[allow(clippy::cast_precision_loss, reason = "counts of runs")]
+#[allow(clippy::cast_precision_loss, reason = "runs are few")]
 fn disturbed(facts: &Facts) -> Conclusion {
     let (all, is_disturbed) = (facts.runs.len(), |run: &&RunFacts| !run.disturbed_by.is_empty());
     let runs: Vec<u32> = facts.runs.iter().filter(is_disturbed).map(|run| run.run).collect();
@@ -137,7 +137,7 @@ fn names<'a>((benchmark, experiment, _): OfRun<'a>) -> (&'a str, &'a str) {
 }
 
 /// Returns the response times of the run with the slowest mean, for a result without other conclusions.
-#[allow(clippy::cast_precision_loss, reason = "nanoseconds")]
+#[allow(clippy::cast_precision_loss, reason = "latencies are far below 2^53 ns")]
 fn slowest(manifest: &Manifest, facts: &Facts) -> Option<Conclusion> {
     let order =
         |a: &&RunFacts, b: &&RunFacts| a.latency_ns.mean.value.total_cmp(&b.latency_ns.mean.value);

@@ -1,4 +1,4 @@
-//! Conclusions: each document begins with one to three sentences that state findings and advice. The sentences follow
+//! Conclusions: each document begins with a few sentences that state findings and advice. The sentences follow
 //! from the data of the document. The terminal, the page and Python therefore show the same sentences. Each claim is
 //! significant according to the intervals of its numbers.
 

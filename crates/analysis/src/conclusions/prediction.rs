@@ -57,7 +57,7 @@ fn lifetime(report: &PredictionReport) -> Option<Conclusion> {
 
 /// Returns the error of the prediction relative to a simulation. Without a simulation, returns why
 /// the prediction has no interval and how to check it; `None` if it has one.
-#[allow(clippy::cast_precision_loss, reason = "counts of validation cases")]
+#[allow(clippy::cast_precision_loss, reason = "validation cases are few")]
 fn trust(report: &PredictionReport) -> Option<Conclusion> {
     let cases = Estimate::symmetric(report.validation.cases as f64, None);
     let cases = evidence("validation cases", cases, EvidenceUnit::Number);

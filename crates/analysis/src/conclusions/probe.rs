@@ -120,7 +120,7 @@ fn advice(report: &ProbeReport) -> Option<Conclusion> {
     Some(Conclusion::new(format!("{}.", list(&parts)), all))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a few parameters")]
+#[allow(clippy::cast_precision_loss, reason = "parameters are few")]
 fn unknown(report: &ProbeReport) -> Option<Conclusion> {
     let unknown: Vec<&StatedFinding> =
         report.findings.iter().filter(|stated| !stated.finding.is_known()).collect();
@@ -138,7 +138,7 @@ fn unknown(report: &ProbeReport) -> Option<Conclusion> {
         1 => text += ", and one more is less likely than 90 %",
         _ => text += &format!(", and {doubtful} more are less likely than 90 %"),
     }
-    text += ": their reasons name what would determine them.";
+    text += ": the findings state the reasons.";
     let value = Estimate::symmetric(unknown.len() as f64, None);
     let what = "parameters that are not known";
     let evidence = Evidence::shown_in(PageSection::Unknown, what, value, EvidenceUnit::Number);

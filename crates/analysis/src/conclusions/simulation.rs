@@ -7,7 +7,7 @@ use flashscope_workload::state::Fill;
 
 use crate::words::{duration, number, rounded, with_interval};
 
-/// The minimum number of erases for a statement about more writes.
+/// The minimum number of erased blocks for a statement about a long run.
 const MIN_ERASES: u64 = 30;
 
 /// The warm-up to suggest after `steady`, which ends after 50 times the capacity.
@@ -44,7 +44,7 @@ fn interrupted<O>(simulation: &Simulation<O>) -> Option<Conclusion> {
     Some(Conclusion::new(text, vec![ios]))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "nanoseconds")]
+#[allow(clippy::cast_precision_loss, reason = "latencies are far below 2^53 ns")]
 fn latency<O>(simulation: &Simulation<O>) -> Option<Conclusion> {
     let LatencyNs { mean, p50, p99, .. } = simulation.latency_ns.as_ref()?;
     let mut text = match simulation.ios_per_second {
@@ -171,7 +171,7 @@ fn cause_words(cause: &str) -> (String, &'static str) {
     match cause {
         "cleaning" => (
             "garbage collection".into(),
-            "more over-provisioning, TRIM or fewer valid data reduces them, and `flashscope what-if` shows by how much",
+            "more over-provisioning, TRIM or less valid data reduces them, and `flashscope what-if` shows by how much",
         ),
         "merge" => (
             "merges of log blocks".into(),

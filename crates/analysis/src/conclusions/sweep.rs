@@ -18,7 +18,7 @@ pub(super) fn conclusions(sweep: &Sweep) -> Vec<Conclusion> {
     all.into_iter().flatten().chain(trade_off(sweep)).take(3).collect()
 }
 
-#[allow(clippy::cast_precision_loss, reason = "counts of simulations")]
+#[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn count(section: PageSection, what: &str, count: u64) -> Evidence {
     let value = Estimate::symmetric(count as f64, None);
     Evidence::shown_in(section, what, value, EvidenceUnit::Number)

@@ -65,7 +65,7 @@ fn fill(twin: &Twin) -> Option<Conclusion> {
 }
 
 /// Returns the fields that the measurements do not determine, and the next measurement to make.
-#[allow(clippy::cast_precision_loss, reason = "a few fields")]
+#[allow(clippy::cast_precision_loss, reason = "fields are few")]
 fn open(twin: &Twin) -> Option<Conclusion> {
     let times = twin.times.iter().filter(|time| !time.told).map(|time| &time.field);
     let choices = twin.choices.iter().filter(|choice| !choice.as_well.is_empty());

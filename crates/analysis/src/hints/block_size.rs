@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 /// The sizes that count as 32 KiB, from 16 to 64 KiB, as exponents of two.
 const SIZES: RangeInclusive<f64> = 14.0..=16.0;
 
-/// The size from which on an experiment has half of its best throughput.
+/// The size from which on an experiment has at least half of its best throughput.
 struct Half<'a> {
     baseline: Baseline,
     /// The size according to the means.
@@ -86,7 +86,7 @@ fn block_size(means: &Means) -> HintResult {
     HintResult { judgement, finding, evidence: evidence.collect() }
 }
 
-/// Returns the middle between the sizes that reads and writes need, as a power of two.
+/// Returns the middle between the sizes that reads and writes need, as an exponent of two.
 #[allow(clippy::cast_precision_loss)] // sizes are far below 2⁵³
 fn halfway(halves: &[Half], needed: impl Fn(&Half) -> i64) -> f64 {
     let of = |op: Op| {
@@ -97,7 +97,7 @@ fn halfway(halves: &[Half], needed: impl Fn(&Half) -> i64) -> f64 {
     powers.iter().sum::<f64>() / powers.len() as f64
 }
 
-/// Returns the nearest power of two.
+/// Returns the power of two with the nearest whole exponent.
 #[allow(clippy::cast_possible_truncation)] // far below 2⁶³
 fn nearest_power(power: f64) -> i64 {
     power.round().exp2() as i64

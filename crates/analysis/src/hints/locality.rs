@@ -56,7 +56,8 @@ fn locality(means: &Means) -> HintResult {
     HintResult { judgement, finding, evidence }
 }
 
-/// Returns whether the cheap values cost nearly the same as sequential writes.
+/// Returns the judgement from the cost of the cheap values relative to sequential writes. The hint
+/// holds if the costs are nearly the same, and holds in part if the cheap values cost more.
 pub(super) fn nearly(ratio: &Estimate) -> Judgement {
     match judge([is_over(ratio, NEARLY).not()]) {
         Judgement::DoesNotHold => Judgement::HoldsInPart,

@@ -118,7 +118,7 @@ fn the_kingston_dti_has_no_good_area_and_few_partitions() {
     assert!(hints[4].finding.contains("5.00"), "{}", hints[4].finding);
 }
 
-// Writes to such a drive are fast everywhere, and concurrency helps.
+// Writes to a drive of today are fast everywhere, and concurrency helps.
 #[test]
 fn the_hints_do_not_hold_for_a_drive_of_today() {
     let mut given: Vec<GivenMeans> =

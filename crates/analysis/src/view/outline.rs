@@ -31,7 +31,7 @@ pub struct Outline {
     pub latency_ns: Vec<u64>,
     /// The offset of each IO.
     pub offset_bytes: Vec<u64>,
-    /// The operation of each IO: 0 read, 1 write.
+    /// The operation of each IO: 0 read, 1 write, 2 trim, 3 flush.
     pub op: Vec<u8>,
     /// The error of each IO, 0 for success.
     pub errno: Vec<i32>,

@@ -135,7 +135,7 @@ impl Extremes {
 }
 
 /// A summary of a long run, which avoids reading the run again for each view. It holds the extremes of every 256 IOs,
-/// in about half a byte per IO.
+/// in less than a byte per IO.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overview {
     ios: u64,
@@ -213,7 +213,7 @@ pub(super) fn whole_chunks(length: u64) -> Option<u64> {
     (length >= MIN_STRETCH).then(|| length.next_multiple_of(CHUNK))
 }
 
-/// A cache of the overviews of a result's long runs. An overview is computed on first use and takes about half a byte
+/// A cache of the overviews of a result's long runs. An overview is computed on first use and takes less than a byte
 /// per IO.
 #[derive(Debug)]
 pub struct Overviews {

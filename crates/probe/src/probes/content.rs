@@ -11,7 +11,7 @@ use flashscope_document::probe::{Shape, Signal};
 /// The length of the writes in bytes: a multiple of any drive's flash page, because a drive only recognizes whole pages of zeros.
 const LEN: u64 = 64 << 10;
 
-/// The capacity of the drive divided by the size of the overwritten part.
+/// The capacity of the drive divided by the size of the overwritten part, within 16 to 256 writes.
 const SHARE: u64 = 96;
 
 /// The number of passes with each content.

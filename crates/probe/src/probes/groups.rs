@@ -13,7 +13,7 @@ use flashscope_document::probe::{Shape, Signal};
 /// The length of the reads in bytes, as in Sun and Zhang.
 const LEN: u64 = 4096;
 
-/// The number of reads of the first attempt; Sun and Zhang use 1000.
+/// The number of random reads in each run of the first attempt; Sun and Zhang use 1000.
 const READS: u64 = 1500;
 
 /// Maximum number of additional runs of reads until the costs are steady. Reads are slow while a drive still works on
@@ -198,7 +198,7 @@ fn likelihood_of(best: &Division, divisions: &[Division], steps: usize) -> f64 {
 /// Returns the findings if no division explains the costs: the drive has no groups, unless noise could have hidden them.
 fn no_groups(steps: &[Step], base: f64) -> Vec<Finding> {
     let costs: Vec<f64> = steps.iter().map(|step| step.cost).collect();
-    // The standard error for two levels with half of the reads each.
+    // The standard error of the difference between two halves of the reads.
     let error = 2.0 * standard_error(&costs);
     if error * SURE > 0.3 * base {
         let why = "reads vary too much for a switch of groups to show";

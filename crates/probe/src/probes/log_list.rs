@@ -35,7 +35,7 @@ const MIN_WRITES: u64 = 16;
 /// of a block, which has at least 32 pages; fetching a part of the map costs less.
 const MIN_MERGE_RATIO: f64 = 4.0;
 
-/// The share of slow writes, as a divisor, that hiccups may cause in rounds without merges.
+/// The inverse of the share of slow writes that hiccups may cause in rounds without merges.
 const FEW_SLOW: usize = 20;
 
 /// The probability that a drive that supports TRIM has no log segments, without further evidence.
@@ -124,9 +124,11 @@ const TURNS_IN_ORDER: u64 = 6;
 /// Returns the distance in bytes from a page of a segment to the next page on the same part of the drive. If several
 /// parts take pages in turn, each part has its own list. Returns `None` if the number of parts is not known.
 ///
-/// A segment has a block on each part. The distance is the length of the segment in smallest blocks, if that length is
-/// a multiple of the observed parallel units. If the parallel units are not known, the segment must have a power of two
-/// of pages. In other cases, the parallel units give the distance.
+/// If a part takes at least [`TURNS_IN_ORDER`] pages in order, the distance is a page. Otherwise, a
+/// segment has a block on each part, and the distance in pages is the number of smallest blocks in
+/// the segment. If that number is not a multiple of the pages that all observed units take in turn,
+/// the distance is those pages. If the units are not known, the pages of a segment must be a power
+/// of two.
 fn step(knowledge: &Knowledge, unit: u64, size: u64) -> Option<u64> {
     let chunk = knowledge.whole(Parameter::Chunk).map_or(1, |bytes| (bytes / size).max(1));
     if chunk >= TURNS_IN_ORDER {
@@ -155,7 +157,7 @@ fn is_settled(knowledge: &Knowledge) -> bool {
             found.is_some_and(|finding| finding.probability > TRIMS_ALONE - 0.03)
         }
         Some("fast") => sure(&Parameter::FtlClass),
-        // Repeated writes to one page would merge again, for the same reason.
+        // Repeated writes to one page would merge again, and show nothing new.
         Some("groups-of-blocks") if knowledge.whole(Parameter::LogList).is_none() => true,
         _ => {
             let eviction = Parameter::LogEviction;
@@ -285,8 +287,8 @@ impl<'l, 'd> Trial<'l, 'd> {
     }
 
     /// Returns distances in bytes to another page of a segment. If the number of parts is not known, at least one
-    /// distance should lead to the same part. A segment has the same number of pages on each part, and a share that
-    /// divides this number leads to the same part.
+    /// distance should lead to the same part. A segment has the same number of pages on each part. If one of
+    /// `SHARES` divides this number, that fraction of the segment leads to the same part.
     fn steps(&self) -> Vec<u64> {
         const SHARES: [u64; 4] = [4, 3, 5, 7];
         let pages = self.unit / self.size;
@@ -407,7 +409,8 @@ impl Rounds {
     }
 }
 
-/// Returns the findings for a drive with a list of log segments, each for one segment or one group of segments.
+/// Returns the findings for a drive with a list of log segments, each of which serves one segment
+/// or one group of segments.
 fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
     let (lists, _) = posterior(&trial.touches());
     let share = |is: &dyn Fn(&List) -> bool| {

@@ -47,7 +47,7 @@ pub(super) const PROBE: Probe = Probe {
 };
 
 fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
-    // Recognising a disk, or a drive without any medium, does not require filling it.
+    // Recognizing a disk, or a drive without any medium, does not require filling it.
     let reads = walk(lab)?;
     if let Some(finding) = platter(&reads, lab.capacity()) {
         return Ok(vec![finding].into());
@@ -222,8 +222,9 @@ fn platter(run: &Run, capacity: u64) -> Option<Finding> {
     if window < PLATTER_WINDOW {
         return None;
     }
-    // At short distances, half of the reads go against the rotation and wait for nearly a whole rotation. This raises
-    // the mean, but not the median.
+    // Compare means. At short distances, half of the reads go against the rotation and wait for
+    // nearly a whole rotation; the others hardly wait. Their mean wait is half a rotation, as at
+    // long distances.
     let (more, error) = difference(&far, &near);
     let farther = more / error;
     let filled = occupied(&far);
@@ -364,7 +365,7 @@ impl Evidence<'_> {
         let total: f64 = weights.iter().sum();
         let of = |medium: Medium| (medium, weights[medium as usize] / total);
         let all = [of(Medium::Flash), of(Medium::Memory), of(Medium::Other)];
-        all.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("there are three")
+        all.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("there are three media")
     }
 
     fn finding(self) -> Finding {
@@ -376,7 +377,7 @@ impl Evidence<'_> {
             Medium::Other => "",
         };
         let finding = if medium == Medium::Other || probability < SURE {
-            let why = format!("it may be flash or a slow connection to something else: {because}");
+            let why = format!("it may be flash, memory or a slow connection: {because}");
             Finding::unknown(Parameter::Medium, why)
         } else {
             Finding::class(Parameter::Medium, class, probability.min(0.999)).because(because)

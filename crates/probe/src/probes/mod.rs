@@ -1,4 +1,4 @@
-//! The probes: one file each, with its experiment and its estimator.
+//! The probes: one module each, with its experiment and its estimator.
 
 mod cleaning;
 mod content;
@@ -36,13 +36,13 @@ pub struct Cost {
 pub struct Scene {
     /// The capacity of the drive.
     pub capacity: Bytes,
-    /// True if the drive was filled in order.
+    /// True if the drive was filled in order, or must not be written.
     pub is_filled: bool,
     /// Maximum number of requests in flight.
     pub queue_depth: u32,
-    /// The mean time of a read so far.
+    /// The mean time of a read so far; a guess before the first read.
     pub read: Nanos,
-    /// The mean time of a write so far.
+    /// The mean time of a write so far; a guess before the first write.
     pub write: Nanos,
 }
 
@@ -69,7 +69,7 @@ pub struct Probe {
     /// The parameters that the probe relies on. It runs after other probes have looked for these parameters, even if
     /// they were not determined.
     pub assumes: &'static [Parameter],
-    /// True if the probe writes more than the fill that makes the drive readable.
+    /// True if the probe cannot do without writes; it does not run on a read-only drive.
     pub writes: bool,
     /// Returns the cost of the experiment.
     pub cost: fn(&Scene, &Knowledge) -> Cost,

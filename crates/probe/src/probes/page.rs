@@ -11,7 +11,8 @@ use flashscope_document::probe::{Shape, Signal};
 /// The part of the drive to read, in bytes: small enough for its map to stay in memory.
 const SPACE: u64 = 1 << 20;
 
-/// Maximum page size to find, in bytes.
+/// The span of distinct offsets, in bytes. Reads show pages of up to half of it, writes pages of
+/// up to all of it.
 const MAX_PAGE: u64 = 64 << 10;
 
 /// The initial number of reads at each offset.
@@ -52,7 +53,9 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     let block = lab.info().logical_block.0;
     if lab.capacity() < 2 * SPACE || block > MAX_PAGE / 4 {
-        return Ok(PROBE.unknown("the drive is too small").into());
+        return Ok(PROBE
+            .unknown("the drive is too small, or its logical block is too long")
+            .into());
     }
     let in_pairs = lab.info().queue_depth >= 2;
     let (mut seen, mut runs) = (Measurements::new(block), Vec::new());
@@ -192,7 +195,7 @@ struct Page {
     start: u64,
     /// The evidence in standard errors that reads across the ends of pages cost more, or that pairs there cost less.
     significance: f64,
-    /// The evidence for the next best page.
+    /// The evidence for the best smaller page.
     other: f64,
 }
 

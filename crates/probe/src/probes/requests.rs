@@ -22,7 +22,8 @@ const MAX_BLOCKS: u64 = 160;
 /// Maximum length of a request to find, in blocks; some reads must be longer.
 const LONGEST_FOUND: u64 = 136;
 
-/// Minimum difference in length between two compared reads, in blocks.
+/// Minimum usual difference in length between two compared reads, in blocks. The short stride is
+/// at most half as long.
 const MIN_STRIDE: u64 = 16;
 
 /// The initial number of reads of each length.
@@ -135,8 +136,8 @@ fn read(
 }
 
 /// Makes writes of each length at random offsets, each after a short write to the same offset. On a drive with log
-/// segments, the short write waits for the merge. Returns the costs of the second writes and the number of the run, or
-/// `None` if the writes would use up budget that other probes need.
+/// segments, the short write waits for the merge. Returns the costs of the second writes and the number of the run.
+/// Returns `None` if the drive is too small, a write fails, or other probes need the budget.
 fn write(lab: &mut Lab<'_>) -> Result<Option<(Costs, u32)>, Halt> {
     let places = lab.capacity() / BLOCK / APART;
     let blocks: u64 = WRITTEN.iter().map(|n| (1 + n) * WRITES).sum();

@@ -13,10 +13,10 @@ const WRITE: u64 = 16 << 10;
 /// The shortest writes in bytes, as in Sun and Zhang.
 const MIN_WRITE: u64 = 4 << 10;
 
-/// The number of bytes written first.
+/// The number of bytes overwritten before the first search for a period.
 const FIRST: u64 = 8 << 20;
 
-/// Maximum number of bytes written.
+/// Maximum number of bytes in measured writes. Longer writes fill the rest of a trimmed drive.
 const MAX_WRITTEN: u64 = 1 << 30;
 
 pub(super) const PROBE: Probe = Probe {
@@ -160,7 +160,8 @@ fn in_blocks(length: usize) -> usize {
     if length.abs_diff(whole) <= length / 32 { whole } else { length }
 }
 
-/// Overwrites the beginning of the drive in order, until a period shows or half of the drive is overwritten.
+/// Overwrites the beginning of the drive in order, until a period shows or half of the drive is
+/// overwritten, at most half of [`MAX_WRITTEN`].
 fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<SegmentPeriod>, Halt> {
     let most = (lab.capacity() / 2).min(MAX_WRITTEN / 2);
     let (mut costs, mut runs, mut next, mut until) = (Vec::new(), Vec::new(), 0, FIRST.min(most));
@@ -201,10 +202,10 @@ fn recurring(costs: &[f64]) -> Option<Period> {
     recurrence(&slow).filter(clear).or_else(folded)
 }
 
-/// Trims the drive and fills it again in order. Each new block then has to be erased, and nothing has to be copied. A flush after
-/// each write shows costs that a buffer would hide.
+/// Trims the drive and fills it again in order. Each new block then has to be erased, and nothing has to be copied. If
+/// `flushed` is set, a flush after each write shows costs that a buffer would hide.
 ///
-/// Returns `None` if the drive does not support TRIM.
+/// Returns `None` if the drive does not support TRIM, and `Some(None)` if no period shows.
 fn write_to_trimmed(
     lab: &mut Lab<'_>,
     size: u64,

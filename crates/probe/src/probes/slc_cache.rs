@@ -19,7 +19,7 @@ const CLIFF: f64 = 1.3;
 /// Minimum share of a drive that an SLC cache takes.
 const MIN_SHARE: f64 = 0.002;
 
-/// Minimum number of writes on either side of the cliff.
+/// Minimum number of writes before the cliff.
 const MIN_WRITES: usize = 4;
 
 pub(super) const PROBE: Probe = Probe {
@@ -102,7 +102,7 @@ impl<'f> FillCosts<'f> {
     }
 
     /// Returns the number of writes that a buffer may have taken.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number")]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number")]
     fn in_buffer(&self) -> usize {
         (1.25 * self.buffer / self.len).ceil() as usize
     }

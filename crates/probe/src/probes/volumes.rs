@@ -209,7 +209,9 @@ fn finding(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
     // The number of units that share a volume with the first unit, including the first unit.
     let same = 1 + ratios.iter().filter(|ratio| **ratio > BETWEEN).count();
     if !parts.is_multiple_of(same) {
-        return unknown("the units that write independently differ from unit to unit");
+        return unknown(
+            "the units that share a volume with the first do not divide the number of units",
+        );
     }
     let mapping = knowledge.class(Parameter::Mapping);
     if same == parts && mapping != Some("dynamic") {

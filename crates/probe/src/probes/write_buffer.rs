@@ -55,7 +55,8 @@ pub(super) const PROBE: Probe = Probe {
     run,
 };
 
-/// Returns the length of writes: a flash page, because a buffer has an entry per page.
+/// Returns the length of writes in bytes: a flash page, because a buffer has an entry per page, or
+/// 4 KiB if pages are shorter.
 pub(super) fn unit(knowledge: &Knowledge) -> u64 {
     knowledge.whole(Parameter::PageSize).map_or(LARGEST_PAGE, |page| page.max(4096))
 }
@@ -182,7 +183,7 @@ impl Bursts {
 
     fn picture(&self) -> Signal {
         let points = self.shown.iter().zip(1u32..).map(|(cost, nth)| (f64::from(nth), cost / 1e6));
-        let title = "Cost of writes in a burst after an idle pause (like Figure 5)";
+        let title = "Cost of writes in a burst after an idle pause (like Sun and Zhang, Figure 5)";
         Signal::new(title, "write", "response time (ms)", Shape::Points)
             .series("median of bursts", points)
     }
@@ -355,7 +356,7 @@ fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Pace, H
     // Long bursts are tried only once.
     let tries = if 16 * cliff.at as u64 * bursts.unit > lab.capacity() { 1 } else { 2 };
     for _ in 0..tries {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above low")]
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
         let think = Nanos((period - cliff.low) as u64);
         // Most buffers take no more writes at this pace than at full pace; slightly longer bursts are enough to show it.
         let short = laid(lab, bursts, cliff.at * 9 / 8 + 8, think)?;

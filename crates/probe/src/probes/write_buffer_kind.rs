@@ -100,7 +100,7 @@ impl Again {
 
     /// Returns one and a half times the time of `count` writes.
     fn time_of(&self, count: usize) -> Nanos {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a short time")]
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
         let all = self.costs.iter().sum::<f64>() as u64;
         Nanos(3 * all * count as u64 / (2 * self.costs.len().max(1) as u64))
     }
@@ -136,7 +136,7 @@ impl Again {
 }
 
 /// Tests whether a rewritten page evicts other pages. If the drive writes out as fast as the host writes, the rewrites
-/// never wait for a queue with room. Their copies still push the other pages out of the queue.
+/// never wait for room in the queue. Their copies still push the other pages out of the queue.
 ///
 /// For comparison, the pages are also read after a pause that is longer than the rewrites take. If the buffer drains in the
 /// background, the pages have left it then as well, and the test shows nothing.
@@ -160,7 +160,7 @@ fn others(lab: &mut Lab<'_>, bursts: &mut Bursts, again: &Again) -> Result<Pages
             requests[first] = requests[first].after(after);
         }
         bursts.begin(&mut requests, reads());
-        let run = lab.run("pages next to one that is written repeatedly", requests)?;
+        let run = lab.run("reads of pages after another page was written repeatedly", requests)?;
         let times = response_times(&run, Op::Read);
         let (here, rest) = times.split_at(at_once);
         let (first, flash) = rest.split_at(at_once);
@@ -224,8 +224,8 @@ impl Pages {
         self.flash.extend(flash);
     }
 
-    /// Returns the position of the first pages between 0 (in the buffer) and 1 (on the flash), and its standard error. Returns
-    /// `None` if reads do not show the difference.
+    /// Returns the relative read time of the first pages, from 0 (as in the buffer) to 1 (as on the
+    /// flash), and its standard error. Returns `None` if reads do not show the difference.
     #[allow(clippy::cast_precision_loss, reason = "reads are few")]
     fn left(&self) -> Option<(f64, f64)> {
         let (here, flash) = (median(&self.neighbours), median(&self.flash));
@@ -258,7 +258,7 @@ impl Pages {
             median(&self.first) / 1e6
         );
         let sure = sure(left, error);
-        let signal = self.picture("Reads of pages next to one that is written repeatedly");
+        let signal = self.picture("Reads of pages after another page was written repeatedly");
         Finding::class(Parameter::WriteBufferKind, "queue", sure).because(because).signal(signal)
     }
 

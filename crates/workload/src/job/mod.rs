@@ -53,13 +53,13 @@ pub struct Job {
     /// The size of the target space of each process.
     #[serde(rename = "target_size_bytes")]
     pub target_size: Bytes,
-    /// The bytes after which a process ends; absent if only its time ends it.
+    /// The bytes after which a process ends; absent if only its number of IOs or its time ends it.
     #[serde(rename = "end_bytes", default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Bytes>,
-    /// The maximum number of reads and other IOs of a process.
+    /// The maximum number of IOs of a process, without flushes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_ios: Option<u64>,
-    /// The time on the clock of the drive after which a process issues no IO.
+    /// The time from its first IO, on the clock of the drive, after which a process issues no IO.
     #[serde(rename = "time_ns", default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Nanos>,
     /// The time before the first IO.
@@ -96,12 +96,12 @@ fn is_zero(time: &Nanos) -> bool {
 }
 
 impl Job {
-    /// Returns the sizes of the operations that occur.
+    /// Returns the lists of sizes that are not empty.
     fn sizes(&self) -> impl Iterator<Item = &[SizeShare]> {
         [&self.read_sizes[..], &self.other_sizes[..]].into_iter().filter(|sizes| !sizes.is_empty())
     }
 
-    /// Returns the sizes of all IOs with their operations and their shares of all IOs.
+    /// Returns each operation that occurs, with the mean size and the share of its IOs.
     pub fn mix(&self) -> Vec<(Op, Bytes, f64)> {
         let reads = f64::from(self.reads_percent) / 100.0;
         [(Op::Read, &self.read_sizes, reads), (self.op, &self.other_sizes, 1.0 - reads)]
@@ -160,7 +160,7 @@ impl Job {
     /// Checks that the job can run on a drive of `capacity` bytes with that logical block.
     ///
     /// # Errors
-    /// The first wrong parameter, by fio's name, and its rule.
+    /// The first wrong parameter, by fio's name (the target space by uFLIP's), and its rule.
     pub fn validate(&self, capacity: Bytes, logical_block: Bytes) -> Result<(), PatternError> {
         let error = |parameter, value: String, rule: &str| {
             Err(PatternError { parameter, value, rule: rule.into() })

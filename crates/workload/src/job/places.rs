@@ -21,7 +21,7 @@ pub enum JobPlaces {
     Covering,
     /// Random and independent offsets: fio's `norandommap`.
     Independent,
-    /// Random offsets, rank k in proportion to 1/k^exponent.
+    /// Random offsets: rank k occurs in proportion to 1/k^exponent.
     Zipf {
         /// The exponent, above 0 and up to 10.
         exponent: f64,

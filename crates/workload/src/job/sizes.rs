@@ -42,7 +42,7 @@ pub(super) fn words(sizes: &[SizeShare]) -> String {
     each.collect::<Vec<_>>().join(" or ")
 }
 
-/// Draws sizes with their shares.
+/// Draws sizes in proportion to their weights.
 pub(super) struct Sizes {
     sizes: Vec<SizeShare>,
     weights: u32,
@@ -59,8 +59,8 @@ impl Sizes {
         smallest(&self.sizes).0.max(1)
     }
 
-    /// Draws a size of at most `room` bytes; `None` if no size fits. Like fio, draws again until the size fits, which
-    /// keeps the ratio of the shares that fit.
+    /// Draws one of the sizes of at most `room` bytes; `None` if no size fits. The ratio of the
+    /// shares that fit is that of fio, which draws from all sizes until one fits.
     pub(super) fn draw(&self, room: u64, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
         let fits = |share: &&SizeShare| share.size.0 <= room;
         let weights = match largest(&self.sizes).0 <= room {

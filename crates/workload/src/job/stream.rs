@@ -8,7 +8,8 @@ use super::sizes::Sizes;
 use super::{Job, ThinkTime};
 use crate::{Stream, seed_for};
 
-// The parts of [`seed_for`] that give places, sizes and operations separate random numbers.
+// The parts of [`seed_for`] that give permutations, drawn offsets and sizes, and operations
+// separate random numbers.
 const PLACES: u64 = 0;
 const DRAWS: u64 = 1;
 const OPERATIONS: u64 = 2;

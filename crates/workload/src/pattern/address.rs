@@ -10,9 +10,9 @@ impl Address {
     pub(super) fn min_slots(self) -> u64 {
         match self {
             Address::Sequential | Address::Random | Address::Ordered { incr: 0 } => 1,
+            Address::Ordered { incr: 1 | -1 } => 1,
             // With fewer than two rows, a step of `incr` would never occur, and the addresses would
             // be sequential.
-            Address::Ordered { incr: 1 | -1 } => 1,
             Address::Ordered { incr } => incr.unsigned_abs().saturating_mul(2),
             Address::Partitioned { partitions } => partitions.max(1),
         }

@@ -24,7 +24,7 @@ pub enum Address {
     /// Slot `i mod slots`.
     ///
     /// Table 1 gives the plain `i × IOSize` for the baseline and adds the `mod TargetSize` for
-    /// Locality; both are the same as long as the target space holds the whole run.
+    /// Locality. Both are the same as long as the target space holds the whole run.
     Sequential,
     /// A slot drawn uniformly, with replacement.
     Random,
@@ -111,7 +111,7 @@ pub struct Pattern {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter} = {value}: {rule}")]
 pub struct PatternError {
-    /// The parameter, by uFLIP's name.
+    /// The parameter, by uFLIP's name or, for most parameters of a job, by fio's name.
     pub parameter: &'static str,
     /// The value of the parameter.
     pub value: String,
@@ -147,7 +147,7 @@ impl Pattern {
             ],
             logical_block,
         )?;
-        // The number of IOs comes before the target space, whose size is often derived from it.
+        // Check the number of IOs before the target space, whose size is often derived from it.
         if self.io_count <= self.io_ignore {
             let rule = format!("must be more than IOIgnore, {}", self.io_ignore);
             return error("IOCount", &self.io_count, rule);

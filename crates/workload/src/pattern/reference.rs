@@ -239,7 +239,7 @@ impl Reference {
         self.streams_count() > 1 || matches!(self, Reference::Jobs { .. })
     }
 
-    /// Returns the minimum number of IOs of a complete run; 0 for jobs, which end by bytes or time.
+    /// Returns the minimum number of IOs of a complete run; 0 for jobs, which may end by bytes or time.
     pub fn min_io_count(&self) -> u64 {
         if matches!(self, Reference::Jobs { .. }) { 0 } else { self.io_count() }
     }

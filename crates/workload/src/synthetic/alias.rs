@@ -43,7 +43,7 @@ impl<T> AliasTable<T> {
 
     /// Draws a value.
     #[inline]
-    #[allow(clippy::cast_possible_truncation)] // the upper half, and the lower
+    #[allow(clippy::cast_possible_truncation)] // takes the upper half and the lower half
     pub(super) fn draw(&self, rng: &mut impl Rng) -> &T {
         let product = u128::from(rng.next_u64()) * self.columns.len() as u128;
         let (index, within) = ((product >> 64) as usize, product as u64);

@@ -16,7 +16,8 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 /// The tree takes the part of the target range that the log leaves: inner pages, the root first, then leaves in random
 /// order of their keys. Each operation descends from the root to a leaf through a page cache. The cache uses CLOCK and
 /// holds a share of the tree's pages, usually all upper levels among them. A miss reads the page, and eviction writes
-/// it if it is dirty. An update changes the leaf. An insert also changes the leaf, and one insert in `fanout` / 2
+/// the evicted page if it is dirty.
+/// An update changes the leaf. An insert also changes the leaf, and one insert in `fanout` / 2
 /// splits it. A split changes the parent and writes a new leaf, which reuses a page emptied by deletions. The tree size
 /// is therefore constant, and the model omits deletions.
 ///

@@ -183,7 +183,7 @@ mod tests {
     use super::super::tests::{LARGE, assert_nothing_dead_is_wanted, ios_on, refused_on};
     use super::*;
 
-    /// Returns the bytes that each place of checkpoints received, as disjoint ranges.
+    /// Returns the length in bytes of the last write at each offset.
     fn written(ios: &[Io]) -> BTreeMap<u64, u64> {
         ios.iter().filter(|io| io.op == Op::Write).map(|io| (io.offset.0, io.len.0)).collect()
     }

@@ -81,8 +81,8 @@ impl Generator {
         }
     }
 
-    /// Returns the distribution of the IOs. Returns `None` unless all IOs have the size of the alignment and
-    /// independent addresses.
+    /// Returns the distribution of the IOs. Returns `None` unless all IOs have the size of the
+    /// alignment, and their places are uniform, hot and cold, or follow Zipf's law.
     #[must_use]
     pub fn law(&self) -> Option<Law> {
         let size = self.size.fixed().filter(|size| *size == self.alignment)?;
@@ -97,8 +97,8 @@ impl Generator {
         Some(Law { offset, places, size: Bytes(size), reads, trims, shares })
     }
 
-    /// Draws the address of a read or write of `len` bytes. An IO that would pass the end of the range ends at the end
-    /// of the range instead.
+    /// Draws the address of a read or write of `len` bytes. An IO that would pass the end of the range begins
+    /// earlier, at the last place where it fits.
     #[inline]
     fn draw_place(&mut self, len: u64) -> Place {
         if self.size.fixed().is_some() {
@@ -255,13 +255,13 @@ fn read_or_write(read: bool) -> Op {
     if read { Op::Read } else { Op::Write }
 }
 
-/// The number below which a share of all 64-bit numbers lies.
+/// Returns the number below which a share of all 64-bit numbers lies.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates at the whole
 pub(super) fn threshold(share: f64) -> u64 {
     (share * 2f64.powi(64)) as u64
 }
 
-/// The share of all 64-bit numbers that lie below `threshold`.
+/// Returns the share of all 64-bit numbers that lie below `threshold`.
 #[allow(clippy::cast_precision_loss)] // shares need no more digits
 pub(super) fn share(threshold: u64) -> f64 {
     threshold as f64 / 2f64.powi(64)

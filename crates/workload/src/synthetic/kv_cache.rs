@@ -16,8 +16,9 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 /// conversation that has waited longest is dropped, and the oldest free blocks are overwritten first. Lengths are
 /// geometrically distributed.
 ///
-/// A token of a model with 32 layers of 8 key-value heads of 128 values of 2 bytes takes 128 KiB: 2 x 32 x 8 x 128 x 2
-/// bytes. The default block has 16 tokens. The other defaults are chosen, not measured.
+/// In a model with 32 layers, 8 key-value heads a layer and 128 values of 2 bytes a head, a token
+/// takes 128 KiB. This is 2 x 32 x 8 x 128 x 2 bytes; the first factor stands for keys and values.
+/// The default block has 16 tokens. The other defaults are chosen, not measured.
 pub(super) const KIND: Kind = Kind {
     name: "kv-cache",
     argument: None,
@@ -216,7 +217,7 @@ mod tests {
                 let io = stream.next(Nanos(0)).expect("endless");
                 prop_assert!(io.end() <= target.capacity);
             }
-            let Models::KvCache(model) = stream.model() else { panic!("of its kind") };
+            let Models::KvCache(model) = stream.model() else { panic!("another kind") };
             let stored = model.stored.iter().flatten().chain(&model.free);
             let places: Vec<u32> = stored.copied().collect();
             prop_assert_eq!(places.len() as u64, blocks);

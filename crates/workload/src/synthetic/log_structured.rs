@@ -86,7 +86,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let [records, hot] = [live, live * hot].map(|share| (share * f64::from(slots)) as u32);
     if records == 0 || records > most {
         let rule = format!(
-            "it stands for {records} records, and must leave {SPARE} of the {segments} segments free, so from 1 to {most}"
+            "it stands for {records} records, but must leave {SPARE} of the {segments} segments free: from 1 to {most} records"
         );
         return Err(values.invalid("live", rule));
     }
@@ -408,9 +408,9 @@ mod tests {
             let Ok(workload) = super::super::open(&spec, &Target { capacity, seed, ..LARGE }) else {
                 return Ok(());
             };
-            let Ios::Application(mut stream) = workload.ios else { panic!("of its kind") };
+            let Ios::Application(mut stream) = workload.ios else { panic!("another kind") };
             (0..3000).for_each(|_| _ = stream.next(Nanos(0)).unwrap());
-            let Models::LogStructured(store) = stream.model() else { panic!("of its kind") };
+            let Models::LogStructured(store) = stream.model() else { panic!("another kind") };
             let mut counted = vec![0; store.live.len()];
             for (record, slot) in store.slot_of.iter().enumerate().filter(|(_, slot)| **slot != NONE) {
                 prop_assert_eq!(store.record_at[*slot as usize] as usize, record);

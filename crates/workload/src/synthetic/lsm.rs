@@ -22,11 +22,13 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 /// For each changed byte, the tree writes one byte to the log and one byte from the memtable. It also writes
 /// (ratio + 1) / 2 bytes for each level in between, and as many bytes as the ratio for the last level. This is the
 /// formula of Callaghan, after Dayan and Idreos's equation 12. The model leaves out RocksDB's first level, whose tables
-/// hold all keys; compaction concurrent with changes; indexes and filters, a few percent of each table; and caches:
+/// hold all keys; compaction concurrent with changes; and indexes and filters, a few percent of each
+/// table. It also leaves out caches:
 /// each lookup reads a block of the table that holds its key.
 ///
 /// `hints` marks writes by their expected lifetime. `rocksdb` has the policy of `RocksDB`, as stated in its pull request
-/// 13994: short for the log, medium for levels 0 and 1, long for level 2, extreme for all others. The tables of a memtable
+/// 13994. Lifetimes are short for the log, medium for levels 0 and 1, long for level 2, and extreme
+/// for all others. The tables of a memtable
 /// are level 0.
 pub(super) const KIND: Kind = Kind {
     name: "lsm",
@@ -100,7 +102,8 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
 }
 
 /// Returns the minimum number of tables for which there must be space. They are a table of the memtable, a level of
-/// twice as many tables as the memtable has, and a second copy of the two tables that a table is merged into.
+/// twice the tables of a memtable, and a second copy of the two tables into which a table is
+/// merged.
 fn min_tables(parts: u64) -> u64 {
     1 + 2 * parts + 2
 }
@@ -443,7 +446,7 @@ mod tests {
                 let io = stream.next(Nanos(0)).unwrap();
                 prop_assert!(io.end() <= capacity);
             }
-            let Models::Lsm(model) = stream.model() else { panic!("of its kind") };
+            let Models::Lsm(model) = stream.model() else { panic!("another kind") };
             let tables = model.levels.iter().flat_map(|level| &level.tables);
             let there = tables.filter(|table| table.filled > 0).map(|table| table.place);
             let full = model.full.iter().map(|(_, _, place)| *place);

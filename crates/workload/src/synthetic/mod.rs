@@ -135,7 +135,7 @@ struct Room {
     units: u64,
     /// The distance from one place to the next in bytes.
     unit: u64,
-    /// The seed of the random addresses.
+    /// The seed of random choices that are made once, such as a permutation of the places.
     seed: u64,
 }
 

@@ -124,7 +124,8 @@ impl ObjectCache {
         }
     }
 
-    /// Serves a request. An insert of a large object, or a lookup in the region in memory, may need no IO.
+    /// Serves a request. An insert of a large object may need no IO, and neither does a lookup of
+    /// one before the first region is written.
     fn serve(&mut self, rng: &mut Xoshiro256PlusPlus) {
         let looks_up = rng.next_u64() < self.lookups;
         let is_small = rng.next_u64() < self.small;
@@ -201,8 +202,9 @@ mod tests {
         let spec = "object-cache?region=1MiB&streams=true&small=0.8&object=16KiB&lookups=0.5";
         let ios = ios_on(&LARGE, spec, 300_000);
         let written = |stream| bytes(&ios, |io| io.op == Op::Write && io.stream == stream);
-        // A region ends before the first object that does not fit. The free space is half of the mean square of the
-        // sizes divided by their mean: about one mean size for a geometric distribution.
+        // A region ends before the first object that does not fit. The space left is the mean
+        // square of the sizes divided by twice their mean: about one mean size for a geometric
+        // distribution.
         let (small, large) = (0.8 * 4096.0, 0.2 * 16384.0);
         let filled = 1.0 - 16.0 / 1024.0;
         let expected = small / (large / filled);

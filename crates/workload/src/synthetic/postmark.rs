@@ -329,12 +329,12 @@ mod tests {
             panic!("700 files of 50 000 bytes fit")
         };
         let super::super::Ios::Application(mut stream) = workload.ios else {
-            panic!("of its kind")
+            panic!("another kind")
         };
         for _ in 0..20_000 {
             crate::Stream::next(&mut *stream, flashscope_block::Nanos(0)).unwrap();
         }
-        let Models::PostMark(model) = stream.model() else { panic!("of its kind") };
+        let Models::PostMark(model) = stream.model() else { panic!("another kind") };
         let mut owned = vec![false; model.blocks.next.len()];
         for file in &model.files {
             let mut block = file.first;

@@ -22,7 +22,8 @@ pub(super) enum Size {
     ///
     /// An exponential distribution that is rounded up to grains is geometric: the two options differ only in their
     /// rate. *geometric* has the requested mean. *exponential* has the requested mean before rounding, and grain / (1 −
-    /// e^(−grain/mean)) after it: half a grain more than the mean if the mean is long, and 1.58 grains if the mean is
+    /// e^(−grain/mean)) after it. This is half a grain more than the mean if the mean is long, and 1.58
+    /// grains if the mean is
     /// one grain. Boboila and Desnoyers (MSST 2011, section III) call the lengths of their writes exponential, in whole
     /// pages; the minimum length in their formulas is a page.
     Geometric {
@@ -169,7 +170,8 @@ impl Size {
         Size::Geometric { grain, log_of_rest: (-ratio(grain, mean)).ln_1p(), most }
     }
 
-    /// Returns the sizes to check against limits: all sizes, or the ends of the range and its step.
+    /// Returns the sizes to check against limits: each fixed size, the ends of a uniform
+    /// range, or the grain of a geometric distribution.
     pub(super) fn all(&self) -> impl Iterator<Item = u64> + '_ {
         let (ends, parts) = match self {
             Size::Fixed(size) => ([*size; 2], None),

@@ -24,9 +24,9 @@ use super::{
 /// ten districts) and 44 order lines (4 of order status, 40 of deliveries) uniformly. All warehouses
 /// are alike.
 ///
-/// The model leaves out the log, which is on other drives in the trace as well; small tables and the
-/// upper levels of indexes, which stay in memory; appended rows, about a page in ten new orders; and
-/// the buffer pool. A real buffer pool absorbs more of the frequent pages. Its misses are therefore more
+/// The model leaves out the log, which is on other drives in the trace as well, and small tables and
+/// the upper levels of indexes, which stay in memory. It also leaves out appended rows, about a page in
+/// ten new orders, and the buffer pool. A real buffer pool absorbs more of the frequent pages. Its misses are therefore more
 /// uniform than here, and it writes a page some time after reading it.
 pub(super) const KIND: Kind = Kind {
     name: "tpcc",
@@ -44,7 +44,7 @@ pub(super) const KIND: Kind = Kind {
         field(
             "warehouses",
             None,
-            "their number, each with 8334 pages of 8 KiB [default: as many as the range holds]",
+            "number of warehouses, each with 8334 pages of 8 KiB [default: as many as fit]",
         ),
         size(Some("8KiB")),
         reads(Some("0.6666667")),
@@ -225,7 +225,7 @@ mod tests {
         let mut found = vec![0.0; 50];
         (0..1_000_000).for_each(|_| found[class(law.draw(&mut rng))] += 1.0);
         assert_law(&found, |i| expected[i]);
-        assert!(expected.iter().copied().fold(0.0, f64::max) > 0.03, "it is not uniform");
+        assert!(expected.iter().copied().fold(0.0, f64::max) > 0.03, "the law is uniform");
     }
 
     // With a number of warehouses, the workload uses only their pages. A smaller page holds fewer

@@ -13,7 +13,7 @@ use crate::permutation::Permutation;
 pub(super) const KIND: Kind = Kind {
     name: "zipf",
     argument: None,
-    summary: "few places take most of the IOs: rank k in proportion to 1/k^exponent",
+    summary: "few places take most of the IOs: rank k occurs in proportion to 1/k^exponent",
     source: "Zipf's law, with the exponent of YCSB (Cooper et al., SoCC 2010), 0.99",
     leaves_out: None,
     fields: &[
@@ -154,7 +154,7 @@ mod tests {
         let lower: f64 = spread[..500].iter().sum();
         assert!((300_000.0..700_000.0).contains(&lower), "{lower} in the lower half");
         assert!(spread.windows(2).filter(|pair| pair[0] < pair[1]).count() > 400);
-        // In falling order, the counts equal those of the ranks, because ranks are drawn from the same random sequence.
+        // Sorted, the counts equal those of the ranks, because both workloads draw the same ranks.
         let mut ranked = histogram(&ios("zipf?shuffled=false", 1_000_000));
         spread.sort_by(f64::total_cmp);
         ranked.sort_by(f64::total_cmp);

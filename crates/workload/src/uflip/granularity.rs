@@ -6,7 +6,7 @@ use super::{powers_of_two, unsigned, vary};
 /// Measures the fixed cost per IO, and the most efficient IO size.
 ///
 /// Table 1: IOSize in [2⁰, …, 2⁹] × 512 B "plus some non-powers of 2", which it does not name. This
-/// code adds 12, 24, 48, 96 and 192 KiB, halfway between the powers of 2 on a log axis, in the
+/// code adds 12, 24, 48, 96 and 192 KiB, about halfway between powers of 2 on a log axis, in the
 /// range of flash pages and blocks.
 pub(crate) const GRANULARITY: MicroBenchmark = MicroBenchmark {
     name: "granularity",

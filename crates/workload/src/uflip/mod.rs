@@ -154,7 +154,7 @@ impl Baseline {
     /// The two sequential baseline patterns, whose address order can be varied.
     pub(crate) const SEQUENTIAL: [Baseline; 2] = [SequentialRead, SequentialWrite];
 
-    /// The paper's abbreviation.
+    /// Returns the paper's abbreviation.
     pub const fn name(self) -> &'static str {
         match self {
             SequentialRead => "SR",

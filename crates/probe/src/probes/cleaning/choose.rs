@@ -76,7 +76,7 @@ pub(super) fn choose(story: &Story, regions: &Regions, base: f64) -> Choice {
 
 fn best(trials: &[(Fit, Trial)]) -> &(Fit, Trial) {
     let best = trials.iter().min_by(|a, b| a.0.misfit.total_cmp(&b.0.misfit));
-    best.expect("some drives are tried")
+    best.expect("there are trials")
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of windows are far below 2^53")]

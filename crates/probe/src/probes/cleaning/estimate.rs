@@ -30,7 +30,7 @@ const MAX_DISAGREEMENT: f64 = 0.4;
 /// cleans between requests. The best fit has the right policy for seven in ten simulated drives that do.
 const HIDDEN: f64 = 0.72;
 
-/// Minimum probability of a finding.
+/// Minimum probability of a finding about the cleaning policy.
 const MIN_PROBABILITY: f64 = 0.6;
 
 /// Returns the index of the write at which cleaning began: from this write on, writes wait far more often than before. Returns
@@ -225,7 +225,7 @@ fn begins(story: &Story, onset: Option<usize>, choice: &Choice, cleans_idle: boo
     let bytes = onset as f64 * story.unit as f64;
     let probability = if cleans_idle { 0.95 } else { 0.985 };
     Finding::value(parameter, bytes, 0.97 * bytes, 1.03 * bytes, probability)
-        .because("from that point on writes wait repeatedly, and no write waited before")
+        .because("from that point on writes wait repeatedly, and far fewer waited before")
 }
 
 /// Estimates the cleaning policy, which is the policy of the best model.
@@ -240,7 +240,7 @@ fn policy(choice: &Choice, cleans_idle: bool) -> Finding {
     }
     Finding::class(Parameter::CleaningPolicy, class, probability).because(format!(
         "overwriting one region densely and the others thinly costs as much as under {class} cleaning; \
-                the best policy of another class has {ratio:.1} times the misfit"
+                the best model of another class has {ratio:.1} times the misfit"
     ))
 }
 

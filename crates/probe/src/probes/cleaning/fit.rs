@@ -25,7 +25,8 @@ pub(super) fn windows(from: usize, to: usize, len: usize) -> Vec<Window> {
 /// The quality of a policy's fit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fit {
-    /// The sum of squared residuals, each in units of the expected deviation.
+    /// The sum of squared residuals, each in units of the expected deviation and at most 25.
+    /// Random choices of the policy widen this deviation, which adds a penalty.
     pub(super) misfit: f64,
     /// The expected cost in each window, in nanoseconds per write.
     pub(super) expected: Vec<f64>,

@@ -45,7 +45,7 @@ const REFILL: usize = 64;
 /// A buffer took a write if the write takes less than this share of the time of a write to flash.
 const IN_MEMORY: f64 = 0.5;
 
-/// The number of writes before and after each idle pause.
+/// The limit of the number of writes before each idle pause, and the number of writes after it.
 const AROUND_REST: [usize; 2] = [24, 8];
 
 /// The number of waits for cleaning that the writes after all idle pauses should contain, if pauses have no effect.
@@ -232,7 +232,7 @@ impl Bench<'_, '_> {
         self.write_through(purpose, units, FLUSH_EVERY)
     }
 
-    /// Writes units one by one, with a flush after every `every` units.
+    /// Writes units one by one. If there may be a write buffer, flushes after every `every` units.
     fn write_through(
         &mut self,
         purpose: &str,
@@ -297,8 +297,8 @@ impl Bench<'_, '_> {
     }
 
     /// Writes a small empty region again and again. Blocks with only its data become invalid as a whole; blocks shared
-    /// with older data never do. The region is larger than an SLC cache, because the cache would absorb the overwriting
-    /// of a smaller region.
+    /// with older data never do. The region is larger than an SLC cache if the space allows, because the cache would
+    /// absorb the overwriting of a smaller region.
     fn circle(&mut self, regions: &Regions, onset: Option<usize>) -> Result<(), StopReason> {
         let units = regions.units as usize;
         let spare = onset.unwrap_or(units + units / 5) - regions.filled as usize;
@@ -313,7 +313,8 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    /// Writes at random over the whole drive until the cost is constant.
+    /// Writes at random over the whole drive: first 70 % of the units, until the cost should be
+    /// constant, and then 30 % as the steady writes.
     fn settle(&mut self, regions: &Regions) -> Result<(), StopReason> {
         let untouched: Vec<u32> = (regions.filled..regions.units).collect();
         self.write("fill the empty space", &untouched)?;
@@ -355,7 +356,7 @@ impl Bench<'_, '_> {
     }
 
     /// Returns the costs of random writes after an idle pause, once the buffer is full again. Also returns the number
-    /// of writes that filled the buffer, at most `most`.
+    /// of writes that filled the buffer, and stops once it reaches `most`.
     fn after_rest(
         &mut self,
         regions: &Regions,

@@ -10,7 +10,8 @@ pub(super) enum Policy {
     Greedy,
     /// The best of ten random blocks (Van Houdt, SIGMETRICS 2013).
     BestOfTen,
-    /// The block with the most free space times age (Rosenblum and Ousterhout).
+    /// The block with the largest `(1 - u) / (1 + u) * age`, where `u` is its share of valid units
+    /// (Rosenblum and Ousterhout).
     CostBenefit,
     /// The oldest block.
     Fifo,
@@ -60,7 +61,7 @@ pub(super) struct Work {
 
 const NOWHERE: u32 = u32::MAX;
 
-/// Blocks kept free: one to write to, one to move units to.
+/// Blocks beyond the space for data: the open block, and a free block that cleaning may need.
 const RESERVE: usize = 2;
 
 #[derive(Clone, Default)]

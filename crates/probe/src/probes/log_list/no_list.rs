@@ -106,7 +106,7 @@ fn few_groups(trial: &Trial<'_, '_>, cost: Finding, signal: &Signal) -> Vec<Find
     found
 }
 
-/// Writes to first pages of segments and to other pages, in turn.
+/// The costs of writes to first pages of segments and to other pages, in turn.
 struct Starts {
     /// The costs of the writes to first pages.
     first: Vec<f64>,

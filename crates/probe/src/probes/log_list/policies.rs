@@ -57,7 +57,8 @@ pub(super) const MAX_LENGTH: usize = 40;
 /// The group sizes to consider.
 const GROUPS: [u64; 5] = [1, 2, 4, 8, 16];
 
-/// Returns the probability of each list, the likeliest first, with a sum of 1, and the log-likelihood ratio of the likeliest to
+/// Returns the probability of each list, with a sum of 1, in the order of the likelihood of the
+/// writes, which leaves out the prior. Also returns the log-likelihood ratio of the first list to
 /// the hypothesis that writes are slow at random.
 pub(crate) fn posterior(touches: &[Touch]) -> (Vec<(List, f64)>, f64) {
     let lists = GROUPS.iter().flat_map(|group| {

@@ -89,7 +89,7 @@ impl Evidence {
         self.depth > 1
     }
 
-    /// Returns the longest period that the strides can show.
+    /// Returns the longest period that the experiments can show.
     fn longest_period(&self) -> u32 {
         match self.is_deep() {
             true => LONGEST_DEEP_PERIOD.min(self.pages / 2),
@@ -281,7 +281,7 @@ impl Evidence {
     pub(super) fn because(&self, units: u32) -> String {
         match (self.is_deep(), units) {
             (true, 1) => {
-                "reads with many in flight take the same at every stride, and short reads \
+                "reads with many in flight take the same time at every stride, and short reads \
                           across the edge of any two pages take two reads of the flash"
                     .into()
             }

@@ -19,7 +19,7 @@ use flashscope_document::probe::{Shape, Signal};
 pub(super) const PROBE: Probe = Probe {
     name: "parallel",
     summary: "reads with many in flight at each stride, short reads across the edges of pages, and \
-                 reads at each stride after pages were written in another order",
+                 reads of one unit after pages were written in another order",
     source: "Chen et al., HPCA 2011, section 4; Agrawal et al., section 3.3",
     finds: &[Parameter::Parallelism, Parameter::Chunk, Parameter::Mapping],
     assumes: &[Parameter::PageSize],
@@ -39,7 +39,7 @@ const MIN_PROBABILITY: f64 = 0.6;
 const SURPRISE: f64 = 0.01;
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
-    // All lengths are in pages.
+    // The experiments count addresses in pages.
     let (Some(page), Some(size)) =
         (knowledge.whole(Parameter::PageSize), knowledge.finding(Parameter::PageSize))
     else {

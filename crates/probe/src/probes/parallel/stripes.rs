@@ -35,7 +35,7 @@ pub(super) struct WeighedHypothesis {
     pub log: f64,
 }
 
-/// The numbers of units and their prior weights. Controllers usually have powers of two; some have 3, 5 to 7, 9, 10 or 12.
+/// The numbers of units and their prior weights. Controllers usually have powers of two; some have 3, 5 to 7, 9, 10, 12 or 24.
 const UNITS: [(u32, f64); 15] = [
     (1, 1.0),
     (2, 1.0),
@@ -63,7 +63,7 @@ pub(crate) const LONGEST_PERIOD: u32 = 64;
 /// The longest period to consider for a drive that takes several requests at once, in pages.
 pub(crate) const LONGEST_DEEP_PERIOD: u32 = 256;
 
-/// A multiple of every number of units times every chunk.
+/// A multiple of every period up to [`LONGEST_DEEP_PERIOD`].
 pub(crate) const ALL_PERIODS: u64 = 32 * 32 * 9 * 5 * 7;
 
 /// Returns all hypotheses up to a period. One unit has no chunks.
@@ -287,8 +287,8 @@ fn explain_line(x: &[f64], spans: &[Span]) -> f64 {
     -0.5 * sum(&|x, y| (y - fixed - slope * x).powi(2))
 }
 
-/// Flattens the likelihoods until the best hypothesis has a mean deviation of one standard deviation per measurement, so that a
-/// poor fit gives no certainty.
+/// Flattens the likelihoods of a poor fit until the best hypothesis has a mean deviation of one
+/// standard deviation per measurement. A poor fit then gives no certainty.
 pub(crate) fn tempered(logs: &[f64], measurements: usize) -> Vec<f64> {
     let best = logs.iter().copied().fold(f64::MIN, f64::max);
     let excess = (-2.0 * best / measurements.max(1) as f64).max(1.0);

@@ -41,8 +41,9 @@ impl Strides {
         }
     }
 
-    /// Returns the lengths whose divisors no stride can show as cuts: all differences over a stride contain the same
-    /// number of them. Cuts below the shortest stride are not tried, and most of them divide a power of two.
+    /// Returns the lengths whose divisors no stride can show as cuts: any two compared reads differ
+    /// by the same number of such cuts. Cuts below the shortest stride are not tried; most of these
+    /// divide a power of two.
     pub(super) fn blind(&self) -> [u64; 2] {
         let shortest = self.short.unwrap_or(self.long);
         [shortest, 1 << shortest.ilog2()]

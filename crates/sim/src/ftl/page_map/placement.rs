@@ -201,8 +201,7 @@ impl<M: MapStorage> PageMap<M> {
             _ => self.lane_of(0, block) % lanes,
         };
         let group = lane / (lanes / placement.groups);
-        let group =
-            StreamId::try_from(group).expect("the bits of a stream can name every group");
+        let group = StreamId::try_from(group).expect("the bits of a stream can name every group");
         let below = StreamId::BITS - placement.group_bits();
         group.checked_shl(below).unwrap_or(0) | number
     }
