@@ -106,7 +106,7 @@ pub enum ComparisonVerdict {
 pub struct Rank {
     /// The position of the result in [`Comparison::results`].
     pub result: u32,
-    /// One more than the number of results that are faster beyond uncertainty. Results that do not differ share a place.
+    /// One more than the number of results that are faster by more than 2 %, beyond uncertainty.
     pub place: u32,
     /// The speed relative to the baseline: the geometric mean of the ratios of mean latencies over the workloads that all results
     /// share.

@@ -138,8 +138,8 @@ pub struct Verdict {
     pub interest: Interest,
     /// The reason: the rule, in a sentence with its numbers.
     pub reason: String,
-    /// The effect of the parameter: the ratio of the highest to the lowest cost, as the rule of the micro-benchmark compares
-    /// them. Absent if the experiment was not performed.
+    /// The effect of the parameter: the ratio of the highest to the lowest of the costs that the
+    /// rule compares. Absent if the experiment was not performed.
     pub effect: Option<Estimate>,
 }
 
@@ -340,8 +340,8 @@ pub struct RunFacts {
     #[serde(default)]
     pub open_loop: Option<OpenLoop>,
     /// The service times of concurrent streams: the part of the response time that an IO spends on
-    /// the drive. Present if IOs waited in the queue of the host first, because the drive accepts
-    /// fewer IOs at once than there are streams. `latency_ns` includes that wait.
+    /// the drive. Present if IOs waited in the queue of the host first, because the run has
+    /// more IOs in flight than the drive accepts. `latency_ns` includes that wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_ns: Option<Latency>,
     /// The time per byte of uniform writes, which have many lengths.

@@ -1,5 +1,5 @@
-//! The cost of uniform writes by mean length and free space: the measurements that Boboila and
-//! Desnoyers interpolate ("Performance Models of Flash-Based Solid-State Drives for Real
+//! The cost of uniform writes by mean length and free space. Boboila and Desnoyers interpolate
+//! these measurements ("Performance Models of Flash-Based Solid-State Drives for Real
 //! Workloads", MSST 2011, section IV).
 
 use flashscope_block::{Bytes, DeviceInfo};
@@ -17,8 +17,8 @@ pub const GRID_SCHEMA_VERSION: u32 = 1;
 const MIN_WINDOW_IOS: u64 = 512;
 
 /// The measurement rule of a grid. Each run writes until the drive is steady: until the cost per
-/// byte is level over several windows of writes. IOs count from then on. The size of a window is
-/// half of the flash available to the writes, which is the target space plus the free space.
+/// byte is level over several windows of writes. IOs count from then on. A window is half of the
+/// flash available to the writes (the target space plus the free space), but at least 512 IOs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GridRule {
     /// The unit of lengths and addresses.
@@ -45,7 +45,7 @@ pub struct GridRule {
 
 impl GridRule {
     /// Returns the free space relative to the target space of `writes`.
-    #[allow(clippy::cast_precision_loss)] // far below 2^53 bytes
+    #[allow(clippy::cast_precision_loss)] // a ratio tolerates rounding
     pub fn free_space(&self, writes: &UniformWrites) -> f64 {
         self.free.0 as f64 / writes.target_size.0 as f64
     }

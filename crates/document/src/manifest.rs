@@ -15,9 +15,9 @@ use crate::methodology::{Findings, Length, Methodology};
 use crate::rounds::Rounds;
 pub use crate::tool::Tool;
 
-/// The version of the result format. Version 2 added the lateness of IOs and runs of traces;
-/// version 3 added repeated runs, adaptive run lengths and tests in rounds; version 4 added grids
-/// of uniform writes; version 5 added `shares_space_with` and `cut_from_ios` of a run; version 6
+/// The version of the result format. Version 2 added the lateness of IOs and runs of traces.
+/// Version 3 added repeated runs, adaptive run lengths and tests in rounds. Version 4 added grids
+/// of uniform writes. Version 5 added `shares_space_with` and `cut_from_ios` of a run. Version 6
 /// added jobs and the origin of imported records. A higher version may add fields; readers refuse
 /// versions that they do not know.
 pub const SCHEMA_VERSION: u32 = 6;
@@ -461,8 +461,8 @@ impl Manifest {
         values
     }
 
-    /// Returns the bytes that the rounds before `round` wrote, estimated from the share of writes
-    /// in each run.
+    /// Returns the bytes that the completed runs of the rounds before `round` wrote, estimated from
+    /// the share of writes in each run.
     pub fn written_before(&self, round: i64) -> Bytes {
         let runs = self.rounds().into_iter().flat_map(|(_, test)| &test.experiments);
         let before = runs.flat_map(|e| &e.runs).filter(|run| run.value < round);

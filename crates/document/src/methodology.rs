@@ -10,7 +10,7 @@ use crate::rounds::Totals;
 /// The quantities that flashscope determines during the measurement unless the user sets them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Methodology {
-    /// The number of repeats of each run, each with other random addresses.
+    /// The number of executions of each run, each with other random addresses.
     pub repeats: u32,
     /// The precision that ends a run; absent if the user set IOCount.
     pub precision: Option<Precision>,

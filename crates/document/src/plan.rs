@@ -83,7 +83,8 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Returns the line through the means (ns) measured at two sizes, the smaller one first.
+    /// Returns the line through the means (ns) measured at two sizes, the smaller one first. A
+    /// negative cost becomes 0.
     #[allow(clippy::cast_precision_loss)]
     pub fn through((small, at_small): (Bytes, f64), (large, at_large): (Bytes, f64)) -> Cost {
         let bytes = large.0.saturating_sub(small.0) as f64;

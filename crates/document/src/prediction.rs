@@ -39,7 +39,8 @@ pub struct PredictionReport {
     pub erases: Option<PredictedValue>,
     /// Pages programmed per page that the host wrote; absent for a measured drive that does not report them.
     pub write_amplification: Option<PredictedValue>,
-    /// The smallest possible number of erases for these writes, relative to the predicted one; absent if nothing is erased.
+    /// The smallest possible number of erases for these writes, relative to the predicted number;
+    /// absent if nothing is erased.
     pub equivalent_throughput: Option<PredictedValue>,
     /// Nanoseconds of flash time per page that the host wrote; for a measured drive, response time per page.
     pub ns_per_page: PredictedValue,

@@ -66,7 +66,7 @@ pub struct Totals {
 const MIN_IOS: u64 = 30;
 
 impl Totals {
-    /// Returns the value of a metric; `None` for fewer than 30 IOs.
+    /// Returns the value of a metric; `None` for fewer than 30 IOs, or if no time passed.
     #[allow(clippy::cast_precision_loss)]
     pub fn value(&self, metric: Metric) -> Option<f64> {
         if self.ios < MIN_IOS || self.duration_ns == Nanos(0) {

@@ -38,7 +38,7 @@ pub struct Simulation<O> {
     /// True for an open loop, in which IOs arrive at their own times. Latency then counts from the
     /// time at which an IO was due.
     pub open_loop: bool,
-    /// The fill before the warm-up: none, or every page once.
+    /// The fill before the warm-up.
     pub fill: Fill,
     /// The warm-up before the measurement.
     pub warm_up: SimulationWarmUp,
@@ -86,9 +86,9 @@ pub struct Simulation<O> {
     /// The logical pages that the workload itself moved, as a log-structured store does; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_pages_moved: Option<u64>,
-    /// The write amplification of the workload and the drive together: flash pages programmed per flash page's worth of
-    /// logical pages that the workload wrote. Pages that it moved do not count. Absent if it moved no page or wrote no
-    /// other.
+    /// The write amplification of the workload and the drive together: flash pages programmed per
+    /// flash page's worth of logical pages that the workload wrote. Moved pages do not count.
+    /// Absent if the workload moved no page, or wrote only moved pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub total_write_amplification: Option<f64>,

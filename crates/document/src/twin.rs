@@ -368,8 +368,12 @@ impl Range {
     pub fn around(value: f64, mut draws: Vec<f64>, confidence: f64) -> Range {
         draws.sort_unstable_by(f64::total_cmp);
         let tail = (1.0 - confidence) / 2.0;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank")]
-        #[allow(clippy::cast_precision_loss, reason = "few draws")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rank is at least 0 and below the number of draws"
+        )]
+        #[allow(clippy::cast_precision_loss, reason = "there are far fewer than 2^53 draws")]
         let at = |share: f64| {
             let rank = (share * (draws.len().max(1) - 1) as f64).round() as usize;
             draws.get(rank).copied().unwrap_or(value)
@@ -377,7 +381,8 @@ impl Range {
         Range { value, low: at(tail).min(value), high: at(1.0 - tail).max(value) }
     }
 
-    /// Moves both ends away from the value by `factor`, which is at least 1.
+    /// Divides the lower end by `factor` and multiplies the upper end by it. `factor` is at least
+    /// 1.
     #[must_use]
     pub fn wider(self, factor: f64) -> Range {
         Range { low: self.low / factor, high: self.high * factor, ..self }

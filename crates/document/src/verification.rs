@@ -16,7 +16,7 @@ pub struct Verification {
     pub schema_version: u32,
     /// The program that judged.
     pub tool: Tool,
-    /// The drive, as it was while it was written.
+    /// The description of the drive during the writing.
     pub device: DeviceInfo,
     /// The start of the writing, as RFC 3339 in UTC.
     pub began: String,
@@ -30,7 +30,7 @@ pub struct Verification {
     pub ending: WritingEnd,
     /// The journal's record of the writing.
     pub journal: JournalTotals,
-    /// The judgement of each byte; the numbers add up to the target.
+    /// The judgement of each byte; the numbers add up to the size of the target space.
     pub bytes: JudgedBytes,
     /// The judgement of writes that no flush covered.
     pub unflushed: UnflushedWrites,

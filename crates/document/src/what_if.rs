@@ -79,7 +79,7 @@ pub struct Disagreement {
 }
 
 impl Disagreement {
-    /// The smallest difference that counts.
+    /// A relative difference counts if it exceeds this value.
     const MIN_DIFFERENCE: f64 = 0.1;
 
     /// Returns the first significant difference between predictions and simulated values. Erases and endurance follow from write
@@ -132,7 +132,7 @@ pub enum Quantity {
     /// The 99.9th percentile of the response time, in nanoseconds; in comparisons of results only.
     #[serde(rename = "latency_ns.p999")]
     P999Latency,
-    /// IOs completed per second of simulated time.
+    /// IOs completed per second on the clock of the drive.
     #[serde(rename = "ios_per_second")]
     IosPerSecond,
     /// Bytes read and written per second; in comparisons of results only.

@@ -80,7 +80,7 @@ pub fn forgets(drive: &DeviceInfo) -> bool {
 
 /// Executes the plan of a manifest and records every IO of every run.
 pub struct Bench<'a, D: Device + ?Sized> {
-    /// The drive to measure. It must accept as many IOs in flight as the plan has concurrent streams.
+    /// The drive to measure. IOs beyond its queue depth wait in the host.
     pub device: &'a mut D,
     /// The result folder to write to.
     pub folder: &'a ResultFolder,

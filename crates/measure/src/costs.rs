@@ -25,7 +25,8 @@ const ASSUMED_RANDOM_WRITE: f64 = 4.0;
 /// The operations on a drive that the cost measurement is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sample {
-    /// Read only. Sequential writes are assumed to take as long as reads, and random writes four times as long.
+    /// Only read. Sequential writes are assumed to take as long as reads, and random writes four
+    /// times as long.
     Reads,
     /// Read and write.
     Writes,
@@ -37,7 +38,8 @@ pub enum Sample {
 /// Measures the cost of each kind of IO on a drive.
 ///
 /// # Errors
-/// [`Error::Gone`]. Any other error of the drive only ends a sample; the benchmark itself reports it.
+/// [`Error::Gone`] if the drive disappears. Any other error of the drive only ends a sample; the
+/// benchmark reports it.
 pub fn measure_costs<D: Device + ?Sized>(
     device: &mut D,
     options: &Options,

@@ -57,7 +57,8 @@ impl DisturbanceMap {
         self.space.clone()
     }
 
-    /// Marks the ranges that the first `ios` IOs of run `run` have written.
+    /// Marks the ranges that the first `ios` IOs of run `run` have written, if they change the
+    /// state.
     pub(crate) fn note(&mut self, run: u32, reference: &Reference, ios: u64) {
         for extent in extents(reference, ios, &self.space) {
             if extent.written.is_some_and(|how| self.disturbs(how)) {
@@ -164,8 +165,8 @@ impl DisturbanceMap {
 }
 
 /// Returns the parts of a drive that the first `ios` IOs of a reference touch. `space` is the space
-/// that may be used. Returns nothing for traces, blends and uniform writes: their plans do not use
-/// the map.
+/// that may be used. Returns nothing for blends, uniform writes, jobs and traces: their plans do
+/// not use the map.
 pub(crate) fn extents(reference: &Reference, ios: u64, space: &Range<u64>) -> Vec<Extent> {
     let whole = |pattern: &Pattern| {
         let (start, size) = (pattern.target_offset.0, pattern.target_size.0);

@@ -223,7 +223,7 @@ fn ratio(most: u64, wanted: f64) -> f64 {
     if wanted > 0.0 { (whole(most) / wanted).min(1.0) } else { 1.0 }
 }
 
-#[allow(clippy::cast_precision_loss)] // estimates
+#[allow(clippy::cast_precision_loss)] // an estimate tolerates rounding
 fn whole(number: u64) -> f64 {
     number as f64
 }

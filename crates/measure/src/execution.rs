@@ -130,8 +130,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         }
     }
 
-    /// Enforces the state before run `id` if the plan says so. Returns the final status if that
-    /// ends the execution.
+    /// Enforces the state before run `id` if the plan says so and the state is not fresh. Returns
+    /// the final status if that ends the execution.
     fn reset(&mut self, id: u32) -> Result<Option<Status>, Error> {
         let reset = self.bench.manifest.run_mut(id).is_some_and(|run| run.reset);
         let interrupted = reset && !self.fresh && self.enforce_state()? == RunEnd::Interrupted;
@@ -322,7 +322,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         self.pause.unwrap_or(self.bench.manifest.options.run_pause_ns)
     }
 
-    /// Leaves the drive idle for `pause`, in short steps between which it can be interrupted. Returns `false` then.
+    /// Leaves the drive idle for `pause`, in short steps. Returns `false` if the user interrupts
+    /// the pause.
     fn rest(&mut self, pause: Nanos) -> bool {
         let Bench { device, stop, .. } = &mut *self.bench;
         let start = device.now();

@@ -106,7 +106,7 @@ fn interference(run: &Run, series: &[f64], least: Nanos) -> Option<Interference>
     let (before, after) = (series.get(..before)?, series.get(before + writes..)?);
     let lingering = lingering(before, after);
     let affected = lingering.map_or(0, |found| found.ios);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Nanoseconds of a run.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // far below 2^64 ns
     let lasted_ns = Nanos(after[..affected].iter().sum::<f64>() as u64);
     Some(Interference {
         run: run.id,
@@ -177,8 +177,8 @@ pub(crate) fn period(findings: &Findings, reference: &Reference) -> u64 {
     }
 }
 
-/// Returns the minimum number of counted IOs of a run: above 0 if the preparation showed that
-/// response times vary slowly.
+/// Returns the minimum number of counted IOs of a run, as the preparation found it; 0 if it found
+/// none.
 pub(crate) fn least_ios(findings: &Findings, reference: &Reference) -> u64 {
     let of = |pattern: &Pattern| {
         phases_of(findings, pattern).and_then(|phases| phases.least_ios).unwrap_or(0)

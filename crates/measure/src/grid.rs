@@ -1,5 +1,6 @@
-//! A grid of uniform writes: the cost of each mean length at each amount of free space (Boboila and Desnoyers, "Performance
-//! Models of Flash-Based Solid-State Drives for Real Workloads", MSST 2011, section IV).
+//! A grid of uniform writes: the cost of each mean length at each amount of free space. The source
+//! is Boboila and Desnoyers, "Performance Models of Flash-Based Solid-State Drives for Real
+//! Workloads", MSST 2011, section IV.
 //!
 //! The free space of a drive is fixed, but the written space is not. If only a part of the drive is written, that part has all of
 //! the free space, once the drive has settled.
@@ -43,8 +44,8 @@ pub struct GridOptions {
     /// Free space relative to the written space. If empty, starts at the free space of the drive and continues in steps of 1, 2
     /// and 5.
     pub free_spaces: Vec<f64>,
-    /// Capacity of the flash inside the drive. `None` uses the value reported by the drive or, if it reports none, the next usual
-    /// size.
+    /// Capacity of the flash inside the drive. `None` uses the value reported by the drive or, if
+    /// it reports none, the likely size for its capacity.
     pub physical_capacity: Option<Bytes>,
 }
 
@@ -310,14 +311,15 @@ fn levels(count: usize) -> Vec<u32> {
     levels
 }
 
-/// Returns the capacity of the flash in a drive: as given, as the drive reports, or the next usual size.
+/// Returns the capacity of the flash in a drive: as given, as the drive reports, or the likely size
+/// for its capacity.
 pub fn flash_inside<D: Device + ?Sized>(device: &D, given: Option<Bytes>) -> Bytes {
     let known = given.or(device.flash().map(|flash| flash.capacity));
     known.unwrap_or_else(|| usual_size(device.info().capacity))
 }
 
-/// Returns the likely capacity of the flash in a drive of `capacity`: the next of 2ⁿ and 2ⁿ + 2ⁿ⁻¹ GiB (or MiB) that
-/// exceeds `capacity` by at least a twentieth. The paper has 64 GiB for 64 GB.
+/// Returns the likely capacity of the flash in a drive of `capacity`. It is the smallest of 2ⁿ and
+/// 2ⁿ + 2ⁿ⁻¹ bytes that exceeds `capacity` by at least a twentieth. The paper has 64 GiB for 64 GB.
 fn usual_size(capacity: Bytes) -> Bytes {
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let least = (capacity.0 as f64 * (1.0 + MIN_SPARE)) as u64;

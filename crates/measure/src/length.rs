@@ -132,7 +132,8 @@ impl Watch {
         self.written
     }
 
-    /// Returns the length of the run and what ended it; `None` for a run of given length that was not cut short.
+    /// Returns the condition that ended the run, and its precision; `None` for a run of given
+    /// length that was not cut short.
     pub(crate) fn length(&self) -> Option<Length> {
         let limited = !matches!(self.aim, Aim::Given) || self.ended_by.is_some() || self.is_cut;
         let last = if self.is_cut { EndedBy::Space } else { EndedBy::Ios };

@@ -9,10 +9,10 @@ use flashscope_workload::pattern::{Reference, UniformWrites};
 
 use crate::steady::Criterion;
 
-/// Waits until the cost of a byte is level, and then measures it.
+/// Waits until the cost of a byte is level, and then measures the response time per byte.
 ///
-/// If the drive reports the bytes that it programs, the cost is the programmed bytes per written
-/// byte, which vary only with the writes. On other drives, the cost is the response time per byte.
+/// If the drive reports the bytes that it programs, the wait rests on the programmed bytes per
+/// written byte, which vary only with the writes. On other drives, it rests on the response time.
 pub(crate) struct LevelDetector {
     rule: GridRule,
     precision: Option<Precision>,

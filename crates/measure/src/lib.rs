@@ -71,7 +71,8 @@ pub fn timestamp_of(seconds: i64) -> String {
     jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
 }
 
-/// Returns a time in RFC 3339 in seconds since 1970; `None` if the text is not in RFC 3339 or the time is before 1970.
+/// Converts a time in RFC 3339 to seconds since 1970; `None` if the text is not in RFC 3339 or the
+/// time is before 1970.
 pub fn seconds_of(timestamp: &str) -> Option<u64> {
     let time: jiff::Timestamp = timestamp.parse().ok()?;
     u64::try_from(time.as_second()).ok()

@@ -70,7 +70,7 @@ pub enum Phase {
 
 /// A workload on a drive.
 pub struct Session<'a, D, R> {
-    /// The drive. It must accept the IOs in flight of all streams at once.
+    /// The drive. IOs beyond its queue depth wait in the host.
     pub device: &'a mut D,
     /// The settings.
     pub load: Load,
@@ -112,7 +112,8 @@ pub struct WarmUpOutcome {
 pub struct Measurement<R> {
     /// The start of the measurement, at the end of the warm-up, on the clock of the drive.
     pub began: Nanos,
-    /// The time from the start to the last completion that counts, on the clock of the drive.
+    /// The time from the start to the last completion, at most the set duration, on the clock of
+    /// the drive.
     pub took: Nanos,
     /// Bytes read, written and trimmed, indexed by operation code.
     pub bytes: [Bytes; Op::ALL.len()],

@@ -5,7 +5,8 @@ use std::fs;
 use flashscope_block::Bytes;
 use flashscope_document::manifest::Machine;
 
-/// Returns a description of this machine. Values that the kernel does not report are `unknown`.
+/// Returns a description of this machine. Texts that the kernel does not report become `unknown`,
+/// and numbers become 0 bytes of memory or 1 processor.
 pub fn describe() -> Machine {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let processor = field(&read("/proc/cpuinfo"), "model name");

@@ -8,7 +8,7 @@ use flashscope_workload::pattern::{Address, Pattern, Reference};
 
 use crate::disturbance::DisturbanceMap;
 
-/// The state of the drive counts as changed once a part of 1/`DRIFT` of the space was written.
+/// The state counts as changed once more bytes were written than 1/`DRIFT` of the space.
 const DRIFT: u64 = 8;
 
 /// Assigns target spaces to runs, one after the other, from the map of what the runs before have

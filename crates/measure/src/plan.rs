@@ -203,8 +203,8 @@ pub(crate) fn refusal(
 /// run that writes sequentially. Then follow the runs that preserve the state, reads first.
 /// Last are the runs that disturb the state, because they write in order, or at random in a small
 /// area. Within these groups every run is done once before any is repeated, so that repeats show
-/// changes over the plan. Blends, which the rounds of a test use, and jobs are executed in the order of
-/// their numbers, because they must follow each other.
+/// changes over the plan. Blends (the rounds of a test), uniform writes, jobs and traces are
+/// executed in the order of their numbers, because they must follow each other.
 pub fn order(plan: &[MicroBenchmark]) -> Vec<u32> {
     let mut runs: Vec<(u8, u32, u32)> = Vec::new();
     for benchmark in plan {

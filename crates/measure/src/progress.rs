@@ -72,7 +72,7 @@ impl<'a> Step<'a> {
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a share in thousandths"
+        reason = "1000 times a share is between 0 and 1000"
     )]
     pub fn share(phase: &'a str, share: f64) -> Step<'a> {
         Step::of(phase, (1e3 * share) as u64, Some(1000), Unit::Share)

@@ -80,7 +80,7 @@ fn is_steady(manifest: &Manifest, rule: &Rounds, round: u32) -> bool {
     !rule.tracked.is_empty() && rule.tracked.iter().all(holds)
 }
 
-/// Skips every run of the test that was not run yet.
+/// Skips every pending or interrupted run of the test.
 pub(crate) fn end(manifest: &mut Manifest, reason: &str) {
     let Some(name) = manifest.options.rounds.as_ref().map(|rule| rule.test.clone()) else { return };
     let tests = manifest.micro_benchmarks.iter_mut().filter(|test| test.name == name);

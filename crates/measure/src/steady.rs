@@ -45,8 +45,8 @@ impl fmt::Display for Criterion {
         let (range, slope) = (100.0 * self.range, 100.0 * self.slope);
         write!(
             f,
-            "over {} windows, values within {range} % of their mean and a fitted line that \
-             changes by at most {slope} % (after SNIA SSS PTS, with a tenth of its tolerances)",
+            "over {} windows, values that range by at most {range} % of their mean, and a \
+             fitted line that changes by at most {slope} % (after SNIA SSS PTS, with a tenth of its tolerances)",
             self.windows
         )
     }
@@ -61,7 +61,7 @@ mod tests {
         let snia = PTS;
         assert!(!snia.holds(&[1.0; 4]));
         assert!(snia.holds(&[1.0; 5]));
-        // Range 19 % and 21 %, level.
+        // The ranges are 19 % and 21 %, without a trend.
         assert!(snia.holds(&[1.0, 1.095, 1.0, 0.905, 1.0]));
         assert!(!snia.holds(&[1.0, 1.105, 1.0, 0.895, 1.0]));
         // A line that rises by 9.6 % and by 10.4 %.
@@ -69,7 +69,7 @@ mod tests {
         assert!(snia.holds(&line(0.024)));
         assert!(!snia.holds(&line(0.026)));
         assert!(!snia.holds(&line(-0.026)));
-        // On both bounds: a range of 20 %, a rise of 10 %.
+        // The values lie on both bounds: a range of 20 %, a rise of 10 %.
         assert!(snia.holds(&[10.0, 11.0, 10.0, 9.0, 10.0]));
         assert!(snia.holds(&[95.0, 97.5, 100.0, 102.5, 105.0]));
         assert!(!snia.holds(&[94.9, 97.5, 100.0, 102.5, 105.1]));

@@ -3,7 +3,8 @@ use std::str::FromStr;
 
 use flashscope_block::parse_count;
 
-/// The largest number of IOs in a run: years of work on any drive, and small enough for 64-bit sums.
+/// The largest number of IOs in a run: days of work on the fastest drive, and small enough for
+/// 64-bit sums.
 pub const MAX_IOS: u64 = 1_000_000_000_000;
 
 /// The longest warm-up, in capacities: more than any flash endures.
@@ -21,8 +22,8 @@ pub enum WarmUp {
     /// Until the metric of the gauge meets [`STEADY`](crate::STEADY) or has no value. Each window writes and trims the capacity of
     /// the drive once. Only windows since the drive began to erase count.
     Steady,
-    /// Like `Steady`, with passes of a repeated workload as windows, as Boboila and Desnoyers (section IV) repeat their traces
-    /// until they converge.
+    /// Like `Steady`, but each window is a pass of a repeated workload. Boboila and Desnoyers
+    /// (section IV) repeat traces in this way.
     Passes {
         /// IOs in a pass.
         ios: u64,

@@ -84,7 +84,7 @@ fn fit_line(values: &mut [f64], trend: Trend) {
 }
 
 /// Returns the share of `some` in the sum of `some` and `others`.
-#[allow(clippy::cast_precision_loss, reason = "points of a grid")]
+#[allow(clippy::cast_precision_loss, reason = "a grid has far fewer than 2^53 points")]
 fn share(some: usize, others: usize) -> f64 {
     some as f64 / (some + others) as f64
 }

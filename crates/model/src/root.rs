@@ -3,7 +3,7 @@
 /// Returns a root of `f` between `low` and `high`, where `f` has opposite signs, to a few units in
 /// the last place.
 ///
-/// The functions in this crate are smooth and their roots are bracketed, which needs no library.
+/// No library is necessary: the functions in this crate are smooth, and their roots are bracketed.
 pub(crate) fn root(low: f64, high: f64, f: impl FnMut(f64) -> f64) -> f64 {
     root_to(4.0 * f64::EPSILON, low, high, f)
 }

@@ -122,8 +122,9 @@ pub const ERRATA: &[Erratum] = &[
         place: "Table 5",
         printed: "a block cleaned at an efficiency of 70 % takes 9.65 ms and 5.85 ms",
         right: "9.79 ms and 5.78 ms, for 19 of 63 pages",
-        why: "Without the erase, the printed times are 19.18 pages of 425 us and 19.33 of 225 us. The number of pages is an integer, and a \
-                     moved page occupies the pins twice for 105.6 us: 436.2 us.",
+        why: "Without the erase, the printed times are those of 19.18 pages of 425 us and of 19.33 pages of 225 us, \
+              but a number of pages is an integer. A \
+                     moved page takes 436.2 us, because it occupies the pins twice for 105.6 us.",
         item: Some("agrawal-table5"),
     },
     Erratum {
@@ -176,7 +177,7 @@ pub const ERRATA: &[Erratum] = &[
         place: "Table 1",
         printed: "write: 200 to 700 us",
         right: "about 760 us per page of the measured drive",
-        why: "A merge of 120 ms programs 128 pages of 2 KB, and reads them.",
+        why: "A merge of 120 ms reads and programs 128 pages of 2 KB.",
         item: Some("sun-zhang-table1"),
     },
     Erratum {

@@ -1,8 +1,8 @@
 //! Runnable reproductions of every table and figure of the papers. They show the printed and the
 //! measured values, the differences, and the reasons for the differences.
 //!
-//! An [`Item`] is a table, a figure or a passage. It makes [`Claim`]s, each of which passes,
-//! differs for a known reason, or fails. An item is a constant in the module of its subject, and
+//! An [`Item`] is a table, a figure or a passage. It makes [`Claim`]s, each with a verdict, its
+//! [`State`]. An item is a constant in the module of its subject, and
 //! one line in [`ITEMS`]. It holds the published values and no algorithm: the values to compare
 //! come from the other crates, with [`Inputs`] that users can change.
 

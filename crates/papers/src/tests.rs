@@ -43,8 +43,8 @@ fn every_item_has_claims_and_its_expected_state() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// Items that take minutes at full length, most of them by benchmarks of seven drives; all other
-/// items take seconds.
+/// Items that take minutes at full length, most of them because they benchmark several drives; all
+/// other items take seconds.
 const LONG: [&str; 16] = [
     "boboila-figure3",
     "uflip-section4.2",

@@ -232,12 +232,10 @@ fn comparisons<'a>(measurements: &[Exhibit<'a>]) -> Result<Vec<String>, PageErro
         return Ok(packed);
     }
     let contestant = |shown: &Exhibit<'a>| {
-        let Viewer { manifest, facts, folder, .. } = shown.viewer;
-        let subject = Subject::Measurement { manifest, facts, folder: Some(folder) };
-        Contestant::new(shown.id, subject)
+        let Viewer { manifest, facts, .. } = shown.viewer;
+        Contestant::new(shown.id, Subject::Measurement { manifest, facts })
     };
-    let results: Result<Vec<Contestant>, _> = measurements.iter().map(contestant).collect();
-    let mut results = results?;
+    let mut results: Vec<Contestant> = measurements.iter().map(contestant).collect();
     let mut room = MAX_COMPARISONS;
     for _ in measurements {
         let next = compressed(&compare(&results, None))?;

@@ -31,31 +31,31 @@ pub enum Error {
     #[error("{} is not a file, and is not overwritten: choose another name", .0.display())]
     NoFile(PathBuf),
     /// Another program is writing the result.
-    #[error("{} is being measured by another flashscope: wait for it, or stop it", .0.display())]
+    #[error("{} is being written by another flashscope: wait for it, or stop it", .0.display())]
     Busy(PathBuf),
     /// The folder is not a result.
     #[error("{} is not a result: a result folder contains a manifest.json", .0.display())]
     NoResult(PathBuf),
     /// The folder contains no simulation.
-    #[error("{} is not a simulation: its folder contains a simulation.json, as `flashscope simulate --output` writes it", .0.display())]
+    #[error("{} is not a simulation: it has no simulation.json, which `flashscope simulate --output` writes", .0.display())]
     NoSimulation(PathBuf),
     /// The folder contains no probe.
-    #[error("{} is not a probe: its folder contains a probe.json, as `flashscope probe` writes it", .0.display())]
+    #[error("{} is not a probe: it has no probe.json, which `flashscope probe` writes", .0.display())]
     NoProbe(PathBuf),
     /// The folder contains no sweep.
-    #[error("{} is not a sweep: its folder contains a sweep.json, as `flashscope sweep` writes it", .0.display())]
+    #[error("{} is not a sweep: it has no sweep.json, which `flashscope sweep` writes", .0.display())]
     NoSweep(PathBuf),
     /// The folder contains no collection of traces.
-    #[error("{} is not a collection: its folder contains a collection.json, as `flashscope trace collection` writes it", .0.display())]
+    #[error("{} is not a collection: it has no collection.json, which `flashscope trace collection` writes", .0.display())]
     NoCollection(PathBuf),
     /// The folder contains no what-if.
-    #[error("{} is not a what-if: its folder contains a what-if.json, as `flashscope what-if --output` writes it", .0.display())]
+    #[error("{} is not a what-if: it has no what-if.json, which `flashscope what-if --output` writes", .0.display())]
     NoWhatIf(PathBuf),
     /// The folder contains no prediction.
-    #[error("{} is not a prediction: its folder contains a prediction.json, as `flashscope predict --output` writes it", .0.display())]
+    #[error("{} is not a prediction: it has no prediction.json, which `flashscope predict --output` writes", .0.display())]
     NoPrediction(PathBuf),
     /// The folder contains no readings of a watch.
-    #[error("{} is not a watch: its folder contains a watch.json, as `flashscope watch --output` writes it", .0.display())]
+    #[error("{} is not a watch: it has no watch.json, which `flashscope watch --output` writes", .0.display())]
     NoWatch(PathBuf),
     /// A profile has no document of a twin in its folder.
     #[error("{} is not a twin: there is no {}, which `flashscope twin fit` writes beside its profile; other results are folders", path.display(), document.display())]

@@ -4,9 +4,11 @@
 //! sweep `sweep.json` and `points.parquet`; a collection of traces `collection.json`; a
 //! what-if `what-if.json`; a prediction `prediction.json`; a probe `probe.json` and
 //! `records/*.parquet`; a watch `watch.json` and `readings.jsonl`. A twin is a file, `NAME.twin.json`.
-//! This format is the only link between the crates that measure and the crates that analyse.
+//! The format of results is the only link between the crates that measure and the crates that
+//! analyse.
 //!
-//! Every file appears only when it is complete and on stable storage. A result is therefore
+//! Every file appears only when it is complete and on stable storage; only `readings.jsonl` grows,
+//! line by line. A result is therefore
 //! consistent even after a crash or power cut. The folder itself appears as soon as it can be read
 //! or resumed.
 

@@ -18,7 +18,7 @@ static PREDICTION: Document = Document {
     beside: None,
 };
 
-/// A prediction under construction, analogous to [`SimulationFolder`](crate::SimulationFolder).
+/// A prediction under construction. The folder appears when the document is written.
 #[derive(Debug)]
 pub struct PredictionFolder(DocumentFolder);
 

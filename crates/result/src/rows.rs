@@ -9,8 +9,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::TypePtr;
 
-/// The number of rows in a row group, which are buffered before encoding: small enough for the CPU
-/// caches, and large enough for readers that take one row group at a time.
+/// The number of rows in a row group, which are buffered before encoding. The number is small
+/// enough for the CPU caches, and large enough for readers that take one row group at a time.
 pub(crate) const ROW_GROUP_ROWS: usize = 1 << 16;
 
 /// The row groups in a file: a crash in a long run loses only the rows after its last complete

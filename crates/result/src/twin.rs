@@ -19,7 +19,7 @@ pub fn twin_path(path: &Path) -> PathBuf {
     }
 }
 
-/// Returns true if `path` is named as the document of a twin.
+/// Returns true if `path` has the name of a twin's document.
 pub fn is_twin_path(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     name.is_some_and(|name| name.ends_with(TWIN_ENDING) && name.len() > TWIN_ENDING.len())

@@ -75,8 +75,8 @@ impl WatchFolder {
         line.push(b'\n');
         let written = self.readings.write_all(&line).and_then(|()| self.readings.sync_data());
         if let Err(error) = written {
-            // Remove the incomplete line, so that the next reading begins a new line. If the removal
-            // fails too, readers skip the incomplete line.
+            // Remove the incomplete line, so that the next reading begins a new line. If the
+            // removal fails too, readers skip the incomplete line as long as it is the last.
             let _ = self.readings.set_len(self.len);
             return Err(Error::io("write", &file)(error));
         }

@@ -15,7 +15,7 @@ static WHAT_IF: Document = Document {
     beside: None,
 };
 
-/// A what-if under construction, analogous to [`SimulationFolder`](crate::SimulationFolder).
+/// A what-if under construction. The folder appears when the document is written.
 #[derive(Debug)]
 pub struct WhatIfFolder(DocumentFolder);
 

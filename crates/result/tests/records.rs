@@ -133,7 +133,7 @@ proptest! {
     }
 }
 
-// Long runs keep every IO, over several row groups and files, at the documented size per row.
+// Long runs keep every IO, over several row groups and files, in less than 6 bytes per row.
 #[test]
 fn long_runs_span_files() {
     let parent = tempfile::tempdir().unwrap();
@@ -265,7 +265,8 @@ fn unfinished_runs_are_hidden() {
     assert_eq!(fs::read_dir(folder.path().join("records")).unwrap().count(), 1);
 }
 
-// A failure of the writer surfaces at the next push, with the operation and the file.
+// A failure of the writer surfaces at the end of the run at the latest, with the operation and the
+// file.
 #[test]
 fn a_lost_folder_is_reported() {
     let parent = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use flashscope_analysis::compare::{Contestant, Subject, compare, is_compared, runs_to_read};
+use flashscope_analysis::compare::{Contestant, Subject, compare, is_compared};
 use flashscope_document::Simulation;
 use flashscope_document::comparison::Comparison;
 use flashscope_document::prediction::PredictionReport;
@@ -43,8 +43,7 @@ pub(crate) fn comparison(library: &dyn Library, ids: &[String]) -> Result<Compar
             "at most {most} results can be compared at once: a what-if counts as its baseline and each of its variants"
         )));
     }
-    let contestants =
-        all.iter().map(Competitor::contestant).collect::<Result<Vec<Contestant>, Problem>>()?;
+    let contestants: Vec<Contestant> = all.iter().map(Competitor::contestant).collect();
     let found = compare(&contestants, None);
     let of_measurements = all.iter().all(|one| matches!(one.content, Content::Measurement(_)));
     match (1..all.len()).find(|result| !of_measurements && !is_compared(&found, *result)) {
@@ -65,7 +64,6 @@ fn opened(library: &dyn Library, id: &str) -> Result<Vec<Competitor>, Problem> {
     match library.kind(id)? {
         ResultKind::Measurement => {
             let measured = library.open(id)?;
-            library.fetch(&measured, &runs_to_read(&measured.manifest, &measured.facts))?;
             let name = measured.name.clone();
             Ok(vec![Competitor { name, content: Content::Measurement(measured) }])
         }
@@ -101,21 +99,16 @@ fn parsed<T: DeserializeOwned>(document: Value, id: &str) -> Result<Box<T>, Prob
 }
 
 impl Competitor {
-    fn contestant(&self) -> Result<Contestant<'_>, Problem> {
+    fn contestant(&self) -> Contestant<'_> {
         let subject = match &self.content {
-            Content::Measurement(one) => Subject::Measurement {
-                manifest: &one.manifest,
-                facts: &one.facts,
-                folder: Some(&one.folder),
-            },
+            Content::Measurement(one) => {
+                Subject::Measurement { manifest: &one.manifest, facts: &one.facts }
+            }
             Content::Simulation(simulation) => Subject::Simulation(simulation),
             Content::WhatIf { variant, repeats } => Subject::WhatIf { variant, repeats: *repeats },
             Content::Prediction(prediction) => Subject::Prediction(prediction),
             Content::TwinPrediction(prediction) => Subject::TwinPrediction(prediction),
         };
-        Contestant::new(&self.name, subject).map_err(|error| match &self.content {
-            Content::Measurement(one) => one.problem(&error),
-            _ => Problem::damaged(error.to_string()),
-        })
+        Contestant::new(&self.name, subject)
     }
 }

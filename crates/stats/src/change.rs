@@ -28,7 +28,7 @@ pub(crate) struct Change {
 /// significant. The segment is at most a third of the series. Takes O(n log n) time.
 ///
 /// The statistic is the non-parametric likelihood ratio of Zou, Yin, Feng and Wang (*Annals of
-/// Statistics* 42(3), 2014), at levels that are denser towards the tails (Haynes, Fearnhead and
+/// Statistics* 42(3), 2014). Its levels are denser towards the tails (Haynes, Fearnhead and
 /// Eckley, *Statistics and Computing* 27, 2017). It only counts the values above each level.
 /// Heavy tails and bimodal distributions therefore do not distort it.
 ///
@@ -84,7 +84,7 @@ const MIN_DEVIANCE: f64 = 10.8;
 const MIN_VALUES: usize = 16;
 
 /// The number of levels to look inwards. Up to eight times as many values lie beyond the last of
-/// them.
+/// them as beyond the level itself.
 const INWARDS: usize = 3;
 
 /// Returns the levels: quantiles at 1/2, 1/4, 1/8 … from either end, and the mean. The mean

@@ -17,6 +17,7 @@ mod repeats;
 #[cfg(test)]
 mod scripted;
 mod slow;
+mod spread;
 mod steady;
 mod summary;
 mod wear;
@@ -34,6 +35,7 @@ pub use ratio::Ratio;
 pub use regression::{Regression, regression};
 pub use repeats::{Repeats, RunMean, mean_of_repeats, repeats};
 pub use slow::min_length;
+pub use spread::Spread;
 pub use steady::Steadiness;
 pub use summary::Summary;
 pub use wear::{LOAD_WINDOW_S, MIN_STEPS, UnknownWear, WearForecast, WearReading, wear_forecast};

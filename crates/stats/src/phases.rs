@@ -103,7 +103,7 @@ mod tests {
         }
     }
 
-    // At most 2 % for start-up phases and for periods.
+    // At most 2 % of the series cause a false detection, of a start-up phase or of a period.
     #[test]
     fn false_detections_are_rare() {
         for kind in APERIODIC.into_iter().chain(PERIODIC) {

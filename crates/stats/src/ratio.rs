@@ -7,8 +7,9 @@ const MAX_SLICES: usize = 2048;
 /// A ratio of means with an interval, such as nanoseconds for each byte written. Numerator and
 /// denominator may depend on each other.
 ///
-/// The interval is that of the mean of y − R·x over the mean of x, where R is the ratio (Law,
-/// *Simulation Modeling and Analysis*, section 9.5.3; the delta method), by batch means.
+/// The interval is that of the mean of y − R·x, divided by the mean of x, where R is the ratio.
+/// This is the delta method (Law, *Simulation Modeling and Analysis*, section 9.5.3), with batch
+/// means.
 /// Observations are summed up in slices whose length doubles as data comes in, which keeps memory
 /// constant.
 #[derive(Debug, Clone)]

@@ -54,10 +54,10 @@ mod tests {
     #[test]
     fn bounds_are_included() {
         let of = |values: [f64; 5]| Steadiness::of(&values).unwrap();
-        // Range 20 %, no trend.
+        // The range is 20 %, without a trend.
         let wide = of([10.0, 11.0, 10.0, 9.0, 10.0]);
         assert!(wide.is_within(0.2, 0.1) && !wide.is_within(0.19, 0.1));
-        // Range and rise 10 %.
+        // The range and the rise are 10 %.
         let rising = of([95.0, 97.5, 100.0, 102.5, 105.0]);
         assert!(rising.is_within(0.2, 0.1) && !rising.is_within(0.2, 0.099));
         assert!(!of([105.0, 102.5, 100.0, 97.5, 94.0]).is_within(0.2, 0.1));

@@ -291,8 +291,9 @@ impl Wear {
         }
     }
 
-    /// Returns the remaining bytes until the rated life is used up. The minimum is the standard
-    /// deviation of the bytes per percent, because the end of a percent is only known to within this error.
+    /// Returns the remaining bytes until the rated life is used up. Within the last percents, the
+    /// minimum is the standard deviation of the bytes per percent, or [`MIN_PERCENT_LEFT`] if
+    /// larger: the end of a percent is only known to within this error.
     fn left(&self, used: u32) -> f64 {
         let whole = f64::from(RATED - used) * self.per_percent;
         let least = self.variance.sqrt().max(MIN_PERCENT_LEFT * self.per_percent);
@@ -359,14 +360,22 @@ impl Load {
         };
         let start = whole_s - window_s;
         let mean = rate(start, whole_s);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the value is at least 0"
+        )]
         let since_s = first.at_s + start as u64;
         if mean <= 0.0 || !mean.is_finite() {
             return Err(UnknownWear::Idle { since_s });
         }
         // Estimate the variance from a longer time than the load window: a load that is correlated
         // over weeks hardly varies within the window.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "blocks are few, at least 0"
+        )]
         let seen = ((whole_s / block_s + 1e-9) as usize).min(VARIANCE_WINDOWS * MAX_BLOCKS);
         let seen = seen.min(inside(number(seen as u64) * block_s)).max(blocks);
         let ends = (0..=seen).map(|block| whole_s - block_s * number(block as u64));

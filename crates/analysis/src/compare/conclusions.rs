@@ -1,5 +1,6 @@
 use flashscope_document::comparison::{
-    ComparedResult, ComparedWorkload, ComparisonConclusion, ComparisonEvidence, ComparisonVerdict,
+    ComparedKind, ComparedResult, ComparedWorkload, ComparisonConclusion, ComparisonEvidence,
+    ComparisonVerdict,
 };
 use flashscope_document::what_if::Quantity;
 use flashscope_stats::Estimate;
@@ -55,9 +56,15 @@ fn conclusion(
     sentences.extend(speed(name, baseline, &latency));
     sentences.extend(amplification(name, baseline, &amplified));
     if sentences.is_empty() {
-        sentences.push(format!(
-            "{name} and {baseline} share no number with an interval: compare their values with care."
-        ));
+        let is_measured = |kind| kind == ComparedKind::Measurement;
+        let remedy = match is_measured(results[result].kind) || is_measured(results[0].kind) {
+            true => {
+                "a single run of a pattern does not show how much runs differ, so measure with `--repeats 3`"
+            }
+            false => "compare their values with care",
+        };
+        sentences
+            .push(format!("{name} and {baseline} share no number with an interval: {remedy}."));
     }
     let evidence = [(Quantity::MeanLatency, latency), (Quantity::WriteAmplification, amplified)];
     let evidence =
@@ -105,10 +112,13 @@ fn speed(name: &str, baseline: &str, all: &[JudgedWorkload]) -> Option<String> {
         });
     }
     if !unclear.is_empty() {
-        parts.push(format!("{} are too uncertain for a verdict", names(&unclear, all)));
+        parts.push(format!(
+            "the mean latencies of {} are too uncertain for a verdict",
+            names(&unclear, all)
+        ));
     }
     let mut text = parts.join("; ");
-    // A sentence may begin with the name of a workload, but not with that of a result.
+    // The other parts name the results; the part about inconclusive workloads does not.
     if differ.is_empty() && equivalent.is_empty() {
         text = format!("{name} and {baseline}: {text}");
     }

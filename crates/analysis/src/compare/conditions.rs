@@ -34,7 +34,7 @@ pub(super) fn differing(results: &[Contestant<'_>]) -> Vec<String> {
     all
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a ratio")]
+#[allow(clippy::cast_precision_loss, reason = "a ratio needs few digits")]
 fn space_ratio(a: Bytes, b: Bytes) -> f64 {
     a.max(b).0 as f64 / a.min(b).0.max(1) as f64
 }

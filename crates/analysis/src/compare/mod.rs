@@ -1,8 +1,9 @@
 //! Compares results of any kinds with the first, the baseline.
 //!
-//! Results are compared by workload: each contributes the quantities of the workloads that it ran. The intervals of all
-//! ratios hold at once with 95 % probability (Bonferroni). At most one comparison in twenty therefore has a false
-//! verdict, however many numbers it has.
+//! Results are compared by workload: each contributes the quantities of the workloads that it ran.
+//! The intervals of these ratios hold at once with 95 % probability (Bonferroni). At most one
+//! comparison in twenty therefore has a false verdict, however many workloads it has. The value by
+//! value comparison of measurements (`tables.rs`) does not widen its intervals.
 
 mod conclusions;
 mod conditions;
@@ -10,6 +11,7 @@ mod name;
 mod numbers;
 mod ranking;
 mod regressions;
+mod spread;
 mod tables;
 mod verdict;
 
@@ -22,7 +24,6 @@ use flashscope_document::prediction::PredictionReport;
 use flashscope_document::twin::TwinPrediction;
 use flashscope_document::what_if::{Quantity, Variant};
 use flashscope_document::{Manifest, Simulation};
-use flashscope_result::{Error, ResultFolder};
 pub(crate) use numbers::{DepthNumbers, by_depth};
 use numbers::{Number, WorkloadNumbers};
 use serde_json::Value;
@@ -36,12 +37,10 @@ pub struct Contestant<'a> {
 }
 
 impl<'a> Contestant<'a> {
-    /// Reads the numbers of a result. `name` is unique in the comparison.
-    ///
-    /// # Errors
-    /// If records cannot be read.
-    pub fn new(name: &'a str, subject: Subject<'a>) -> Result<Contestant<'a>, Error> {
-        Ok(Contestant { name, subject, numbers: numbers::of(&subject)? })
+    /// Takes the numbers of a result. `name` is unique in the comparison.
+    #[must_use]
+    pub fn new(name: &'a str, subject: Subject<'a>) -> Contestant<'a> {
+        Contestant { name, subject, numbers: numbers::of(&subject) }
     }
 
     /// Returns the names of the workloads that the result ran.
@@ -60,8 +59,6 @@ pub enum Subject<'a> {
         manifest: &'a Manifest,
         /// The facts of the analysis.
         facts: &'a Facts,
-        /// The folder with the records, for the intervals of percentiles. Without it, percentiles have no verdict.
-        folder: Option<&'a ResultFolder>,
     },
     /// A simulated workload.
     Simulation(&'a Simulation<Value>),
@@ -107,12 +104,6 @@ pub fn is_compared(comparison: &Comparison, result: usize) -> bool {
     let mut values = values.map(|one| &one.results);
     quantities.any(|all| all[result].ratio.is_some())
         || values.any(|all| all[result].ratio.is_some())
-}
-
-/// Returns the runs whose records [`Contestant::new`] reads.
-#[must_use]
-pub fn runs_to_read(manifest: &Manifest, facts: &Facts) -> Vec<u32> {
-    numbers::runs_to_read(manifest, facts)
 }
 
 fn measurement<'a>(one: &Contestant<'a>) -> Option<(&'a Manifest, &'a Facts)> {

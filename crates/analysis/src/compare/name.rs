@@ -10,7 +10,7 @@ pub(super) struct WorkloadName {
     pub what: What,
     /// The IOs in flight; `None` for a quantity that does not depend on them.
     pub in_flight: Option<InFlight>,
-    /// The operation, for a part of a workload with several.
+    /// The operation, if only the IOs of one operation of the workload count.
     pub part: Option<Op>,
 }
 

@@ -5,30 +5,20 @@ use flashscope_document::prediction::PredictionReport;
 use flashscope_document::twin::{DepthSource, Range, TwinPrediction};
 use flashscope_document::what_if::{Quantity, Variant};
 use flashscope_document::{LatencyNs, Manifest, Simulation};
-use flashscope_result::{Error, ResultFolder};
-use flashscope_stats::{Estimate, mean_of_repeats, quantile_interval};
+use flashscope_stats::{Estimate, mean_of_repeats};
 use flashscope_workload::job::JobPlaces;
 use flashscope_workload::pattern::{Address, Reference};
 use serde_json::Value;
 
 use super::Subject;
 use super::name::{InFlight, What, WorkloadName};
+use super::spread::{self, RepeatedWorkload};
 
 /// The degrees of freedom of an interval by batch means, which has at least 32 batches once there are enough data.
 const BATCH_FREEDOM: f64 = 31.0;
 
-/// Minimum number of response times beyond a percentile for its interval. With fewer, the interval of one run misses
-/// the differences between runs. All of 40 drives compared with themselves at 1024 IOs a run had a false verdict about
-/// a percentile.
-const MIN_TAIL_VALUES: f64 = 32.0;
-
-/// Maximum number of response times to read for the intervals of percentiles.
-const MAX_VALUES: usize = 1 << 22;
-
-const CONFIDENCE: f64 = 0.95;
-
-const PERCENTILES: [(Quantity, f64); 3] =
-    [(Quantity::MedianLatency, 0.5), (Quantity::P99Latency, 0.99), (Quantity::P999Latency, 0.999)];
+const PERCENTILES: [Quantity; 3] =
+    [Quantity::MedianLatency, Quantity::P99Latency, Quantity::P999Latency];
 
 /// A number with its 95 % interval, and the degrees of freedom of the interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,14 +37,14 @@ pub(super) struct WorkloadNumbers {
 }
 
 /// Returns the numbers of a result, by workload.
-pub(super) fn of(subject: &Subject<'_>) -> Result<Vec<WorkloadNumbers>, Error> {
-    Ok(match *subject {
-        Subject::Measurement { manifest, facts, folder } => measured(manifest, facts, folder)?,
+pub(super) fn of(subject: &Subject<'_>) -> Vec<WorkloadNumbers> {
+    match *subject {
+        Subject::Measurement { manifest, facts } => spread::numbers(measured(manifest, facts)),
         Subject::Simulation(simulation) => simulated(simulation),
         Subject::WhatIf { variant, repeats } => what_if(variant, repeats),
         Subject::Prediction(report) => predicted(report),
         Subject::TwinPrediction(prediction) => of_twin(prediction),
-    })
+    }
 }
 
 impl Number {
@@ -62,15 +52,8 @@ impl Number {
         Number { value, freedom: BATCH_FREEDOM }
     }
 
-    fn alone(value: f64) -> Number {
+    pub(super) fn alone(value: f64) -> Number {
         Number::batch(Estimate::symmetric(value, None))
-    }
-
-    /// Returns the mean over repeated runs.
-    fn repeated(values: &[f64]) -> Option<Number> {
-        #[allow(clippy::cast_precision_loss, reason = "a few runs")]
-        let freedom = values.len().saturating_sub(1) as f64;
-        Some(Number { value: mean_of_repeats(values)?, freedom })
     }
 
     /// Returns the number with the interval at 95 % instead of `level`. Assumes a normally distributed error.
@@ -86,21 +69,22 @@ struct Group<'a> {
     space: Option<Bytes>,
 }
 
-fn measured(
-    manifest: &Manifest,
-    facts: &Facts,
-    folder: Option<&ResultFolder>,
-) -> Result<Vec<WorkloadNumbers>, Error> {
+impl<'a> Group<'a> {
+    /// Returns the runs that have facts.
+    fn with_facts(&self, facts: &'a Facts) -> Vec<(&'a Run, &'a RunFacts)> {
+        let of_run = |run: &Run| facts.runs.iter().find(|facts| facts.run == run.id);
+        self.runs.iter().filter_map(|run| Some((*run, of_run(run)?))).collect()
+    }
+}
+
+/// Returns the values of each run, by workload.
+fn measured(manifest: &Manifest, facts: &Facts) -> Vec<RepeatedWorkload> {
     let mut all = Vec::new();
     for group in groups(manifest, facts) {
-        let of_run = |run: &&Run| facts.runs.iter().find(|facts| facts.run == run.id);
-        let runs: Vec<(&Run, &RunFacts)> =
-            group.runs.iter().filter_map(|run| Some((*run, of_run(run)?))).collect();
+        let runs = group.with_facts(facts);
         if runs.is_empty() {
             continue;
         }
-        let mut whole = numbers_of_runs(&runs, folder, !runs[0].1.operations.is_empty())?;
-        without_percentiles_of_means(manifest, &mut whole);
         let (name, space) = (group.name, group.space);
         for op in Op::ALL {
             let parts = runs.iter().filter_map(|(_, facts)| {
@@ -108,21 +92,25 @@ fn measured(
             });
             let parts: Vec<Latency> = parts.collect();
             if parts.len() == runs.len() {
-                let mut numbers = latencies(&parts);
-                without_percentiles_of_means(manifest, &mut numbers);
-                all.push(WorkloadNumbers { name: name.part(op), numbers, space });
+                let quantities = latencies(&parts);
+                all.push(RepeatedWorkload { name: name.part(op), quantities, space });
             }
         }
-        all.push(WorkloadNumbers { name, numbers: whole, space });
+        let mut quantities = rates(&runs);
+        // The latency over all IOs of a mix depends on the shares of its operations. Only its parts are compared.
+        if runs[0].1.operations.is_empty() {
+            let latency: Vec<Latency> = runs.iter().map(|(_, facts)| facts.latency_ns).collect();
+            quantities.extend(latencies(&latency));
+        }
+        all.push(RepeatedWorkload { name, quantities, space });
     }
-    Ok(all)
-}
-
-/// Removes the percentiles of a result whose records hold means of windows: these are not percentiles of IOs.
-fn without_percentiles_of_means(manifest: &Manifest, numbers: &mut Vec<(Quantity, Number)>) {
     if manifest.imported.as_ref().is_some_and(|imported| imported.window_ns.is_some()) {
-        numbers.retain(|(of, _)| PERCENTILES.iter().all(|(percentile, _)| percentile != of));
+        // Percentiles of means of windows are not percentiles of IOs.
+        for workload in &mut all {
+            workload.quantities.retain(|(quantity, _)| !PERCENTILES.contains(quantity));
+        }
     }
+    all
 }
 
 /// The numbers of a pattern with one IO size and one number of IOs in flight.
@@ -141,32 +129,20 @@ pub(crate) fn by_depth(manifest: &Manifest, facts: &Facts) -> Vec<DepthNumbers> 
     let of_group = |group: Group| {
         let What::Pattern { size, .. } = group.name.what else { return None };
         let class = group.name.what.class()?;
-        let depth = match group.name.in_flight? {
-            InFlight::Depth(depth) => depth,
-            InFlight::Streams(streams) => streams.into(),
+        let depth = match group.name.in_flight.as_ref()? {
+            InFlight::Depth(depth) => *depth,
+            InFlight::Streams(streams) => (*streams).into(),
             InFlight::OpenLoop | InFlight::WhatIf => return None,
         };
-        let of_run = |run: &&Run| facts.runs.iter().find(|facts| facts.run == run.id);
-        let runs: Vec<(&Run, &RunFacts)> =
-            group.runs.iter().filter_map(|run| Some((*run, of_run(run)?))).collect();
+        let runs = group.with_facts(facts);
         if runs.is_empty() {
             return None;
         }
-        let numbers = numbers_of_runs(&runs, None, false).ok()?;
-        let numbers = numbers.into_iter().map(|(quantity, number)| (quantity, number.value));
+        let numbers = numbers_alone(&runs).into_iter();
         let (ids, numbers) = (runs.iter().map(|(run, _)| run.id).collect(), numbers.collect());
         Some(DepthNumbers { class, size, depth, runs: ids, numbers })
     };
     groups(manifest, facts).into_iter().filter_map(of_group).collect()
-}
-
-/// Returns the runs whose records the numbers of a measurement need: patterns that ran once.
-pub(super) fn runs_to_read(manifest: &Manifest, facts: &Facts) -> Vec<u32> {
-    let groups = groups(manifest, facts);
-    groups
-        .iter()
-        .filter_map(|group| if let [run] = &group.runs[..] { Some(run.id) } else { None })
-        .collect()
 }
 
 /// Groups the runs of a benchmark by pattern. A pattern that runs in several experiments counts once: in the experiment with the
@@ -208,98 +184,59 @@ fn space(reference: &Reference) -> Option<Bytes> {
     Some(pattern.target_size)
 }
 
-fn numbers_of_runs(
-    runs: &[(&Run, &RunFacts)],
-    folder: Option<&ResultFolder>,
-    has_parts: bool,
-) -> Result<Vec<(Quantity, Number)>, Error> {
+/// Returns the numbers of runs of the same pattern, without regard to other patterns. The interval of a single run comes
+/// from its IOs.
+fn numbers_alone(runs: &[(&Run, &RunFacts)]) -> Vec<(Quantity, Estimate)> {
     let latency: Vec<Latency> = runs.iter().map(|(_, facts)| facts.latency_ns).collect();
-    let mut numbers = latencies(&latency);
-    if let ([(run, _)], Some(folder)) = (runs, folder) {
-        percentiles(folder, run, &mut numbers)?;
-    }
-    let is_open_loop = runs.iter().any(|(run, _)| run.reference.is_open_loop());
-    if !is_open_loop {
-        #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 IOs")]
-        let iops =
-            |(_, facts): &(&Run, &RunFacts)| facts.ios as f64 / facts.duration_ns.as_secs_f64();
-        let throughput = |(_, facts): &(&Run, &RunFacts)| facts.throughput_bytes_per_s;
-        let rates = |rate: &dyn Fn(&(&Run, &RunFacts)) -> f64| {
-            let rates: Vec<f64> = runs.iter().map(rate).collect();
-            rate_number(&rates, numbers[0].1)
+    let all = [latencies(&latency), rates(runs)].concat();
+    let of = |(quantity, values): (Quantity, Vec<f64>)| {
+        let ([one], [(_, facts)]) = (&values[..], runs) else {
+            return Some((quantity, mean_of_repeats(&values)?));
         };
-        let rates =
-            [(Quantity::IosPerSecond, rates(&iops)), (Quantity::Throughput, rates(&throughput))];
-        numbers.extend(rates.into_iter().filter_map(|(of, number)| Some((of, number?))));
+        let mean = facts.latency_ns.mean;
+        let number = match quantity {
+            Quantity::MeanLatency => mean,
+            _ if PERCENTILES.contains(&quantity) => Estimate::symmetric(*one, None),
+            _ => rate_number(*one, Number::batch(mean))?.value,
+        };
+        Some((quantity, number))
+    };
+    all.into_iter().filter_map(of).collect()
+}
+
+/// Returns the rates of each run; none in an open loop, whose workload sets them.
+fn rates(runs: &[(&Run, &RunFacts)]) -> Vec<(Quantity, Vec<f64>)> {
+    if runs.iter().any(|(run, _)| run.reference.is_open_loop()) {
+        return vec![];
     }
-    // The latency over all IOs of a mix depends on the shares of its operations. Only its parts are compared.
-    if has_parts {
-        numbers.retain(|(quantity, _)| {
-            matches!(quantity, Quantity::IosPerSecond | Quantity::Throughput)
-        });
-    }
-    Ok(numbers)
+    #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 IOs")]
+    let iops = |(_, facts): &(&Run, &RunFacts)| facts.ios as f64 / facts.duration_ns.as_secs_f64();
+    let throughput = |(_, facts): &(&Run, &RunFacts)| facts.throughput_bytes_per_s;
+    vec![
+        (Quantity::IosPerSecond, runs.iter().map(iops).collect()),
+        (Quantity::Throughput, runs.iter().map(throughput).collect()),
+    ]
 }
 
 /// Returns a rate. In a closed loop, the rate is the IOs in flight over the mean latency (Little's law). Its relative
 /// interval is therefore that of the mean latency.
-fn rate_number(rates: &[f64], mean: Number) -> Option<Number> {
-    let [rate] = rates else { return Number::repeated(rates) };
+fn rate_number(rate: f64, mean: Number) -> Option<Number> {
     let end =
         |end: Option<f64>| end.filter(|end| *end > 0.0).map(|end| rate * mean.value.value / end);
-    let value = Estimate { value: *rate, low: end(mean.value.high), high: end(mean.value.low) };
+    let value = Estimate { value: rate, low: end(mean.value.high), high: end(mean.value.low) };
     rate.is_finite().then_some(Number { value, ..mean })
 }
 
-/// Returns the latencies of runs of the same pattern. The percentiles of a single run have no interval yet.
-#[allow(clippy::cast_precision_loss, reason = "nanoseconds")]
-fn latencies(runs: &[Latency]) -> Vec<(Quantity, Number)> {
-    let of = |number: &dyn Fn(&Latency) -> f64| match runs {
-        [one] => Some(Number::alone(number(one))),
-        _ => Number::repeated(&runs.iter().map(number).collect::<Vec<_>>()),
-    };
-    let mean = match runs {
-        [one] => Some(Number::batch(one.mean)),
-        _ => of(&|one| one.mean.value),
-    };
-    let all = [
-        (Quantity::MeanLatency, mean),
+/// Returns the latencies of each run.
+#[allow(clippy::cast_precision_loss, reason = "latencies are far below 2^53 ns")]
+fn latencies(runs: &[Latency]) -> Vec<(Quantity, Vec<f64>)> {
+    let of = |number: &dyn Fn(&Latency) -> f64| runs.iter().map(number).collect();
+    vec![
+        (Quantity::MeanLatency, of(&|one| one.mean.value)),
         (Quantity::MedianLatency, of(&|one| one.p50 as f64)),
         (Quantity::P99Latency, of(&|one| one.p99 as f64)),
         (Quantity::P999Latency, of(&|one| one.p999 as f64)),
-    ];
-    all.into_iter().filter_map(|(quantity, number)| Some((quantity, number?))).collect()
-}
-
-/// Adds the intervals of the percentiles of a run, from its records.
-fn percentiles(
-    folder: &ResultFolder,
-    run: &Run,
-    numbers: &mut [(Quantity, Number)],
-) -> Result<(), Error> {
-    if run.progress.ios() > MAX_VALUES as u64 {
-        return Ok(());
-    }
-    let mut values = Vec::new();
-    let mut left = run.reference.io_ignore();
-    #[allow(clippy::cast_precision_loss, reason = "nanoseconds")]
-    folder.records(run)?.for_each(|record| match left {
-        0 if record.result.is_ok() => values.push(record.latency.0 as f64),
-        0 => {}
-        _ => left -= 1,
-    })?;
-    let period = run.length.map_or(1, |length| usize::try_from(length.period_ios).unwrap_or(1));
-    #[allow(clippy::cast_precision_loss, reason = "at most MAX_VALUES")]
-    let enough = |share: &f64| (1.0 - share) * values.len() as f64 >= MIN_TAIL_VALUES;
-    for (quantity, share) in PERCENTILES.into_iter().filter(|(_, share)| enough(share)) {
-        let interval = quantile_interval(&values, share, period, CONFIDENCE);
-        let number = numbers.iter_mut().find(|(of, _)| *of == quantity);
-        if let (Some(interval), Some((_, number))) = (interval, number) {
-            number.value.low = Some(interval.low);
-            number.value.high = Some(interval.high);
-        }
-    }
-    Ok(())
+    ]
 }
 
 fn simulated(simulation: &Simulation<Value>) -> Vec<WorkloadNumbers> {
@@ -335,7 +272,7 @@ fn simulated(simulation: &Simulation<Value>) -> Vec<WorkloadNumbers> {
         let throughput = bytes.0 as f64 / simulation.simulated_ns.as_secs_f64();
         let rates = [(Quantity::IosPerSecond, rate), (Quantity::Throughput, throughput)];
         let numbers =
-            rates.into_iter().filter_map(|(of, rate)| Some((of, rate_number(&[rate], mean)?)));
+            rates.into_iter().filter_map(|(of, rate)| Some((of, rate_number(rate, mean)?)));
         let numbers: Vec<_> = numbers.collect();
         match all.iter_mut().find(|one| one.name == name) {
             Some(whole) => whole.numbers.extend(numbers),
@@ -349,7 +286,7 @@ fn simulated(simulation: &Simulation<Value>) -> Vec<WorkloadNumbers> {
     all
 }
 
-#[allow(clippy::cast_precision_loss, reason = "nanoseconds")]
+#[allow(clippy::cast_precision_loss, reason = "latencies are far below 2^53 ns")]
 fn of_latency(latency: &LatencyNs) -> Vec<(Quantity, Number)> {
     vec![
         (Quantity::MeanLatency, Number::batch(latency.mean)),

@@ -62,15 +62,18 @@ impl Log {
     }
 }
 
-/// Returns the speed of `fast` relative to `slow`. The errors of workloads and results are independent and add in squares.
+/// Returns the speed of `fast` relative to `slow`. The results are independent. The workloads of a result share the state of
+/// the drive, so their errors may have one cause and add up.
 fn mean_speed(shared: &[Vec<Log>], fast: usize, slow: usize, pairs: usize) -> Estimate {
-    #[allow(clippy::cast_precision_loss, reason = "a few workloads")]
+    #[allow(clippy::cast_precision_loss, reason = "workloads are few")]
     let count = shared.len() as f64;
-    let difference = |logs: &Vec<Log>| logs[slow].value - logs[fast].value;
-    let half = |logs: &Vec<Log>| Some(logs[slow].half?.hypot(logs[fast].half?));
-    let halves: Option<Vec<f64>> = shared.iter().map(half).collect();
-    let half = halves.map(|halves| halves.into_iter().fold(0.0, f64::hypot) / count);
+    let half = |result: usize| {
+        let halves: Option<Vec<f64>> = shared.iter().map(|logs| logs[result].half).collect();
+        halves.map(|halves| halves.into_iter().sum::<f64>() / count)
+    };
+    let half = half(slow).zip(half(fast)).map(|(slow, fast)| slow.hypot(fast));
     let half = if fast == slow { Some(0.0) } else { half };
+    let difference = |logs: &Vec<Log>| logs[slow].value - logs[fast].value;
     let mean = shared.iter().map(difference).sum::<f64>() / count;
     let log = Estimate::symmetric(mean, half).among(pairs);
     Estimate { value: log.value.exp(), low: log.low.map(f64::exp), high: log.high.map(f64::exp) }

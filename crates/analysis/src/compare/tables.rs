@@ -1,6 +1,6 @@
 //! Compares measurements value by value.
 //!
-//! Two numbers differ if the 95 % interval of their ratio excludes 1. One in twenty truly equal numbers appears to differ by
+//! Two numbers of repeated runs differ if the 95 % interval of their ratio excludes 1. One in twenty truly equal numbers appears to differ by
 //! chance, and a full uFLIP result has hundreds of numbers. A single mark among many therefore means little; several marks in a
 //! row mean more. The intervals are not widened for the number of comparisons, because only the reader knows which comparisons
 //! matter.
@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use flashscope_document::Manifest;
-use flashscope_document::manifest::find_experiment;
+use flashscope_document::manifest::{Experiment, find_experiment};
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip;
 
@@ -20,9 +20,14 @@ use flashscope_document::facts::Characteristics;
 
 /// Compares the characteristics of several measurements with those of the first.
 pub(super) fn characteristics(results: &[(&Manifest, &Facts)]) -> Vec<ComparedCharacteristic> {
+    let value = |(manifest, facts): &(&Manifest, &Facts), of: fn(&_) -> _| {
+        let value: Estimate = of(&facts.characteristics)?;
+        let is_repeated = manifest.options.methodology.repeats > 1;
+        Some(if is_repeated { value } else { Estimate::symmetric(value.value, None) })
+    };
     let characteristics = NUMERIC.into_iter().map(|(name, of)| ComparedCharacteristic {
         name: name.into(),
-        results: beside_first(results.iter().map(|(_, facts)| of(&facts.characteristics))),
+        results: beside_first(results.iter().map(|result| value(result, of))),
     });
     characteristics.collect()
 }
@@ -80,8 +85,7 @@ pub(super) fn experiments(results: &[(&Manifest, &Facts)]) -> Vec<ComparedExperi
             .map(|(manifest, facts)| {
                 let plan = &manifest.micro_benchmarks;
                 let found = find_experiment(plan, benchmark, experiment);
-                let means = found.map(|found| facts.means(found)).unwrap_or_default();
-                means.into_iter().filter_map(|(value, mean)| Some((value, mean?))).collect()
+                found.map(|found| by_value(found, facts)).unwrap_or_default()
             })
             .collect();
         let values = values(&means);
@@ -92,6 +96,19 @@ pub(super) fn experiments(results: &[(&Manifest, &Facts)]) -> Vec<ComparedExperi
         })
     };
     named.into_iter().filter_map(compared).collect()
+}
+
+/// Returns the means of an experiment. A value that ran once has no interval, because a single run does not show how much
+/// runs differ.
+fn by_value(experiment: &Experiment, facts: &Facts) -> ByValue {
+    let runs = |value: i64| experiment.runs.iter().filter(|run| run.value == value).count();
+    let means = facts.means(experiment).into_iter();
+    let means = means.filter_map(|(value, mean)| {
+        let mean = mean?;
+        let is_repeated = runs(value) > 1;
+        Some((value, if is_repeated { mean } else { Estimate::symmetric(mean.value, None) }))
+    });
+    means.collect()
 }
 
 /// Returns every value of the parameter that any result has.
@@ -121,7 +138,10 @@ mod tests {
 
     #[test]
     fn numbers_differ_from_the_first_if_intervals_exclude_equality() {
-        let locality = |ms: [f64; 2]| ("locality", "RW", [(1 << 20, ms[0]), (2 << 20, ms[1])]);
+        let locality = |ms: [f64; 2]| {
+            let [small, large] = [(1 << 20, ms[0]), (2 << 20, ms[1])];
+            ("locality", "RW", [small, small, large, large])
+        };
         let [a, b] = [locality([1.0, 2.0]), locality([1.005, 3.0])];
         let (_, found) = compared(&[&[(a.0, a.1, &a.2)], &[(b.0, b.1, &b.2)]]);
         let [experiment] = &found[..] else { panic!("one experiment") };
@@ -135,7 +155,8 @@ mod tests {
 
     #[test]
     fn missing_experiments_are_absent_and_order_follows_uflip() {
-        let first: &[GivenMeans] = &[("trace", "x", &[(1, 1.0)]), ("order", "SW", &[(1, 1.0)])];
+        let first: &[GivenMeans] =
+            &[("trace", "x", &[(1, 1.0)]), ("order", "SW", &[(1, 1.0), (1, 1.0)])];
         let second: &[GivenMeans] = &[
             ("preparation", "SW", &[(20480, 2.0)]),
             ("order", "SW", &[(-1, 3.0), (1, 1.5)]),

@@ -110,7 +110,7 @@ fn benchmark_of_a_file_resumes_where_it_stopped() {
     let folder = place.at("r");
     running.wait_until("two runs", || files_of_records(&folder) >= 2);
     let busy = place.run(&["bench", "--resume", "r"]);
-    assert_snapshot!(busy.message(2, &place), @"flashscope: r is being measured by another flashscope: wait for it, or stop it");
+    assert_snapshot!(busy.message(2, &place), @"flashscope: r is being written by another flashscope: wait for it, or stop it");
     running.signal("-INT");
     running.wait();
     let before = place.result("r");

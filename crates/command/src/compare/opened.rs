@@ -32,7 +32,7 @@ pub(super) struct OpenedInput {
 }
 
 enum Content {
-    Measurement(Box<(ResultFolder, Manifest, Facts)>),
+    Measurement(Box<(Manifest, Facts)>),
     Simulation(Box<Simulation<Value>>),
     WhatIf { variant: Box<Variant>, repeats: u32 },
     Prediction(Box<PredictionReport>),
@@ -63,8 +63,8 @@ impl OpenedInput {
     pub(super) fn subject(&self) -> Subject<'_> {
         match &self.content {
             Content::Measurement(measured) => {
-                let (folder, manifest, facts) = &**measured;
-                Subject::Measurement { manifest, facts, folder: Some(folder) }
+                let (manifest, facts) = &**measured;
+                Subject::Measurement { manifest, facts }
             }
             Content::Simulation(simulation) => Subject::Simulation(simulation),
             Content::WhatIf { variant, repeats } => Subject::WhatIf { variant, repeats: *repeats },
@@ -117,7 +117,7 @@ fn of_measurement(
     let facts = analyse_with_progress(&folder, &manifest, |done, total| {
         progress.show(&Step::of("reading the records", done, Some(total), Unit::Count));
     })?;
-    Ok(Content::Measurement(Box::new((folder, manifest, facts))))
+    Ok(Content::Measurement(Box::new((manifest, facts))))
 }
 
 /// Returns the baseline and the variants of a what-if that were simulated.

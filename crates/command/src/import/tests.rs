@@ -78,8 +78,8 @@ fn a_result_has_the_ios_and_means_of_fio() {
 fn imported_jobs_are_workloads_that_compare_with_others() {
     let place = samples();
     let ImportResult { manifest, facts, .. } = import_with(&place, &[]).unwrap();
-    let subject = Subject::Measurement { manifest: &manifest, facts: &facts, folder: None };
-    let mut names = Contestant::new("fio", subject).unwrap().workloads();
+    let subject = Subject::Measurement { manifest: &manifest, facts: &facts };
+    let mut names = Contestant::new("fio", subject).workloads();
     names.dedup();
     assert_eq!(
         names,

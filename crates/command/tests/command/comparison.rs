@@ -41,8 +41,8 @@ fn simulated(drive: &str, workload: &str, seed: u64) -> Simulation<Value> {
 }
 
 fn compared_simulations(a: &Simulation<Value>, b: &Simulation<Value>) -> Comparison {
-    let [a, b] = [("a", a), ("b", b)]
-        .map(|(name, one)| Contestant::new(name, Subject::Simulation(one)).unwrap());
+    let [a, b] =
+        [("a", a), ("b", b)].map(|(name, one)| Contestant::new(name, Subject::Simulation(one)));
     compare(&[a, b], Some(LIMIT))
 }
 
@@ -55,7 +55,7 @@ fn measured(drive: &str, seed: u64, ios: u64) -> MeasuredDrive {
         spare: None,
         run_pause_ns: MIN_RUN_PAUSE,
         on_error: OnError::Stop,
-        methodology: Methodology::default(),
+        methodology: Methodology { repeats: 3, ..Methodology::default() },
         rounds: None,
         grid: None,
     };
@@ -66,9 +66,9 @@ fn measured(drive: &str, seed: u64, ios: u64) -> MeasuredDrive {
 
 fn compared_measurements(a: &MeasuredDrive, b: &MeasuredDrive) -> Comparison {
     let [a, b] = [("a", a), ("b", b)].map(|(name, one)| {
-        let MeasuredDrive { folder, manifest, facts, .. } = one;
-        let subject = Subject::Measurement { manifest, facts, folder: Some(folder) };
-        Contestant::new(name, subject).unwrap()
+        let MeasuredDrive { manifest, facts, .. } = one;
+        let subject = Subject::Measurement { manifest, facts };
+        Contestant::new(name, subject)
     });
     compare(&[a, b], Some(LIMIT))
 }

@@ -164,9 +164,9 @@ pub const PARAMETERS: &[Spec] = &[
         name: "medium",
         title: "Medium",
         classes: &["flash", "memory", "rotating", "nothing"],
-        summary: "The storage medium, as far as timing shows: flash; memory, which takes the same \
-                         short time for everything; a rotating disk, whose random reads wait for its arm and \
-                         its platter; or nothing, which answers immediately",
+        summary: "The storage medium, judged by timing: flash, memory (the same short time for \
+                         everything), a rotating disk (random reads wait for arm and platter), or \
+                         nothing (immediate answers)",
         field: ProfileField::Unstated,
         source: "Sun and Zhang, section 3.2, which states these basic assumptions",
         alternatives: 4,
@@ -420,8 +420,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::OverProvisioning,
         name: "over-provisioning",
         title: "Over-provisioning",
-        summary: "The share of the flash capacity for data that the host cannot address, S_f; blocks that the \
-                         drive always keeps free do not count, as no host can observe them",
+        summary: "S_f: of the flash capacity for data, the share that the host cannot address; blocks \
+                         that the drive always keeps free do not count, because hosts cannot observe them",
         source: "Desnoyers, SYSTOR 2012; Boboila and Desnoyers, section III",
         ..SHARE
     },

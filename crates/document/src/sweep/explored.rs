@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Level, MeasuredPoint, Row, Sweep, by_point};
 
-/// The maximum number of points displayed; more would overlap.
+/// The maximum number of points displayed besides the front; more would overlap.
 const MAX_POINTS: usize = 10_000;
 
 /// A sweep with the results of its points.
@@ -18,7 +18,8 @@ pub struct ExploredSweep {
     pub sweep: Sweep,
     /// The number of points with results.
     pub simulated: u64,
-    /// The points in order. If there are more than 10,000, only the front and a regular sample.
+    /// The points in order. If there are more than 10,000, the list has only
+    /// the front and a regular sample.
     pub points: Vec<ExploredPoint>,
 }
 

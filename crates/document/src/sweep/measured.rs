@@ -16,7 +16,7 @@ pub struct MeasuredPoint<'a> {
 }
 
 impl<'a> MeasuredPoint<'a> {
-    /// Combines the rows of a point; `None` if a repeat is missing or failed.
+    /// Combines the rows of a point. All its values are `None` if a repeat is missing or failed.
     ///
     /// # Panics
     /// If `rows` is empty.

@@ -12,8 +12,8 @@ use super::{RunEnd, check_answer, given_up, note_error};
 /// The number of IOs generated at once: enough to overlap the cache misses of a simulated drive.
 const STEP: usize = 16;
 
-/// Does the same as [`super::execute`] for one stream with one IO in flight, which
-/// [`Stream::follows_answers`]. IOs that were generated but not submitted at the end are lost.
+/// Does the same as [`super::execute`] for a stream that [`Stream::follows_answers`], with one IO
+/// in flight. IOs that were generated but not submitted at the end are lost.
 pub(super) fn execute_alone<D: Device + ?Sized, S: Stream, E>(
     device: &mut D,
     stream: &mut S,

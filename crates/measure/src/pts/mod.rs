@@ -3,8 +3,8 @@
 //!
 //! Each test purges the drive. If the specification requires it, the test then writes the whole
 //! drive twice in sequence (*workload-independent preconditioning*). It then repeats a round of
-//! one-minute runs until the tracked values are steady. This is the specification's variant for
-//! enterprise drives: it uses the whole drive.
+//! one-minute runs until the tracked values are steady. This procedure is the specification's
+//! variant for enterprise drives: it uses the whole drive.
 
 mod iops;
 mod latency;
@@ -44,7 +44,7 @@ pub(crate) const ROUND: Nanos = Nanos::secs(60);
 pub const QUEUE_DEPTH: u32 = 128;
 
 /// The number of rounds after which a test gives up waiting for a steady drive.
-#[allow(clippy::cast_possible_truncation, reason = "a small constant")]
+#[allow(clippy::cast_possible_truncation, reason = "the value is 25")]
 const MAX_ROUNDS: u32 = PTS.most as u32;
 
 /// The size of the IOs of the preconditioning.

@@ -308,7 +308,7 @@ fn a_drive_is_not_steady_before_it_erases() {
     assert_eq!((warm_up.ios, warm_up.steady), ((7 + windows) * BLOCKS, Some(true)));
     let warm_up = warm_level([Op::Write; 2], u64::MAX);
     assert_eq!((warm_up.windows.len(), warm_up.steady), (STEADY.most, Some(false)));
-    // Half of the IOs are reads: the warm-up ends after as many bytes.
+    // Half of the IOs are reads, but the warm-up ends after the same number of bytes.
     let warm_up = warm_level([Op::Read, Op::Write], u64::MAX);
     assert_eq!((warm_up.ios, warm_up.steady), (STEADY.most as u64 * BLOCKS, Some(false)));
 }

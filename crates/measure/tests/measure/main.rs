@@ -1,4 +1,4 @@
-//! Benchmarks and load generators on simulated and null drives.
+//! Benchmarks and workloads on drives with scripted answers.
 
 mod bench;
 mod load;

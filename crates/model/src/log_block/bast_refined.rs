@@ -6,11 +6,11 @@
 //! p_m of the fragments are middles, and a share q_t of the heads and tails are tails:
 //!
 //! - If the data block of a middle has no log block with room left, the middle causes a switch
-//!   merge. These are a share (1-u) p_m of all fragments.
+//!   merge. Such middles are a share (1-u) p_m of all fragments.
 //! - If the data block of a head or tail has no log block with room left, the fragment starts a log
 //!   block: a share (1-u) (1-p_m). If the fragment is a tail and no other fragment follows before
-//!   reclaim, the log block ends in a partial merge. These are a share q_t exp(-a) of the log
-//!   blocks started.
+//!   reclaim, the log block ends in a partial merge. Such log blocks are a share q_t exp(-a)
+//!   of the log blocks started.
 //! - A fragment longer than the remaining room fills the log block and starts another log block
 //!   with its remainder. The remainder of a middle is as long as the log block's earlier content,
 //!   which is assumed to be as long as a fragment. For heads and tails of length l with mean L, the
@@ -184,8 +184,8 @@ impl Parts {
     /// block. The log block `own` starts with a fragment, `left` with a remainder.
     fn in_use(&self, [own, left]: &mut [Log; 2], lifetime: f64, lazy: bool) -> Use {
         let (own, left) = (self.lives(own, lifetime), self.lives(left, lifetime));
-        // Of x log blocks that start with the pages of one fragment, a share m is filled by a
-        // middle, and a share r by a head or tail with a remainder. Of y log blocks that start with
+        // Of x log blocks that start with one fragment, middles fill a share m, and heads or tails
+        // with a remainder fill a share r. Of y log blocks that start with
         // a remainder of a head or tail, the shares are m' and r'. Then x = 1 + x m + y m' and y =
         // x r + y r'.
         let per_own = own.by_others / (1.0 - left.by_others);

@@ -43,10 +43,11 @@ impl Mix {
     ///
     /// # Errors
     ///
-    /// Returns an error unless both shares are above 0 and below 1.
+    /// Returns an error unless both shares are below 1, `writes` is 0 or more, and `space` is above
+    /// 0.
     pub fn hot_cold(writes: f64, space: f64) -> Result<Mix, OutOfRange> {
         let below = writes < 1.0;
-        OutOfRange::unless(below, "share of writes", writes, "above 0, below 1")?;
+        OutOfRange::unless(below, "share of writes", writes, "0 or more, below 1")?;
         let hot = Class { writes, space };
         Mix::new(vec![hot, Class { writes: 1.0 - writes, space: 1.0 - space }])
     }

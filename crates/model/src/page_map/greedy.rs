@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(harmonic(0.0), 0.0);
     }
 
-    // To FIFO for large blocks, and to 1 for blocks of one page.
+    // The result tends to that of FIFO for large blocks, and is 1 for blocks of one page.
     #[test]
     fn tends_to_fifo_and_to_one() {
         let fifo = super::super::fifo::write_amplification(1.1);

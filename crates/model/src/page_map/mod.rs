@@ -1,9 +1,9 @@
 //! FTLs that map single pages, by GC policy.
 //!
-//! All models assume uniform writes of single pages. FIFO is exact for longer writes too, because
-//! the fate of a page does not depend on its neighbours. For the other policies, a write of w pages
-//! invalidates neighbours together. A block of b pages then behaves like a block of b / w pages that
-//! become invalid independently ([`units`]).
+//! All models assume uniform writes of single pages. FIFO and random GC are exact for longer writes
+//! too, because the fate of a page does not depend on its neighbours. For the other policies, a
+//! write of w pages invalidates neighbours together. A block of b pages then behaves like a block
+//! of b / w pages that become invalid independently ([`units`]).
 
 mod classes;
 pub mod cost_benefit;

@@ -82,7 +82,11 @@ fn entering(block: f64, stays: f64) -> Vec<f64> {
 }
 
 /// Converts a whole number of pages to an index.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, 0 to 2^20")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a whole number from 0 to 2^20"
+)]
 fn to_index(pages: f64) -> usize {
     pages as usize
 }

@@ -67,7 +67,7 @@ impl Blocks {
         self.closed + u32::from(self.open != NONE)
     }
 
-    /// Writes pages to the open block, at most as many as fit.
+    /// Writes pages to the open block, which must have room for all of them.
     #[inline]
     pub(super) fn write(&mut self, pages: Range<u32>) {
         self.filled += pages.end - pages.start;

@@ -2,8 +2,8 @@
 //! writes would have.
 //!
 //! The cost of a log block depends on its fill level, on whether it was written in order, and on
-//! whether it is reclaimed before it is full. The predictor stores only two numbers for each logical
-//! block and the allocation order of log blocks.
+//! whether it is reclaimed before it is full. The predictor stores only two numbers and a flag for
+//! each logical block, and the allocation order of log blocks.
 //!
 //! Equations 4 to 6 miss two effects. A write may continue where the previous write ended, which
 //! turns a full merge into a switch merge. Log blocks have a fixed lifetime in FIFO order, however

@@ -81,7 +81,7 @@ impl Space {
     /// # Errors
     ///
     /// Returns the errors of [`Space::check_numbers`].
-    #[allow(clippy::cast_precision_loss, reason = "for display")]
+    #[allow(clippy::cast_precision_loss, reason = "only an error message shows the number")]
     fn few_pages(&self) -> Result<u32, OutOfRange> {
         self.check()?;
         let pages = self.pages();

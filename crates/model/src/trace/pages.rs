@@ -90,8 +90,8 @@ impl Pages {
         }
     }
 
-    /// Closes the full open block. See [`super::blocks::Blocks`] for the order in which its last
-    /// page is recorded.
+    /// Closes the full open block. See `fill` in [`super::blocks::Blocks`] for the order in which
+    /// its last page is recorded.
     fn fill(&mut self) {
         let open = self.open;
         self.victims.gain(open, 1);

@@ -37,8 +37,8 @@ proptest! {
         }
     }
 
-    // BAST is an exception. A block that would cause a switch merge is merged if its data block
-    // already has a log block (equation 6).
+    // BAST is an exception. A middle that would cause a switch merge causes a full merge if its
+    // data block already has a log block (equation 6).
     #[test]
     fn more_spare_space_never_costs_more(
         block in 4_u32..512,

@@ -73,7 +73,7 @@ fn boboila_equations_agree_with_the_table() {
     }
 }
 
-// The deviations are those from a simulation.
+// The predictions are compared with a simulation.
 #[test]
 fn boboila_deviations_are_within_known_bounds() {
     for row in table("bast-fast-uniform.csv") {
@@ -145,7 +145,7 @@ fn page_map_models_agree_with_the_table() {
     }
 }
 
-// The pages are mixed, separated, and separated with the optimal spare space.
+// The pages are mixed, or separated with the optimal division of the spare space.
 #[test]
 fn hot_and_cold_pages_agree_with_the_table() {
     for row in table("page-map-hot-cold.csv") {
@@ -168,7 +168,7 @@ fn hot_and_cold_pages_agree_with_the_table() {
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "whole numbers of pages"
+    reason = "the table holds whole, positive numbers of pages"
 )]
 fn zipf_writes_agree_with_the_table() {
     for row in table("page-map-zipf-fifo.csv") {
@@ -233,7 +233,7 @@ fn dftl_mapping_traffic_agrees_with_a_simulated_cache() {
     }
 }
 
-// Checks the exact form.
+// Checks the exact form, for geometric lengths.
 #[test]
 fn fragments_add_up_to_all_pages() {
     for w in [1.0, 7.0, 64.0, 1000.0] {

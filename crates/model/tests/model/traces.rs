@@ -23,7 +23,11 @@ fn simulated(column: &str) -> Vec<(f64, f64)> {
 }
 
 /// Writes `pages` pages, in writes of geometric length with starts from `start`.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "lengths in pages")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "lengths are positive and far below 2^64"
+)]
 fn write<S>(
     predictor: &mut dyn Predictor<S>,
     rng: &mut fastrand::Rng,

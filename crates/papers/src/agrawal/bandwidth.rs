@@ -57,8 +57,8 @@ enum Parts {
     PairsOfBothDies,
 }
 
-/// Returns the paper's package: two dies of four planes. Each plane has an active block, so that
-/// consecutive pages go to all planes in turn.
+/// Returns the paper's package, two dies of four planes, or one of its dies. For interleaving, each
+/// plane has an active block, so that consecutive pages go to all planes in turn.
 fn package(run: &Run<'_>, parts: Parts) -> Result<Profile, Error> {
     let mut profile = run.profile("drive")?;
     if !matches!(parts, Parts::One) {

@@ -29,8 +29,9 @@ const BLOCK: u64 = 63;
 /// Valid pages in a block that is cleaned with an efficiency of 70 %.
 const VALID: u64 = 19;
 
-const WHOLE: &str = "the printed 9.65 and 5.85 ms, without the erase, move 19.18 pages of 425 us and 19.33 of 225 us; the number of pages is an integer, \
-                    and a page with its metadata occupies the pins twice for 105.6 us: 436.2 us";
+const WHOLE: &str = "without the erase, the printed 9.65 and 5.85 ms are the times of 19.18 pages of 425 us and of 19.33 \
+     pages of 225 us, but a number of pages is an integer; to move a page takes 436.2 us, \
+                    because a page with its metadata occupies the pins twice for 105.6 us";
 
 /// Returns the time to clean a block with `valid` valid pages, in ms.
 fn cleaning(drive: &Profile, transfer: Transfer, valid: u64, run: &Run<'_>) -> Result<f64, Error> {
@@ -55,7 +56,7 @@ fn cleaning(drive: &Profile, transfer: Transfer, valid: u64, run: &Run<'_>) -> R
     Err(Error::input("drive", &"too many free blocks: the writes never start cleaning"))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "few pages")]
+#[allow(clippy::cast_precision_loss, reason = "pages of a block are far below 2^53")]
 fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let drive = run.profile("drive")?;
     let mut claims = Vec::new();

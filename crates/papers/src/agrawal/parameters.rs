@@ -18,7 +18,7 @@ pub(crate) const TABLE_1: Item = Item {
     run,
 };
 
-#[allow(clippy::cast_precision_loss, reason = "small")]
+#[allow(clippy::cast_precision_loss, reason = "sizes and times are far below 2^53")]
 fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let profile = run.profile("drive")?;
     let flash = &profile.flash;

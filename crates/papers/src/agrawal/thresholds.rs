@@ -50,7 +50,7 @@ fn at(threshold: f64, place: Place, run: &Run<'_>) -> Result<[f64; 2], Error> {
         at: Nanos(index * 10_000_000),
         data: Data::Random,
     }))?;
-    #[allow(clippy::cast_precision_loss, reason = "pages of a small drive")]
+    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^53 pages")]
     let moved = bed.drive.counters().since(&before).pages_moved() as f64;
     Ok([took, moved])
 }

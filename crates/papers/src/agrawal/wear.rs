@@ -70,11 +70,13 @@ struct Wear {
     took: f64,
 }
 
-/// Wears the drive out as IOzone wears out the paper's drive. It overwrites 5 % of the drive in
-/// sequence until it has written seven times the capacity; one write in 500 goes to the other 95 %.
-/// The profile cleans the most recently superseded block first, which concentrates the erases on
+/// Wears the drive out as IOzone wears out the paper's drive. Overwrites 5 % of the drive in
+/// sequence until the writes reach seven times the capacity; one write in 500 goes to the other 95
+/// %.
+/// Ties go to the most recently superseded block (`Ties::Youngest`), which concentrates the erases
+/// on
 /// few blocks. Returns the mean response time in ms.
-#[allow(clippy::cast_precision_loss, reason = "counts of writes")]
+#[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn wear_out(bed: &mut TestBed, seed: u64, run: &Run<'_>) -> Result<f64, Error> {
     let pages = bed.capacity() / PAGE;
     let (hot, mut random, mut sum) = (pages / 20, fastrand::Rng::with_seed(seed), 0.0);
@@ -88,7 +90,7 @@ fn wear_out(bed: &mut TestBed, seed: u64, run: &Run<'_>) -> Result<f64, Error> {
     Ok(sum / (7 * pages) as f64)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "counts of blocks")]
+#[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn measure_wear(policy: &str, lifetime: u32, runs: u64, run: &Run<'_>) -> Result<Wear, Error> {
     let mut profile = run.profile("drive")?;
     profile.active_blocks = Scope::Plane;

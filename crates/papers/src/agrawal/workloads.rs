@@ -68,7 +68,7 @@ pub(crate) fn tpc_c(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
 
 /// Sequential writes of 256 KiB, one at a time, offset by 16 KiB from a multiple of 32 KiB (section
 /// 4.2).
-#[allow(clippy::cast_precision_loss, reason = "few requests")]
+#[allow(clippy::cast_precision_loss, reason = "far fewer than 2^53 requests")]
 pub(super) fn iozone(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
     run.check_interrupt()?;
     let mut bed = TestBed::filled(profile, Data::Random)?;

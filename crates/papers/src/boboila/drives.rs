@@ -98,7 +98,7 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
 }
 
 const WHY: &str = "if many writes begin on block boundaries, FAST starts a new log block for each, which the measured uniform writes do not \
-                  show; if writes are spread over the whole drive, most blocks get at most one write in an interval as long as \
+                  show. If writes are spread over the whole drive, most blocks get at most one write in an interval as long as \
                   the log list, and such small shares predict little. With the same lengths but independent addresses, in at most \
                   twice the space of the log blocks, the bad predictions come within 30 %. The affected workloads depend on \
                   the traces, which are not public";
@@ -112,7 +112,7 @@ fn cases(name: &'static str, run: &Run<'_>) -> Result<Vec<Case>, Error> {
     let drive = Drive::of(&profile, &profile.ftl)?;
     let points = drive.measure(&LENS, &FREES, run)?;
     let mega = |pages: f64| {
-        #[allow(clippy::cast_precision_loss, reason = "bytes of a page")]
+        #[allow(clippy::cast_precision_loss, reason = "a page is far below 2^53 bytes")]
         let bytes = profile.flash.page_size.0 as f64;
         pages * bytes / 1e6
     };

@@ -25,7 +25,7 @@ const EXACT: f64 = 1e-9;
 /// The mean lengths of writes at which the equations are evaluated, in pages.
 const LENGTHS: [f64; 6] = [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0];
 
-const LIMIT: &str = "the upper limit of the integral is h = B - 1, which makes the second exponent (1 - B) / w; the printed (1 - w) / w \
+const LIMIT: &str = "the upper limit of the integral is h = B - 1, which makes the second exponent (1 - B) / w. The printed (1 - w) / w \
                     gives heads a negative length for w = 1 and for w far above B";
 
 fn run(run: &Run<'_>) -> Result<Outcome, Error> {
@@ -101,7 +101,7 @@ fn equation_7(block: f64, free: f64, w: f64) -> f64 {
     switch + partial + 2.0 * full
 }
 
-/// Equations 8 to 15, with H_l by equation 11.
+/// Equations 8 to 15, with H_l by the corrected equation 12.
 fn equation_15(block: f64, free: f64, w: f64) -> f64 {
     let [heads, middles, tails] = fragments(block, w);
     let per_log = block / head_len(block, w);

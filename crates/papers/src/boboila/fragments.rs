@@ -27,7 +27,7 @@ pub(crate) const FIGURE_1: Item = Item {
 /// The number of writes to divide.
 const WRITES: usize = 1_000_000;
 
-/// The number of pages written; a large space, which cuts few writes at its end.
+/// The number of pages that the writes address: a large space, which cuts few writes at its end.
 const PAGES: u64 = 1 << 22;
 
 const PAGE: u64 = 2048;
@@ -39,7 +39,7 @@ const BOUNDARY: &str = "\"this number is small for B >> 1\": one write in B begi
 
 const WHOLE: &str = "writes consist of whole pages, which makes the lengths geometric: a page has (1 - 1/w)^(B-1) / B middles";
 
-#[allow(clippy::cast_precision_loss, reason = "counts of fragments")]
+#[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let (block, w): (u64, f64) = (run.number("block")?, run.number("length")?);
     if !(w >= 1.0 && w.is_finite()) {

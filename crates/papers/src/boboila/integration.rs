@@ -25,7 +25,7 @@ pub(crate) const EQUATION_16: Item = Item {
 /// The tolerance for rounding.
 const EXACT: f64 = 1e-9;
 
-/// The number of writes, and of the pages that they address.
+/// The number of writes, and the approximate number of logical pages.
 const WRITES: u32 = 50_000;
 const PAGES: u64 = 100_000;
 

@@ -140,7 +140,7 @@ fn accuracy(
 }
 
 const INDEPENDENT: &str = "the equations assume that writes to a block come at random. In some of these workloads a write continues the previous write, \
-                   and a few blocks receive many writes: their log blocks fill up before they are merged, at a cost of two erasures for all of \
+                   and a few blocks receive many writes. Log blocks then fill up before they are merged, at a cost of two erasures for all of \
                    their pages. With the same lengths and space but independent addresses, most predictions are within 20 %";
 
 /// Checks that the fragments alone determine the cost.

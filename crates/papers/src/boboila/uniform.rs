@@ -38,7 +38,8 @@ const CLOSE: f64 = 0.06;
 const APPROXIMATE: &str = "equation 1 counts a head for each write and equation 13 omits the tails, which matters for short writes; \
                           a derivation with both corrections agrees with the simulation";
 
-/// The pages written before counting begins, and the least number of erasures to count.
+/// The pages written before counting begins, unless a quarter of `ERASURES` comes first; and the
+/// least number of erasures to count.
 const WARM_UP: u64 = 150_000;
 const ERASURES: f64 = 20_000.0;
 
@@ -95,7 +96,7 @@ struct Drive {
 }
 
 impl Drive {
-    #[allow(clippy::cast_precision_loss, reason = "pages of a small drive")]
+    #[allow(clippy::cast_precision_loss, reason = "a small drive is far below 2^53 pages")]
     fn of(profile: &Profile) -> Result<Drive, Error> {
         let layout = profile.layout().map_err(|error| Error::input("drive", &error))?;
         let (pages, block) =
@@ -103,7 +104,7 @@ impl Drive {
         Ok(Drive { pages, block, free: f64::from(profile.log.blocks) * block / pages as f64 })
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "pages of a small drive")]
+    #[allow(clippy::cast_precision_loss, reason = "a small drive is far below 2^53 pages")]
     fn uniform(&self, w: f64) -> Result<Uniform, Error> {
         Uniform::new(self.block, self.pages as f64 / self.block, self.free, w)
             .map_err(|error| Error::input("lengths", &error))

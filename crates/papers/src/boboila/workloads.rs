@@ -71,13 +71,13 @@ impl Drive {
     /// Generates the writes of a workload, scaled from the paper's drive to this one.
     fn requests(&self, traits: &Traits) -> Requests {
         let here = space(&self.design);
-        #[allow(clippy::cast_precision_loss, reason = "pages of a drive")]
+        #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^53 pages")]
         let part = here.pages() as f64 / PAPERS_PAGES;
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             clippy::cast_precision_loss,
-            reason = "fractions of integers"
+            reason = "fractions of integers far below 2^53 are at least 0"
         )]
         let traits = Traits {
             requests: (f64::from(traits.requests) * (1.0 - traits.reads) * part) as u32,
@@ -176,7 +176,7 @@ impl Drive {
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "pages of a drive"
+        reason = "a small drive has far fewer than 2^53 pages"
     )]
     fn point(&self, drive: &mut SimulatedDrive, mean_len: f64, free_space: f64) -> Point {
         let free = self.free_pages();

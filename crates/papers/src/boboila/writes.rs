@@ -22,7 +22,11 @@ impl Writes {
 impl Iterator for Writes {
     type Item = (u64, u64);
 
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pages of a write")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a write has far fewer than 2^64 pages"
+    )]
     fn next(&mut self) -> Option<(u64, u64)> {
         let page = self.random.u64(..self.pages);
         let len = 1 + (-(1.0 - self.random.f64()).ln() / self.rate) as u64;

@@ -46,7 +46,7 @@ fn writes(profile: &Profile, onto: Data, of: Data, run: &Run<'_>) -> Result<Vec<
 
 /// Returns the mean time of the writes that merge.
 fn merges(times: &[f64]) -> f64 {
-    let nth = usize::try_from(SEGMENT).expect("few");
+    let nth = usize::try_from(SEGMENT).expect("a segment has 64 blocks");
     mean(&times.iter().copied().skip(nth - 1).step_by(nth).collect::<Vec<_>>())
 }
 

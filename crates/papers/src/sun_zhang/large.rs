@@ -100,14 +100,14 @@ fn reads(run: &Run<'_>) -> Result<Outcome, Error> {
         Claim::within(("time per 4 KB in a read of 30 blocks", "ms"), PER_BLOCK, per_block, READ_OFF),
         level(&times),
     ];
-    #[allow(clippy::cast_precision_loss, reason = "30")]
+    #[allow(clippy::cast_precision_loss, reason = "MAX_REQUEST is 30")]
     let printed = Series::printed(format!("{PER_BLOCK} ms"), vec![[MAX_REQUEST as f64, PER_BLOCK]]);
     Ok(outcome("read", &times, vec![printed], claims))
 }
 
 /// Returns the time of one request of 30 blocks relative to 30 requests of one block, and its time
 /// per block in ms.
-#[allow(clippy::cast_precision_loss, reason = "30")]
+#[allow(clippy::cast_precision_loss, reason = "MAX_REQUEST is 30")]
 fn comparison(times: &[f64]) -> (f64, f64) {
     let last = times.last().copied().unwrap_or_default();
     (last / (MAX_REQUEST as f64 * times[0]), last / MAX_REQUEST as f64)

@@ -59,7 +59,11 @@ fn at_random(run: &Run<'_>) -> Result<Outcome, Error> {
     let mut bed = TestBed::filled(&profile, Data::Random)?;
     let pages = bed.capacity() / PAGE;
     #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of pages")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "from 0 to the number of pages"
+    )]
     let empty = (pages as f64 * zeros.clamp(0.0, 1.0)) as u64;
     for page in (0..empty).step_by(30) {
         bed.time(

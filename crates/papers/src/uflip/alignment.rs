@@ -16,8 +16,8 @@ pub(crate) const ALIGNMENT: Item = Item {
     place: "Section 5.2, other results: Alignment",
     title: "unaligned IOs of seven drives, compared with aligned ones",
     expected: State::NotReproduced,
-    // The relative costs of these two drives do not depend on the times of their flash. The other values of these
-    // inputs are therefore other drives.
+    // The relative costs of the Memoright and the DTI do not depend on the times of their flash.
+    // The other values of these two inputs are therefore other drives.
     inputs: &[
         Input { other: "mtron", ..MEMORIGHT },
         MTRON,
@@ -44,7 +44,7 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
         costs.push((drive, Baseline::ALL.map(|baseline| highest(found, baseline))));
         let points = found.means("alignment", "RW").into_iter();
         let aligned = found.mean("alignment", "RW", 0);
-        #[allow(clippy::cast_precision_loss, reason = "sizes of requests")]
+        #[allow(clippy::cast_precision_loss, reason = "the values are far below 2^53")]
         let point = |(shift, mean): (i64, f64)| [shift as f64 / KIB as f64, mean / aligned];
         series.push(Series::line(drive, points.map(point).collect()));
     }
@@ -90,7 +90,7 @@ fn samsung(found: &Measurement, profile: &Profile) -> Vec<Claim> {
     };
     let aligned = of(|shift| shift % (16 * KIB) == 0);
     let unaligned = of(|shift| shift % (16 * KIB) != 0);
-    #[allow(clippy::cast_precision_loss, reason = "sizes of requests")]
+    #[allow(clippy::cast_precision_loss, reason = "a stripe is far below 2^53 bytes")]
     let crossing = (32 << 10) as f64 / profile.stripe.0 as f64;
     vec![
         Claim::within(("samsung: random writes aligned to 16 KB", "ms"), 18.0, aligned, OFF),

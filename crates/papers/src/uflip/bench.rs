@@ -271,7 +271,7 @@ impl Measurement {
     }
 
     /// Returns the response times in ms of the experiment's first run with `value`, or of its first
-    /// run.
+    /// run if `value` is `None`. Empty unless [`WITH_TIMES`] contains the experiment.
     pub(super) fn times(&self, benchmark: &str, experiment: &str, value: Option<i64>) -> Vec<f64> {
         let runs = self.experiment(benchmark, experiment).into_iter().flat_map(|e| &e.runs);
         let mut runs = runs.filter(|run| value.is_none_or(|value| run.value == value));

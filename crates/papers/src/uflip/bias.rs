@@ -90,7 +90,7 @@ fn drive(run: &Run<'_>) -> Result<Vec<Claim>, Error> {
     let drive = (MTRON.name, run.inputs.get(MTRON.name));
     let mixed = measure_by(&method, drive, &parts, run)?;
     let times_of_mix = mixed.times("mix", "RR/RW", Some(RATIO));
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "8")]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "RATIO is 8")]
     let every = RATIO as usize + 1;
     let writes: Vec<f64> = times_of_mix.into_iter().skip(every - 1).step_by(every).collect();
     let short = mean(&writes[..COUNT / every]);

@@ -36,7 +36,7 @@ fn rate(bed: &mut TestBed, op: Op) -> Result<f64, Error> {
         ms += bed.time(op, Data::Random, bytes, PAGE)?;
         bytes += PAGE;
     }
-    #[allow(clippy::cast_precision_loss, reason = "bytes of a chip")]
+    #[allow(clippy::cast_precision_loss, reason = "a chip has far fewer than 2^53 bytes")]
     let mb = bytes as f64 / f64::from(1 << 20);
     Ok(mb / ms * 1e3)
 }

@@ -64,7 +64,7 @@ fn latency(found: &Measurement, of: Baseline) -> f64 {
 
 /// Plots the means of baselines by IO size.
 pub(super) fn figure(title: &str, found: &Measurement, of: &[Baseline]) -> Figure {
-    #[allow(clippy::cast_precision_loss, reason = "IO sizes")]
+    #[allow(clippy::cast_precision_loss, reason = "IO sizes are far below 2^53 bytes")]
     let kib = |(size, ms): (i64, f64)| [size as f64 / 1024.0, ms];
     let series = |of: &Baseline| {
         let means = found.means("granularity", of.name());

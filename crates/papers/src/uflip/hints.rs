@@ -4,7 +4,7 @@ use super::bench::measure_everything;
 use super::{DTI, MEMORIGHT, SAMSUNG, SEED};
 use crate::{Claim, Error, Input, Item, Outcome, Paper, Run, State};
 
-/// Section 5.3, and the other results of section 5.2.
+/// Section 5.3.
 pub(crate) const HINTS: Item = Item {
     id: "uflip-hints",
     paper: Paper::Uflip,

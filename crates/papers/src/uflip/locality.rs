@@ -89,7 +89,7 @@ fn sw(found: &Measurement) -> f64 {
 fn small_area(name: &str, row: &Row, found: &Measurement) -> Option<Claim> {
     let [area, _] = row.locality?;
     let random = found.means("locality", "RW");
-    #[allow(clippy::cast_possible_truncation, reason = "printed")]
+    #[allow(clippy::cast_possible_truncation, reason = "printed areas are whole and small")]
     let half = area as i64 / 2;
     let focused = slowest(&random, half * MIB) / sw(found);
     let all = random.last().map_or(f64::NAN, |(_, mean)| mean / sw(found));

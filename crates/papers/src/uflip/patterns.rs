@@ -27,7 +27,7 @@ const TAKES: Nanos = Nanos::millis(1);
 const COUNT: u64 = 32;
 
 /// Returns the time in ms and the address in KiB of each IO.
-#[allow(clippy::cast_precision_loss, reason = "a few IOs")]
+#[allow(clippy::cast_precision_loss, reason = "times and addresses are far below 2^53")]
 fn points(pattern: &Pattern) -> Vec<[f64; 2]> {
     let (mut stream, mut t, mut points) = (pattern.stream(0), Nanos(0), Vec::new());
     while let Some(io) = stream.next(t) {

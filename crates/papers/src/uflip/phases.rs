@@ -107,7 +107,7 @@ fn dti(run: &Run<'_>) -> Result<Outcome, Error> {
     Ok(Outcome { claims, figures: vec![figure("Kingston DTI, SW", series)] })
 }
 
-#[allow(clippy::cast_precision_loss, reason = "counts of IOs")]
+#[allow(clippy::cast_precision_loss, reason = "counts of IOs are far below 2^53")]
 pub(super) fn ios(phase: Option<flashscope_document::methodology::PhaseLength>) -> f64 {
     phase.map_or(0.0, |phase| phase.ios as f64)
 }

@@ -50,7 +50,7 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
 }
 
 /// Compares the start-up phase of random writes with the number of IOs that the paper ignores.
-#[allow(clippy::cast_precision_loss, reason = "counts of IOs")]
+#[allow(clippy::cast_precision_loss, reason = "counts of IOs are far below 2^53")]
 fn start_up(drive: &str, found: &Measurement, ignored: u64, profile: &Profile) -> Claim {
     let phases = found.phases(Baseline::RandomWrite);
     let ios = ios(phases.and_then(|phases| phases.start_up));

@@ -39,9 +39,9 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let experiments: Vec<Experiment> = uflip::all().flat_map(|b| b.experiments(&setup)).collect();
     let fits = |run: &&uflip::Run| run.reference.validate(size, Bytes(512)).is_ok();
     let runs = || experiments.iter().flat_map(|e| &e.runs).filter(fits);
-    #[allow(clippy::cast_precision_loss, reason = "counts")]
+    #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     let all = (runs().count() as u64 * repeats) as f64;
-    #[allow(clippy::cast_precision_loss, reason = "counts")]
+    #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     let millions = |setup: &Setup| {
         let experiments = uflip::all().flat_map(|b| b.experiments(setup));
         let ios = experiments.flat_map(|e| e.runs).map(|run| run.reference.io_count());

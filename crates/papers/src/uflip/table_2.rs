@@ -45,7 +45,7 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
         claims.push(Claim::statement(model, simulated.clone(), simulated == model));
         let drive = SimDevice::new("sim:paper", &profile);
         let drive = drive.map_err(|error| Error::input(input, &error))?;
-        #[allow(clippy::cast_precision_loss, reason = "bytes of a small drive")]
+        #[allow(clippy::cast_precision_loss, reason = "a small drive is far below 2^53 bytes")]
         let gib = drive.info().capacity.0 as f64 / f64::from(1 << 30);
         claims.push(
             Claim::within((format!("{model}: size"), "GB"), size, gib, 0.1).not_reproduced_by(

@@ -19,7 +19,8 @@ pub(crate) const TABLE_3: Item = Item {
     run,
 };
 
-/// A printed row: times in ms, ratios to SW, and large increments as a ratio to RW; `=` is 1.
+/// A printed row: times in ms, ratios to SW, and large increments as a ratio to RW; 1 for a printed
+/// `=`.
 pub(super) struct Row {
     pub drive: &'static str,
     baselines: [f64; 4],
@@ -154,7 +155,7 @@ impl Row {
         #[allow(clippy::cast_precision_loss, reason = "areas are far below 2^53")]
         let mb = MIB as f64;
         let area = up_to(of.locality).map(|bytes| bytes / mb);
-        #[allow(clippy::cast_possible_truncation, reason = "printed")]
+        #[allow(clippy::cast_possible_truncation, reason = "printed limits are whole and small")]
         let cost = |limit: f64, benchmark: &str, experiment: &str| {
             slowest(&found.means(benchmark, experiment), limit as i64) / sw
         };
@@ -181,9 +182,9 @@ impl Row {
         let partitioned = cost(limit, "partitioning", "SW");
         claims.push(self.bound("partitions", "", limit, up_to(of.partitioning), &[]));
         let rw = found.baseline(Baseline::RandomWrite);
-        #[allow(clippy::cast_possible_truncation, reason = "printed")]
+        #[allow(clippy::cast_possible_truncation, reason = "printed limits are whole and small")]
         let count = found.counted("partitioning", "SW", limit as i64);
-        #[allow(clippy::cast_precision_loss, reason = "thousands")]
+        #[allow(clippy::cast_precision_loss, reason = "thousands of IOs")]
         let chance = by_chance(printed, sw, rw, count as f64);
         let why = [of_ratio(printed), Why::Missing(printed, chance, CHANCE)];
         claims.push(self.number("SW with that many partitions", "SW", printed, partitioned, &why));

@@ -191,7 +191,7 @@ impl<'a> Thrift<'a> {
 
     /// Reads the type of the next field and stores its number in `id`; the inner value is `None` at
     /// the end.
-    #[allow(clippy::option_option, reason = "outer: the bytes end; inner: the structure ends")]
+    #[allow(clippy::option_option, reason = "outer `None`: truncated; inner: the structure ends")]
     pub(super) fn field(&mut self, id: &mut i64) -> Option<Option<u8>> {
         let head = self.byte()?;
         if head == 0 {
@@ -261,8 +261,8 @@ mod tests {
     // negative size is refused.
     #[test]
     fn headers_are_read() {
-        // Type 3, 100 bytes decompressed, 40 stored, a checksum, and a version 2 header with a
-        // boolean.
+        // The header has type 3, 100 bytes decompressed, 40 stored, a checksum, and a version 2
+        // header with a boolean.
         let header = [0x15, 6, 0x15, 200, 1, 0x15, 80, 0x15, 9, 0x4c, 0x15, 2, 0x61, 0, 0];
         let page = Page::parse(&header, 1 << 16).unwrap();
         assert_eq!((page.bytes, page.length), (100, 40 + header.len() as u64));

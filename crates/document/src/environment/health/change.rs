@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{CriticalWarning, DATA_UNIT, Health, OcpHealth};
 
 /// The minimum number of data units for a write amplification. The host's counter may be off by
-/// less than one unit; this bounds the uncertainty to 1 %.
+/// less than one unit; this minimum bounds the uncertainty to 1 %.
 const MIN_UNITS: u64 = 101;
 
 /// The change of a drive's health between two readings.
@@ -62,7 +62,7 @@ pub enum ThermalSign {
     LightThrottling,
     /// Heavy throttling (thermal management temperature 2).
     HeavyThrottling,
-    /// Throttling by the OCP page: its counter rose, or its status showed throttling at a reading.
+    /// Throttling in the OCP page: its counter changed, or its level was above 0 at a reading.
     OcpThrottling,
     /// A temperature above the warning threshold, at which the drive still works normally.
     WarningTemperature,
@@ -129,7 +129,7 @@ impl HealthChange {
 impl WriteAmplification {
     /// Returns the write amplification of `media` bytes written to the flash for `host` bytes, which
     /// the drive counts in data units. Returns `None` if the host wrote fewer than 101 data units.
-    #[allow(clippy::cast_precision_loss, reason = "a ratio of byte counts")]
+    #[allow(clippy::cast_precision_loss, reason = "a ratio tolerates rounding")]
     pub fn of(host: Bytes, media: Bytes) -> Option<WriteAmplification> {
         let units = host.0 / DATA_UNIT.0;
         if units < MIN_UNITS {

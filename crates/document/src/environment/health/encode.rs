@@ -68,7 +68,7 @@ impl OcpHealth {
 struct PageWriter(LogPage);
 
 impl PageWriter {
-    /// Writes a number, which saturates at the largest of its length.
+    /// Writes a number, which saturates at the largest value of `len` bytes.
     fn number(&mut self, at: usize, len: usize, value: u64) {
         let most = if len >= 8 { u64::MAX } else { (1 << (8 * len)) - 1 };
         let bytes = value.min(most).to_le_bytes();

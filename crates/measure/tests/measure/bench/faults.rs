@@ -125,7 +125,7 @@ fn measure(plan: &[MicroBenchmark], state: State, faults: &[(u64, Fault)]) -> Fa
     let within = drive();
     let mut manifest = planned(&within, short(state, OnError::Continue), plan.to_vec());
     let mut device = Faulty::new(within, faults.iter().copied());
-    // In memory if possible: result files are synced, which is slow on a disk.
+    // Use memory if possible: result files are synced, which is slow on a disk.
     let parent = place();
     let folder = ResultFolder::create(&parent.path().join("r.flashscope"), &manifest).unwrap();
     let stop = AtomicBool::new(false);
@@ -140,7 +140,7 @@ fn measure(plan: &[MicroBenchmark], state: State, faults: &[(u64, Fault)]) -> Fa
     }
     .run();
     let (folder, read) = ResultFolder::open(folder.path()).unwrap();
-    assert_eq!(read, manifest, "what is on the disk is what was done");
+    assert_eq!(read, manifest, "the manifest on disk equals the one in memory");
     let of = |run: &Run| (run.id, folder.records(run).unwrap().to_vec().unwrap());
     let records = manifest.runs().filter(|run| run.progress.ios() > 0).map(of).collect();
     let (struck, asked) = (device.injected().to_vec(), device.submitted());

@@ -50,7 +50,7 @@ fn drive() -> ScriptedDrive {
         }
         let sequential = io.offset.0 == next;
         (last, next) = (now, io.offset.0 + io.len.0);
-        // Noise of ten percent, as on real drives.
+        // Noise of ±5 %, as on real drives.
         noise =
             noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let share = 950 + (noise >> 40) % 100;
@@ -282,7 +282,7 @@ fn an_interrupted_fill_continues_and_covers_every_byte() {
     assert_eq!(all, Bytes::mib(256).0);
 }
 
-/// A machine on which other processes use the drive during the IOs of `disturbed`.
+/// A drive that other processes use during the IOs with the numbers `disturbed`, from 1.
 fn disturbed_drive(root: &std::path::Path, disturbed: std::ops::Range<u64>) -> ScriptedDrive {
     let stat = root.join("sys/block/sda/stat");
     fs::create_dir_all(stat.parent().unwrap()).unwrap();

@@ -35,9 +35,9 @@ impl Observer for Times {
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Sector {
     Enforced,
-    /// Written at random, as a part of at least half of the space, by that run.
+    /// Written at random within half of the space or more, by the run of this number.
     Random(u32),
-    /// Written in another way by that run.
+    /// Written in another way, by the run of this number.
     Disturbed(u32),
 }
 
@@ -82,7 +82,7 @@ fn check(options: &Options, names: &[&str], slow_every: u64) -> u64 {
     let mut count = 0_u64;
     let mut device = ScriptedDrive::new(move |_, _| {
         count += 1;
-        // Writes vary, so that runs have different lengths.
+        // Latencies vary, so that runs have different lengths.
         Nanos::micros(if count.is_multiple_of(slow_every) { 900 } else { 100 })
     });
     let mut manifest = manifest(&device, names, options.clone());

@@ -2,7 +2,7 @@ use super::*;
 
 /// An OCP drive in the middle of its life.
 fn drive() -> Health {
-    // Each 16th byte is 3, because long counters have 16 bytes.
+    // Only each 16th byte is set, which keeps the counters of 16 bytes small.
     let mut smart: [u8; 512] = std::array::from_fn(|i| if i % 16 == 0 { 3 } else { 0 });
     smart[0] = 0b1;
     let mut extended = smart;
