@@ -119,7 +119,7 @@ def test_fio_imports_as_a_measurement(tmp_path: Path) -> None:
         (lambda result: fs.compare(result, "nowhere"), "nowhere is not a result"),
         (lambda result: fs.compare(result, result, fail_on_regression="much"), "invalid value 'much' for 'fail_on_regression"),
         (lambda result: fs.compare(result, FIO), "four.json is not the JSON of `simulate`, `what-if`, `predict` or `twin predict`"),
-        (lambda result: fs.query(result, "op = write and latncy > 1ms"), r"did you mean latency\?\n +op = write and latncy > 1ms\n {17}\^{6}$"),
+        (lambda result: fs.query(result, "op = write and latncy > 1ms"), r"did you mean `latency`\?\)\n +op = write and latncy > 1ms\n {17}\^{6}$"),
         (lambda result: fs.query(result, "op = write", limti=3), "tip: a similar argument exists: 'limit'"),
         (lambda result: fs.import_(__file__), "is not the output of fio --output-format=json+"),
         (lambda result: fs.import_(FIO, smart_after="x.json"), "smart_before"),

@@ -11,8 +11,8 @@ import flashscope as fs
     ("ask", "says"),
     [
         (lambda: fs.bench("sim:demo", onyl=["mix"]), "unexpected argument 'onyl' found\n\n  tip: a similar"),
-        (lambda: fs.bench("sim:demo", only=["granulrity"]), "did you mean `granularity`?\nchoose one of: preparation"),
-        (lambda: fs.bench("demo"), "`demo` is not a drive, did you mean `sim:demo`?\nknown drives: /dev/NAME"),
+        (lambda: fs.bench("sim:demo", only=["granulrity"]), "did you mean `granularity`?)\nchoose one of: preparation"),
+        (lambda: fs.bench("demo"), "`demo` is not a drive (did you mean `sim:demo`?)\nknown drives: /dev/NAME"),
         (lambda: fs.bench("sim:demo", repeats=0), "invalid value '0' for 'repeats'"),
         (lambda: fs.bench("sim:demo", io_count=1, precision="2%"), "cannot be used with"),
         (lambda: fs.probe("sim:demo", only=["pages"]), "`pages` is not a parameter"),

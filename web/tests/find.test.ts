@@ -76,7 +76,7 @@ describe.each(['a file', 'a server'])('the search on the page of %s', (where) =>
       async (page) => {
         const alert = page.getByRole('alert');
         await alert.waitFor();
-        expect(await alert.innerText()).toContain('did you mean latency?');
+        expect(await alert.innerText()).toContain('did you mean `latency`?');
         expect(await alert.locator('mark').innerText()).toBe('latncy');
         expect(await violations(page)).toEqual([]);
       },

@@ -19,7 +19,7 @@ mod zones;
 pub use device::{Device, DeviceInfo, DeviceKind, Erase, EraseError, Erasure, Flash, WriteData};
 pub use errno::Errno;
 pub use io::{Completion, Data, Io, MOVED_STREAM, Op, Record, StreamId};
-pub use names::{nearest, suggestion};
+pub use names::{did_you_mean, nearest, suggestion};
 pub use null::NullDevice;
 pub use placement::{PlacedDevice, PlacementLimits};
 pub use units::{Bytes, Nanos, ParseUnitError, parse_count, parse_share};

@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
-use flashscope_block::{Bytes, Device, NullDevice, nearest};
+use flashscope_block::{Bytes, Device, NullDevice, did_you_mean, nearest};
 use flashscope_drive::Clock;
 use flashscope_sim::budget::Budget;
 use flashscope_sim::{Drive, ProfileError, setup};
@@ -126,14 +126,14 @@ fn unknown(name: &str) -> anyhow::Error {
     let (kind, rest) = name.split_once(':').unwrap_or((name, ""));
     let profiles = setup::KINDS.iter().map(|profile| profile.name);
     if profiles.clone().any(|profile| profile == kind) {
-        return anyhow!("`{name}` is not a drive, did you mean `sim:{name}`?\n{kinds}");
+        let near = did_you_mean(Some(format_args!("sim:{name}")));
+        return anyhow!("`{name}` is not a drive{near}\n{kinds}");
     }
-    let meant = match nearest(kind, ["sim", "file", "null"]) {
-        Some("null") => ", did you mean `null:`?".into(),
-        Some(near) => format!(", did you mean `{near}:{rest}`?"),
-        None => String::new(),
-    };
-    anyhow!("`{name}` is not a drive{meant}\n{kinds}")
+    let near = nearest(kind, ["sim", "file", "null"]).map(|near| match near {
+        "null" => "null:".into(),
+        near => format!("{near}:{rest}"),
+    });
+    anyhow!("`{name}` is not a drive{}\n{kinds}", did_you_mean(near))
 }
 
 /// Returns the size of the target space after checking it and the IO size against the drive.

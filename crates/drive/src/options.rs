@@ -326,11 +326,11 @@ mod tests {
         let message = |text| OpenOptions::parse(text).unwrap_err().to_string();
         assert_eq!(
             message("file:x?sise=1GiB"),
-            "`sise` is not a drive option, did you mean `size`?; options are: size, engine, direct"
+            "`sise` is not a drive option (did you mean `size`?); options are: size, engine, direct"
         );
         assert_eq!(
             message("file:x?engine=io_urin"),
-            "the drive option `engine`: `io_urin` is not an engine, did you mean `io_uring`?; engines \
+            "the drive option `engine`: `io_urin` is not an engine (did you mean `io_uring`?); engines \
                  are: io_uring, io_uring_polled, io_uring_cmd, libaio, psync"
         );
         assert_eq!(

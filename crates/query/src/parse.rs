@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use flashscope_block::Op;
+use flashscope_block::{Op, did_you_mean, nearest};
 
 use crate::error::ParseError;
 use crate::expression::{Expression, Operand, Relation};
@@ -344,28 +344,8 @@ fn ordered(left: &Operand, relation: Relation, place: Range<usize>) -> Result<()
 /// Returns the message for a word that is not a field, with the most similar field.
 fn unknown(word: &str) -> String {
     let names = FIELDS.map(Field::name);
-    let lower = word.to_ascii_lowercase();
-    let similar = names.iter().min_by_key(|name| distance(name, &lower));
-    match similar
-        .filter(|name| distance(name, &lower) <= 1 + lower.len() / 3 || lower.starts_with(*name))
-    {
-        Some(name) => format!("`{word}` is not a field; did you mean {name}?"),
+    match nearest(word, names) {
+        Some(name) => format!("`{word}` is not a field{}", did_you_mean(Some(name))),
         None => format!("`{word}` is not a field: the fields are {}", names.join(", ")),
     }
-}
-
-/// Returns the edit distance of two words (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Deref};
 
-use flashscope_block::{Bytes, nearest};
+use flashscope_block::{Bytes, suggestion};
 
 use crate::budget::{Budget, Reservation};
 use crate::footprint::{Footprint, Size, grown};
@@ -132,8 +132,7 @@ fn registered<K: Copy>(
 ) -> Result<K, ProfileError> {
     kinds.iter().find(|kind| name_of(kind) == name).copied().ok_or_else(|| {
         let valid: Vec<_> = kinds.iter().map(name_of).collect();
-        let hint = nearest(name, valid.iter().copied());
-        let hint = hint.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default();
+        let hint = suggestion(name, valid.iter().copied());
         broken(field, name, format!("it must be one of: {}{hint}", valid.join(", ")))
     })
 }

@@ -1,6 +1,6 @@
 //! The specification of a trace: its files, the reader's options and the transforms.
 
-use flashscope_block::{Bytes, nearest};
+use flashscope_block::{Bytes, did_you_mean, nearest, suggestion};
 use flashscope_workload::playback::FIELDS;
 
 use super::csv_columns::Columns;
@@ -16,7 +16,7 @@ pub enum FieldError {
     /// The field does not exist.
     #[error(
         "a trace has no field `{name}`{}; choose one of: {}",
-        nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default(),
+        did_you_mean(*nearest),
         FIELDS.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")
     )]
     Unknown {
@@ -169,7 +169,6 @@ impl Spec {
 
 fn unknown_format(value: &str) -> String {
     let names = || format::FORMATS.iter().map(|format| format.name);
-    let meant = nearest(value, names());
-    let meant = meant.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
-    format!("{meant}the formats are {}", names().collect::<Vec<_>>().join(", "))
+    let near = suggestion(value, names());
+    format!("the formats are {}{near}", names().collect::<Vec<_>>().join(", "))
 }

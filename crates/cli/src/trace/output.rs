@@ -1,7 +1,7 @@
 //! The trace that a command writes.
 
 use anyhow::anyhow;
-use flashscope_block::nearest;
+use flashscope_block::suggestion;
 use flashscope_command::trace::failure;
 use flashscope_trace::writer::{self, Kind, Output, WRITERS};
 
@@ -44,8 +44,7 @@ impl OutputArgs {
         let list = || names().collect::<Vec<_>>().join(", ");
         match &self.format {
             Some(name) => writer::find(name).ok_or_else(|| {
-                let near = nearest(name, names());
-                let near = near.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default();
+                let near = suggestion(name, names());
                 usage(anyhow!("--output-format: `{name}` cannot be written{near}; choose one of {}", list()))
             }),
             None => writer::for_file(&self.name).ok_or_else(|| {

@@ -353,7 +353,7 @@ fn options_without_effect_on_a_test_are_refused() {
         message
     };
     assert_snapshot!(refused("null:", "--test pts-iop"), @"
-    flashscope: `pts-iop` is not a test, did you mean `pts-iops`?
+    flashscope: `pts-iop` is not a test (did you mean `pts-iops`?)
       choose one of: pts-iops, pts-throughput, pts-throughput-128k, pts-latency, pts-write-saturation
     ");
     assert_snapshot!(refused("null:", "--test pts-iops --read-only"), @"flashscope: pts-iops writes to the drive, and --read-only forbids it");

@@ -62,7 +62,7 @@ fn problems_point_at_their_place() {
     place.bench("null:", "a.flashscope", &["--only", "order", "--read-only"]).ok();
     let wrong = place.run(&["query", "a.flashscope", "op = read and latncy > 1ms"]);
     let message = wrong.message(2, &place);
-    assert!(message.contains("did you mean latency?"), "{message}");
+    assert!(message.contains("did you mean `latency`?"), "{message}");
     assert!(
         message.contains("\n    op = read and latncy > 1ms\n                  ^^^^^^"),
         "{message}"

@@ -61,7 +61,7 @@ fn unknown_items_and_inputs_are_refused() {
         let place = Scratch::in_memory();
         place.run(&[&["reproduce"], arguments].concat()).message(2, &place)
     };
-    assert_snapshot!(refused(&["agrawal-table33"]), @"flashscope: `agrawal-table33` is not an item, did you mean `agrawal-table3`?; `flashscope reproduce` lists them all");
+    assert_snapshot!(refused(&["agrawal-table33"]), @"flashscope: `agrawal-table33` is not an item (did you mean `agrawal-table3`?); `flashscope reproduce` lists them all");
     assert_snapshot!(refused(&["agrawal-table3", "--set", "drives=demo"]), @"flashscope: this item has no input `drives`; its inputs are: drive, writes");
     assert_snapshot!(refused(&["agrawal-table3", "--set", "writes=many"]), @"flashscope: input `writes`: invalid digit found in string");
     assert_snapshot!(refused(&["agrawal-table3", "--set", "drive=demo"]), @"flashscope: input `drive`: its capacity is below 3.35 GiB");

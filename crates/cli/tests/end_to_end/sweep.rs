@@ -134,7 +134,7 @@ fn invalid_spaces_and_folders_are_refused() {
     let message =
         |arguments: &[&str]| place.run(&[&["sweep"], arguments].concat()).message(2, &place);
     assert!(message(&["space.toml"]).contains(
-        "space.toml: [factors] has no `over_provisionin`, did you mean `over_provisioning`?"
+        "space.toml: [factors] has no `over_provisionin` (did you mean `over_provisioning`?)"
     ));
     assert!(message(&["none.toml"]).contains("cannot read none.toml"));
     assert!(message(&["--resume", "none"]).contains("none is not a sweep"));

@@ -22,7 +22,7 @@ fn bench(drive: &str, options: &str) -> String {
 #[test]
 fn unknown_micro_benchmark_gets_the_nearest_and_the_list() {
     assert_snapshot!(bench("null:", "--only granulrity"), @"
-    flashscope: `granulrity` is not a micro-benchmark, did you mean `granularity`?
+    flashscope: `granulrity` is not a micro-benchmark (did you mean `granularity`?)
       choose one of: preparation, granularity, alignment, locality, partitioning, order, parallelism, mix, pause, bursts
     ");
     assert_snapshot!(bench("null:", "--only order,xyzzy"), @"
@@ -34,19 +34,19 @@ fn unknown_micro_benchmark_gets_the_nearest_and_the_list() {
 #[test]
 fn unknown_kind_of_drive_gets_the_nearest_and_the_list() {
     assert_snapshot!(bench("nul:", ""), @"
-    flashscope: `nul:` is not a drive, did you mean `null:`?
+    flashscope: `nul:` is not a drive (did you mean `null:`?)
       known drives: /dev/NAME, file:PATH, sim:PROFILE, null:
     ");
     assert_snapshot!(bench("null:x", ""), @"
-    flashscope: `null:x` is not a drive, did you mean `null:`?
+    flashscope: `null:x` is not a drive (did you mean `null:`?)
       known drives: /dev/NAME, file:PATH, sim:PROFILE, null:
     ");
     assert_snapshot!(bench("simm:demo", ""), @"
-    flashscope: `simm:demo` is not a drive, did you mean `sim:demo`?
+    flashscope: `simm:demo` is not a drive (did you mean `sim:demo`?)
       known drives: /dev/NAME, file:PATH, sim:PROFILE, null:
     ");
     assert_snapshot!(bench("demo", ""), @"
-    flashscope: `demo` is not a drive, did you mean `sim:demo`?
+    flashscope: `demo` is not a drive (did you mean `sim:demo`?)
       known drives: /dev/NAME, file:PATH, sim:PROFILE, null:
     ");
     assert_snapshot!(bench("usb:stick", ""), @"
@@ -97,9 +97,9 @@ fn a_file_of_another_kind_is_not_read_as_a_profile() {
 
 #[test]
 fn invalid_options_of_real_drives_get_the_nearest() {
-    assert_snapshot!(bench("file:x.img?sise=1GiB", ""), @"flashscope: `sise` is not a drive option, did you mean `size`?; options are: size, engine, direct");
+    assert_snapshot!(bench("file:x.img?sise=1GiB", ""), @"flashscope: `sise` is not a drive option (did you mean `size`?); options are: size, engine, direct");
     assert_snapshot!(bench("file:x.img?size=1Gig", ""), @"flashscope: the drive option `size`: `1Gig` is not a size: write it like `4096`, `32KiB` or `1.5GiB`");
-    assert_snapshot!(bench("file:x.img?size=1MiB&engine=iouring", ""), @"flashscope: the drive option `engine`: `iouring` is not an engine, did you mean `io_uring`?; engines are: io_uring, io_uring_polled, io_uring_cmd, libaio, psync");
+    assert_snapshot!(bench("file:x.img?size=1MiB&engine=iouring", ""), @"flashscope: the drive option `engine`: `iouring` is not an engine (did you mean `io_uring`?); engines are: io_uring, io_uring_polled, io_uring_cmd, libaio, psync");
     assert_snapshot!(bench("file:x.img?size=1MiB&direct=maybe", ""), @"flashscope: the drive option `direct`: `maybe` is neither `true` nor `false`");
     assert_snapshot!(bench("file:x.img?size=0", ""), @"flashscope: `x.img`: a `size` of 0 is not possible: choose a larger one");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
-use flashscope_block::nearest;
+use flashscope_block::suggestion;
 
 use super::file::{FileOption, Section};
 
@@ -234,8 +234,7 @@ pub(super) fn check_known(sections: &[Section]) -> Result<()> {
 
 fn refusal(given: &FileOption) -> String {
     let FileOption { name, line, section, .. } = given;
-    let near = nearest(name, SUPPORTED.iter().map(|option| option.name));
-    let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let near = suggestion(name, SUPPORTED.iter().map(|option| option.name));
     format!(
         "line {line}: [{section}] has the option `{name}`, which flashscope does not support{near}"
     )

@@ -132,7 +132,7 @@ fn unknown_options_are_refused_with_section_and_line_all_at_once() {
     let error = parse(text).err().unwrap().to_string();
     for part in [
         "line 3: [global] has the option `zonemode`, which flashscope does not support",
-        "line 7: [a] has the option `iodeph`, which flashscope does not support; did you mean `iodepth`?",
+        "line 7: [a] has the option `iodeph`, which flashscope does not support (did you mean `iodepth`?)",
         "Options that flashscope supports: rw, rwmixread",
         "Options without effect: group_reporting",
     ] {

@@ -178,7 +178,7 @@ fn each_documented_problem_occurs_with_a_message() {
             "`expected` is a prediction: ask for /api/predictions/expected",
         ),
         ("/api/what-ifs/nobody", 404, "there is no result `nobody` on the shelf"),
-        ("/api/results/demo/matches?where=latncy%20%3E%201ms", 400, "did you mean latency?"),
+        ("/api/results/demo/matches?where=latncy%20%3E%201ms", 400, "did you mean `latency`?"),
         (
             "/api/results/demo/matches?where=run%20=%201&limit=1001",
             400,

@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use flashscope_block::did_you_mean;
+
 use crate::budget::Refusal;
 
 /// The reason why the text after `sim:` does not describe a drive.
@@ -8,7 +10,7 @@ pub enum ProfileError {
     /// No registered profile has this name, and it does not look like a file.
     #[error(
         "no simulated drive is called `{name}`{}; choose one of: {}; or name a file, such as `my.toml`",
-        did_you_mean(nearest), valid.join(", ")
+        did_you_mean(*nearest), valid.join(", ")
     )]
     UnknownProfile {
         /// The requested name.
@@ -78,11 +80,7 @@ pub enum ProfileError {
 /// Suggests the nearest field. Lists all fields only if none is near, because there are many.
 fn nearest_or_all(nearest: &Option<String>, valid: &[String]) -> String {
     match nearest {
-        Some(_) => did_you_mean(nearest),
+        Some(_) => did_you_mean(nearest.as_ref()),
         None => format!("; choose one of: {}", valid.join(", ")),
     }
-}
-
-fn did_you_mean(nearest: &Option<impl std::fmt::Display>) -> String {
-    nearest.as_ref().map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }

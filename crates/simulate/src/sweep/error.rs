@@ -1,4 +1,4 @@
-use flashscope_block::nearest;
+use flashscope_block::{did_you_mean, nearest};
 
 /// An error in the definition of a space.
 #[derive(Debug, thiserror::Error)]
@@ -7,7 +7,7 @@ pub enum SpaceError {
     #[error("the space is invalid: {0}")]
     Toml(String),
     /// An unknown name.
-    #[error("{place} has no `{name}`{}", .nearest.as_deref().map(|near| format!(", did you mean `{near}`?")).unwrap_or_default())]
+    #[error("{place} has no `{name}`{}", did_you_mean(.nearest.as_deref()))]
     Unknown {
         /// The part of the space that holds the name.
         place: &'static str,

@@ -1,8 +1,10 @@
+use flashscope_block::did_you_mean;
+
 /// The reason why a text is not a workload, or why the workload cannot run on the drive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
     /// No workload has this name.
-    #[error("no workload is called `{name}`{}; choose one of: {}", meant(nearest), valid.join(", "))]
+    #[error("no workload is called `{name}`{}; choose one of: {}", did_you_mean(*nearest), valid.join(", "))]
     Unknown {
         /// The name given.
         name: String,
@@ -14,7 +16,7 @@ pub enum WorkloadError {
     /// The workload has no field of this name.
     #[error(
         "the workload `{workload}` has no field `{name}`{}; choose one of: {}",
-        meant(nearest), valid.join(", ")
+        did_you_mean(*nearest), valid.join(", ")
     )]
     UnknownField {
         /// The name of the workload.
@@ -45,8 +47,4 @@ pub enum WorkloadError {
     /// The name of the trace is missing, or its options cannot be applied.
     #[error("{0}")]
     Trace(String),
-}
-
-fn meant(nearest: &Option<&str>) -> String {
-    nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-use flashscope_block::{Bytes, nearest};
+use flashscope_block::{Bytes, suggestion};
 
 use super::{Ios, Kind, SEED, Target, Values, WorkloadError, field};
 use crate::pattern::Reference;
@@ -92,10 +92,9 @@ fn unknown_experiment(benchmark: &MicroBenchmark, name: &str, names: &[String]) 
 }
 
 fn unknown(what: &str, name: &str, valid: &[&str], hint: &str) -> WorkloadError {
-    let meant = nearest(name, valid.iter().copied());
-    let meant = meant.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default();
+    let near = suggestion(name, valid.iter().copied());
     let list = valid.join(", ");
     WorkloadError::Uflip(format!(
-        "no {what} is called `{name}`{meant}; choose one of: {list}; {hint}"
+        "no {what} is called `{name}`{near}; choose one of: {list}; {hint}"
     ))
 }
