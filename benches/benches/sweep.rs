@@ -1,7 +1,7 @@
 //! Measures the overhead of a sweep beyond its simulations, and its scaling with cores.
 //!
-//! The overhead per point is the time of a sweep with nearly empty simulations, less the time of the
-//! same simulations alone. The time to create the drives is reported separately, because it is
+//! The overhead per point is the time of a sweep with nearly empty simulations, less the time of
+//! the same simulations alone. The time to create the drives is reported separately, because it is
 //! neither overhead nor simulation. The scaling compares a sweep on one core with the same sweep on
 //! all cores, alternating.
 

@@ -1,4 +1,5 @@
-//! Sets `FLASHSCOPE_COMMIT` and `FLASHSCOPE_VERSION` for this crate, from the commit that it is built from.
+//! Sets `FLASHSCOPE_COMMIT` and `FLASHSCOPE_VERSION` for this crate, from the commit that it is
+//! built from.
 
 #![cfg_attr(
     lint_writes,

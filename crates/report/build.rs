@@ -1,5 +1,6 @@
-//! Copies the page that `make web` builds into the build folder, for the library to include. Copies the modules that
-//! `make playground` builds for the page as well, or empty files if they are not built.
+//! Copies the page that `make web` builds into the build folder, for the library to include. Copies
+//! the modules that `make playground` builds for the page as well, or empty files if they are not
+//! built.
 
 use std::path::Path;
 use std::{env, fs};

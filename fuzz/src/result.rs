@@ -77,8 +77,9 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Corrupts one file and reads the result. The first byte selects the file. If the second byte is
-/// 0, the remaining input replaces the file; else the remaining input is a script of changes. The second byte also
-/// decides whether to generate the HTML page, which takes longer than all other checks.
+/// 0, the remaining input replaces the file; else the remaining input is a script of changes. The
+/// second byte also decides whether to generate the HTML page, which takes longer than all other
+/// checks.
 pub fn run(input: &[u8]) {
     let [which, how, rest @ ..] = input else { return };
     PLACE.with_borrow(|place| {

@@ -150,8 +150,8 @@ fn near(value: u64, again: impl Fn() -> Result<u64, ParseUnitError>) {
     }
 }
 
-/// Checks that an expression prints to a text that parses to the same expression, and that an error has its position in
-/// the text.
+/// Checks that an expression prints to a text that parses to the same expression, and that an error
+/// has its position in the text.
 fn expression(text: &str) {
     match flashscope_query::parse(text) {
         Ok(expression) => {

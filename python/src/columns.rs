@@ -100,7 +100,8 @@ impl Columns for Records {
     }
 }
 
-/// Returns IOs of any runs as a table: the run, the position in the run, and the columns of records.
+/// Returns IOs of any runs as a table: the run, the position in the run, and the columns of
+/// records.
 ///
 /// # Errors
 /// Fails if columns have different lengths.

@@ -125,8 +125,8 @@ pub(crate) fn predict(
     })
 }
 
-/// Returns the name of the document in a result folder: `manifest`, `probe`, `simulation`, `sweep`, `what-if` or
-/// `collection`. Raises `UsageError` if this version cannot read it.
+/// Returns the name of the document in a result folder: `manifest`, `probe`, `simulation`, `sweep`,
+/// `what-if` or `collection`. Raises `UsageError` if this version cannot read it.
 #[pyfunction]
 pub(crate) fn open(path: &str) -> PyResult<&'static str> {
     let path = Path::new(path);
@@ -162,7 +162,8 @@ pub(crate) fn records(py: Python<'_>, folder: &str, run: u32) -> PyResult<Table>
     py.detach(read).map_err(|failure| raised(&failure))
 }
 
-/// Returns the properties of a drive as JSON, the `device` of a manifest. Opens the drive for reading only.
+/// Returns the properties of a drive as JSON, the `device` of a manifest. Opens the drive for
+/// reading only.
 #[pyfunction]
 pub(crate) fn info(py: Python<'_>, drive: &str) -> PyResult<String> {
     let look = || -> Result<String, Failure> {
@@ -238,7 +239,8 @@ pub(crate) fn kinds(of: &str) -> Vec<(&'static str, &'static str, &'static str)>
     }
 }
 
-/// Returns the options of a command: their names as keywords, the types of their values, and their help texts.
+/// Returns the options of a command: their names as keywords, the types of their values, and their
+/// help texts.
 #[pyfunction]
 pub(crate) fn options(command: &str) -> Vec<(String, String, String)> {
     let options = match command {

@@ -1,5 +1,5 @@
-//! The extension module `flashscope._native`, which calls the commands. The package in `python/flashscope` is the
-//! public interface.
+//! The extension module `flashscope._native`, which calls the commands. The package in
+//! `python/flashscope` is the public interface.
 
 mod collections;
 mod columns;

@@ -54,7 +54,8 @@ pub(crate) fn query(
     })
 }
 
-/// Imports a measurement of another tool. Returns the folder of the result, and true if Ctrl-C stopped it.
+/// Imports a measurement of another tool. Returns the folder of the result, and true if Ctrl-C
+/// stopped it.
 #[pyfunction]
 pub(crate) fn import_(
     py: Python<'_>,

@@ -20,11 +20,12 @@ use crate::options::parse;
 use crate::table::Table;
 use crate::watched::watched;
 
-/// Sweeps a design space, from a file or from `text`. Returns the folder of the result, and true if Ctrl-C stopped it.
+/// Sweeps a design space, from a file or from `text`. Returns the folder of the result, and true if
+/// Ctrl-C stopped it.
 ///
-/// `workers`, if given, runs the trials. It receives the trials as JSON and the maximum number of concurrent trials,
-/// and returns an iterator over lists of rows as JSON. It may return empty lists, because signals are handled between
-/// two lists.
+/// `workers`, if given, runs the trials. It receives the trials as JSON and the maximum number of
+/// concurrent trials, and returns an iterator over lists of rows as JSON. It may return empty
+/// lists, because signals are handled between two lists.
 #[pyfunction]
 pub(crate) fn sweep(
     py: Python<'_>,
@@ -49,7 +50,8 @@ pub(crate) fn sweep(
     })
 }
 
-/// Raises an exception if the sweep in a folder was interrupted or has no point that can be simulated.
+/// Raises an exception if the sweep in a folder was interrupted or has no point that can be
+/// simulated.
 #[pyfunction]
 pub(crate) fn sweep_outcome(folder: &str) -> PyResult<()> {
     let path = PathBuf::from(folder);
@@ -128,7 +130,8 @@ fn read<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| raised(&Failure::Failed(error.into())))
 }
 
-/// Runs a trial, given as JSON. Returns its row as JSON, and true if Ctrl-C stopped the trial, which then has no row.
+/// Runs a trial, given as JSON. Returns its row as JSON, and true if Ctrl-C stopped the trial,
+/// which then has no row.
 #[pyfunction]
 pub(crate) fn run_trial(
     py: Python<'_>,

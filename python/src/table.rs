@@ -33,8 +33,8 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// Implements the Arrow PyCapsule interface; every stream shares the memory of the table. Ignores a requested
-    /// schema, as the interface allows.
+    /// Implements the Arrow PyCapsule interface; every stream shares the memory of the table.
+    /// Ignores a requested schema, as the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,

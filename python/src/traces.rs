@@ -43,8 +43,8 @@ pub(crate) fn requests(
     })
 }
 
-/// Returns the statistics of a trace, as the `facts` of docs/schemas/trace.schema.json, and true if Ctrl-C stopped
-/// reading.
+/// Returns the statistics of a trace, as the `facts` of docs/schemas/trace.schema.json, and true if
+/// Ctrl-C stopped reading.
 #[pyfunction]
 pub(crate) fn trace_facts(
     py: Python<'_>,

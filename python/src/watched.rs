@@ -47,9 +47,9 @@ impl Progress for Mailbox<'_> {
     }
 }
 
-/// Runs `work` on its own thread. This thread calls `progress(phase, now, done, total, unit)` and `note(text)`
-/// and handles signals; an exception from any of them stops the work. Returns the value, and true if Ctrl-C stopped
-/// the work and the value is partial.
+/// Runs `work` on its own thread. This thread calls `progress(phase, now, done, total, unit)` and
+/// `note(text)` and handles signals; an exception from any of them stops the work. Returns the
+/// value, and true if Ctrl-C stopped the work and the value is partial.
 ///
 /// # Errors
 /// The failure of the work, or the exception of a callback.

@@ -46,7 +46,8 @@ const DISCLAIMER: &str = "not promised";
 /// Checks every promise.
 ///
 /// # Errors
-/// The page, the line and the text of each promise that names no test, or a test that does not exist.
+/// The page, the line and the text of each promise that names no test, or a test that does not
+/// exist.
 pub(crate) fn check() -> Result<()> {
     let tests = Tests::find()?;
     let mut complaints = Vec::new();

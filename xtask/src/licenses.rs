@@ -1,6 +1,7 @@
 //! Checks the licences and the sources of all linked crates against `deny.toml`.
 //!
-//! `cargo deny` (`make audit`) makes these and other checks from the same file, but first compiles for ten minutes.
+//! `cargo deny` (`make audit`) makes these and other checks from the same file, but first compiles
+//! for ten minutes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

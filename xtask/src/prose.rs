@@ -1,4 +1,5 @@
-//! The linter of prose (docs/style.md): comments, messages and type names of the code, and the sentences of pages.
+//! The linter of prose (docs/style.md): comments, messages and type names of the code, and the
+//! sentences of pages.
 
 mod literals;
 mod page;
@@ -118,7 +119,8 @@ pub(crate) fn check() -> Result<()> {
     bail!("prose (the rules are in docs/style.md):\n{}", complaints.join("\n"))
 }
 
-/// Returns the text of a comment without its slashes, or `None` if the line is no comment or is empty.
+/// Returns the text of a comment without its slashes, or `None` if the line is no comment or is
+/// empty.
 pub(crate) fn comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let text = ["///", "//!", "//"].iter().find_map(|slashes| line.strip_prefix(slashes));
@@ -157,8 +159,8 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
         if let Some(comment) = comment(content) {
             let first =
                 comment.split(|letter: char| !letter.is_alphabetic()).next().unwrap_or_default();
-            // Questions pass: a heading may be the question that its section answers, and a comment the question of its
-            // test.
+            // Questions pass: a heading may be the question that its section answers, and a comment
+            // the question of its test.
             if OPENINGS.contains(&first) && !comment.contains('?') {
                 add(
                     Rule::Opening,
@@ -173,8 +175,8 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
     found
 }
 
-/// Returns the rules that the messages of a Rust file break. A string literal of at least four words is a message. The
-/// limit on the length of sentences does not apply to messages.
+/// Returns the rules that the messages of a Rust file break. A string literal of at least four
+/// words is a message. The limit on the length of sentences does not apply to messages.
 fn message_findings(text: &str) -> Vec<Finding> {
     let messages =
         literals::literals(text).into_iter().filter(|literal| literal.text.split(' ').count() > 3);

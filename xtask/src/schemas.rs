@@ -20,7 +20,8 @@ type Simulation = flashscope_document::Simulation<flashscope_sim::observe::Findi
 
 const FOLDER: &str = "docs/schemas";
 
-/// The schemas of files that people write. They stay self-contained, because editors may not follow references to files.
+/// The schemas of files that people write. They stay self-contained, because editors may not follow
+/// references to files.
 const SELF_CONTAINED: [&str; 2] = ["faults", "profile"];
 
 fn all() -> [(&'static str, Schema); 32] {

@@ -1,4 +1,5 @@
-//! Runs long enough that their own error is negligible. They use neither the plan nor the analysis of the benchmark.
+//! Runs long enough that their own error is negligible. They use neither the plan nor the analysis
+//! of the benchmark.
 
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
@@ -23,7 +24,8 @@ const STATES: u64 = 3;
 /// The idle pause after the state, in which the drive finishes its deferred work.
 const REST: Nanos = Nanos::secs(600);
 
-/// The number of times that random writes write the capacity of the drive. Only the second half counts.
+/// The number of times that random writes write the capacity of the drive. Only the second half
+/// counts.
 const TURNS: u64 = 4;
 
 /// The results of long runs, by quantity.
@@ -37,8 +39,9 @@ pub struct LongRun {
 }
 
 impl LongRun {
-    /// Measures all quantities. Reads, random writes and writes to areas share a drive, in this order, because reads
-    /// and random writes keep the state random. Each run of sequential or partitioned writes has a new drive.
+    /// Measures all quantities. Reads, random writes and writes to areas share a drive, in this
+    /// order, because reads and random writes keep the state random. Each run of sequential or
+    /// partitioned writes has a new drive.
     ///
     /// # Errors
     /// Returns an error if the profile is invalid.
@@ -120,8 +123,9 @@ impl Runs<'_> {
         self.mean(device, (Op::Read, address, size), (READS, READS / 10))
     }
 
-    /// Returns the mean over several states. Each run writes half of the space. The first half of its writes does not
-    /// count: it is the start-up phase, in which the drive uses up its spare blocks.
+    /// Returns the mean over several states. Each run writes half of the space. The first half of
+    /// its writes does not count: it is the start-up phase, in which the drive uses up its spare
+    /// blocks.
     fn sequential_writes(&mut self) -> Result<f64, ProfileError> {
         let mut sum = 0.0;
         for _ in 0..STATES {
@@ -144,8 +148,8 @@ impl Runs<'_> {
     }
 
     /// Returns the largest cheap area. Areas below 1 MiB do not count: some drives write them in
-    /// place. The writes to each area equal the capacity of the drive, so that garbage collection has
-    /// adapted; the second half counts.
+    /// place. The writes to each area equal the capacity of the drive, so that garbage collection
+    /// has adapted; the second half counts.
     fn locality(&mut self, device: &mut SimDevice, sequential: f64) -> f64 {
         let capacity = usable(device).0;
         let count = capacity / IO;

@@ -10,7 +10,8 @@ use clap::Parser;
 use flashscope_agreement_bench::agreement::Comparison;
 use flashscope_agreement_bench::page;
 
-/// Compares the statements of the benchmark about simulated drives with their profiles and with long runs
+/// Compares the statements of the benchmark about simulated drives with their profiles and with
+/// long runs
 #[derive(Parser)]
 struct Args {
     /// Profiles; by default those of at most 2 GiB

@@ -24,8 +24,8 @@ const NEEDED: [Part; 8] = [
     Part::of("parallelism", "RR"),
 ];
 
-/// Measures the simulated drive `name` by the default method, into the folder at `place`, or analyses the result that
-/// already exists.
+/// Measures the simulated drive `name` by the default method, into the folder at `place`, or
+/// analyses the result that already exists.
 ///
 /// # Errors
 /// Returns an error if the drive cannot be measured.
@@ -80,7 +80,8 @@ fn evidence(facts: &Facts, start: &str, end: &str) -> Option<Statement> {
     estimate(all.find(|one| one.what.starts_with(start) && one.what.ends_with(end))?.value)
 }
 
-/// Returns the size of the evidence "random reads: a byte in IOs of 16 KiB, relative to the best size".
+/// Returns the size of the evidence "random reads: a byte in IOs of 16 KiB, relative to the best
+/// size".
 fn read_size(facts: &Facts) -> Option<Statement> {
     let mut all = facts.hints.iter().flat_map(|hint| &hint.evidence);
     let size = all.find_map(|one| {

@@ -1,6 +1,7 @@
 //! Computes response times and limits from the fields of a profile, by arithmetic.
 //!
-//! This module does not use the simulator. A quantity that needs more than arithmetic has a reason instead of a value.
+//! This module does not use the simulator. A quantity that needs more than arithmetic has a reason
+//! instead of a value.
 
 use flashscope_sim::Profile;
 use flashscope_sim::setup::Scope;
@@ -43,7 +44,8 @@ pub fn truth(profile: &Profile, quantity: Quantity) -> Result<f64, Reason> {
 /// The fields of a profile in ns and bytes.
 struct Drive<'a> {
     profile: &'a Profile,
-    /// The times to read a page, to move it over the serial bus, to program it, and to erase a block.
+    /// The times to read a page, to move it over the serial bus, to program it, and to erase a
+    /// block.
     read: f64,
     bus: f64,
     program: f64,
@@ -105,20 +107,23 @@ impl Drive<'_> {
         self.overhead() + all.max(last)
     }
 
-    /// Returns the mean time of a read of `len` bytes whose offset is `shift` bytes after a multiple of `len`.
+    /// Returns the mean time of a read of `len` bytes whose offset is `shift` bytes after a
+    /// multiple of `len`.
     fn mean_read(&self, len: u64, shift: u64) -> f64 {
         let places = (self.stripe * self.packages).div_ceil(len).clamp(1, 4096);
         (0..places).map(|place| self.read(place * len + shift, len)).sum::<f64>() / places as f64
     }
 
-    /// Returns the mean time of a random read, including switches between groups of the address space.
+    /// Returns the mean time of a random read, including switches between groups of the address
+    /// space.
     fn random_read(&self, len: u64, shift: u64) -> f64 {
         let groups = &self.profile.groups;
         let other = 1.0 - 1.0 / f64::from(groups.count);
         self.mean_read(len, shift) + other * groups.switch_time.0 as f64
     }
 
-    /// Returns the size of the micro-benchmark Granularity from which on a byte costs at most twice the minimum.
+    /// Returns the size of the micro-benchmark Granularity from which on a byte costs at most twice
+    /// the minimum.
     fn read_size(&self) -> f64 {
         let powers = (0..=9).map(|n| 1_u64 << n);
         let mut sizes: Vec<u64> = powers.chain([24, 48, 96, 192, 384]).map(|n| 512 * n).collect();
@@ -129,15 +134,16 @@ impl Drive<'_> {
         good.map_or(f64::NAN, |size| *size as f64)
     }
 
-    /// Returns the cost at the most expensive shift of the micro-benchmark Alignment, relative to aligned reads.
+    /// Returns the cost at the most expensive shift of the micro-benchmark Alignment, relative to
+    /// aligned reads.
     fn read_shift(&self) -> f64 {
         let shifts = (0..).map(|n| 512 << n).take_while(|shift| *shift < IO);
         let most = shifts.map(|shift| self.random_read(IO, shift)).fold(0.0, f64::max);
         most / self.random_read(IO, 0)
     }
 
-    /// Returns the throughput of many concurrent reads, relative to one read at a time. The slowest part is the
-    /// bottleneck: the controller, the link, or the packages.
+    /// Returns the throughput of many concurrent reads, relative to one read at a time. The slowest
+    /// part is the bottleneck: the controller, the link, or the packages.
     fn concurrent_reads(&self) -> f64 {
         if self.profile.interface.queue_depth == 1 {
             return 1.0;
@@ -184,8 +190,8 @@ impl Drive<'_> {
         if self.packages > 1 { Err(SPREAD) } else { Ok(()) }
     }
 
-    /// Returns the time of sequential writes. Each block of data costs a switch merge. It costs a full merge if the
-    /// state left it a log block, or if the drive has no switch merges.
+    /// Returns the time of sequential writes. Each block of data costs a switch merge. It costs a
+    /// full merge if the state left it a log block, or if the drive has no switch merges.
     fn sequential_write(&self) -> Result<f64, Reason> {
         self.one_log_list()?;
         let with_log = if self.profile.log.switch { self.blocks_with_log() } else { 1.0 };
@@ -222,7 +228,8 @@ impl Drive<'_> {
         Ok(self.write() + miss * (self.full_merge() - partial * saved))
     }
 
-    /// Returns the largest area, as a power of two in bytes, that the log blocks of all packages cover.
+    /// Returns the largest area, as a power of two in bytes, that the log blocks of all packages
+    /// cover.
     fn locality(&self) -> Result<f64, Reason> {
         match self.profile.ftl.as_str() {
             "bast" if self.profile.cache.kind == "none" => {
@@ -236,7 +243,8 @@ impl Drive<'_> {
         }
     }
 
-    /// Returns the largest power of two of partitions for which every package has a log block per partition.
+    /// Returns the largest power of two of partitions for which every package has a log block per
+    /// partition.
     fn partitions(&self) -> Result<f64, Reason> {
         match self.profile.ftl.as_str() {
             "page-map" if self.profile.active_blocks == Scope::Pool => Ok(f64::INFINITY),

@@ -35,7 +35,8 @@ impl LongRunCase {
 }
 
 impl Pair {
-    /// Generates a random pair. The held-out part has other block sizes, numbers of packages, spare space and skews.
+    /// Generates a random pair. The held-out part has other block sizes, numbers of packages, spare
+    /// space and skews.
     fn draw(part: Part, rng: &mut fastrand::Rng, nth: usize) -> Pair {
         let held_out = part == Part::HeldOut;
         let policy = LONG_RUN_MODELS[nth % LONG_RUN_MODELS.len()].policy;

@@ -5,18 +5,20 @@
 //! traits of the paper's eight traces, on the drive of Boboila and Desnoyers with four FTLs. Traces
 //! and synthetic workloads also run on drives that they fill.
 //!
-//! Arguments are parts of workload names; without arguments, all workloads run. `--vary` compares workloads that differ
-//! in one trait. `--traits` prints the traits of workloads instead of predictions. `--speed` measures models and
-//! predictors instead, by parts of their names. `--write` writes the tables to docs/models-accuracy.md.
+//! Arguments are parts of workload names; without arguments, all workloads run. `--vary` compares
+//! workloads that differ in one trait. `--traits` prints the traits of workloads instead of
+//! predictions. `--speed` measures models and predictors instead, by parts of their names.
+//! `--write` writes the tables to docs/models-accuracy.md.
 //!
 //! `--population COUNT` predicts COUNT random drives and workloads instead. It scores the intervals
 //! on half as many drives and workloads of other kinds, and prints the table by stratum. With
 //! `--write` it stores the cases for intervals (crates/predict/src/validation.csv) and the table
 //! (docs/intervals.md).
 //!
-//! `--long-run COUNT` compares the computed long run of random workloads with simulations to the steady state on COUNT random
-//! drives, and scores its intervals on half as many drives of other geometries. With `--write` it stores the errors
-//! (crates/predict/src/long_run.csv) and the table (docs/long-run.md).
+//! `--long-run COUNT` compares the computed long run of random workloads with simulations to the
+//! steady state on COUNT random drives, and scores its intervals on half as many drives of other
+//! geometries. With `--write` it stores the errors (crates/predict/src/long_run.csv) and the table
+//! (docs/long-run.md).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks and its arguments")]
@@ -128,7 +130,8 @@ fn score_population(count: usize, write: bool) {
     }
 }
 
-/// Compares the models of the long run with the simulator on random drives, and scores their intervals on other random drives.
+/// Compares the models of the long run with the simulator on random drives, and scores their
+/// intervals on other random drives.
 fn score_long_run(count: usize, write: bool) {
     let calibration = long_run::run(Part::Calibration, count);
     let held_out = long_run::run(Part::HeldOut, count / 2);
@@ -165,8 +168,8 @@ fn on_full_drives(name: &str, requests: &[Request], grids: &Grids, book: &mut Bo
     cases.iter().for_each(|case| compare(case, requests, grids, book));
 }
 
-/// Compares each model of a case with the simulator. All models and the simulator run as many passes
-/// as the best model needs to converge.
+/// Compares each model of a case with the simulator. All models and the simulator run as many
+/// passes as the best model needs to converge.
 fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     let design = case.profile.design().expect("a valid profile");
     let mut passes: Option<Passes> = None;
@@ -231,8 +234,8 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     }
 }
 
-/// Prints the traits of workloads. Most traits describe the writes; the last is the share of written pages in the
-/// hottest hundredth of the blocks.
+/// Prints the traits of workloads. Most traits describe the writes; the last is the share of
+/// written pages in the hottest hundredth of the blocks.
 fn print_traits(traces: &[(String, String)], generated: &[&Traits]) {
     println!(
         "workload                           writes reads   pages deviation longest goes on \

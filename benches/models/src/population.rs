@@ -1,5 +1,5 @@
-//! Random drives and workloads, in two parts: the intervals come from the first part, and are scored
-//! on the second part.
+//! Random drives and workloads, in two parts: the intervals come from the first part, and are
+//! scored on the second part.
 //!
 //! The second part differs from the first in kind: more packages, other block sizes, less and more
 //! spare space, and parameters of workloads outside the ranges of the first part.

@@ -62,8 +62,8 @@ impl ScoredPrediction {
     }
 }
 
-/// Predicts and simulates `count` pairs of a part, on two threads. Skips drives that cannot be made,
-/// and predictions without intervals.
+/// Predicts and simulates `count` pairs of a part, on two threads. Skips drives that cannot be
+/// made, and predictions without intervals.
 pub(crate) fn run(part: Part, count: usize) -> Vec<ScoredPrediction> {
     let pairs: Vec<Pair> = part.draw(count).collect();
     side_by_side(&pairs, score).into_iter().flatten().collect()

@@ -11,8 +11,8 @@ pub struct Noise {
     pub hiccup_every: Nanos,
     /// The maximum length of a pause; lengths are uniformly distributed from 0 on.
     pub hiccup: Nanos,
-    /// The share of responses with extra time. Relative to the response time, the extra time has a Pareto distribution:
-    /// it exceeds `x` in `x^-1.5` of these responses, and is at most 50.
+    /// The share of responses with extra time. Relative to the response time, the extra time has a
+    /// Pareto distribution: it exceeds `x` in `x^-1.5` of these responses, and is at most 50.
     pub outliers: f64,
     /// The amplitude of a slow change of all response times, as a share. Its period is ten minutes.
     pub drift: f64,
@@ -28,7 +28,8 @@ impl Noise {
         drift: 0.0,
     };
 
-    /// Returns noise with a relative standard deviation of response times, and with pauses unless the deviation is 0.
+    /// Returns noise with a relative standard deviation of response times, and with pauses unless
+    /// the deviation is 0.
     pub const fn of(deviation: f64) -> Noise {
         let hiccup_every = if deviation > 0.0 { Nanos::secs(1) } else { Nanos(0) };
         Noise { deviation, hiccup_every, hiccup: Nanos::millis(20), ..Noise::NONE }

@@ -66,8 +66,8 @@ pub(crate) fn baseline_check(
 }
 
 impl Means {
-    /// Returns the means. For each run in `heads`, the mean of its first IOs replaces the mean of all
-    /// its IOs.
+    /// Returns the means. For each run in `heads`, the mean of its first IOs replaces the mean of
+    /// all its IOs.
     pub(crate) fn with_heads(&self, heads: &[(u32, Estimate)]) -> Means {
         let mut means = self.clone();
         for mean in means.series.iter_mut().flat_map(|series| &mut series.means) {

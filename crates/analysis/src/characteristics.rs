@@ -1,6 +1,7 @@
 //! The key characteristics of a drive: the columns of uFLIP's Table 3.
 //!
-//! The paper reads them from its figures. This module has a rule for each characteristic, documented at its code.
+//! The paper reads them from its figures. This module has a rule for each characteristic,
+//! documented at its code.
 
 use std::ops::Range;
 

@@ -5,9 +5,11 @@ use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 
 use crate::Facts;
 
-/// Returns the cost of each kind of IO on a measured drive, for estimates of plans; `None` if no reads were run.
+/// Returns the cost of each kind of IO on a measured drive, for estimates of plans; `None` if no
+/// reads were run.
 ///
-/// The cost is the line through the means of the smallest and the largest IOs, among runs of basic patterns without pauses.
+/// The cost is the line through the means of the smallest and the largest IOs, among runs of basic
+/// patterns without pauses.
 pub fn costs(manifest: &Manifest, facts: &Facts) -> Option<Costs> {
     let mean =
         |id: u32| facts.runs.iter().find(|run| run.run == id).map(|run| run.latency_ns.mean.value);

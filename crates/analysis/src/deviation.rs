@@ -71,8 +71,8 @@ pub(crate) fn over_value(means: &[Mean], reference: i64) -> Vec<Deviation> {
     all
 }
 
-/// Returns the deviation of every mean from every lower mean. The result is lazy, because many means have too many
-/// pairs to store.
+/// Returns the deviation of every mean from every lower mean. The result is lazy, because many
+/// means have too many pairs to store.
 pub(crate) fn pairs(means: &[Mean]) -> impl Iterator<Item = Deviation> {
     let comparisons = means.len() * means.len().saturating_sub(1) / 2;
     let over = move |high: &Mean, low: &Mean| {
@@ -87,7 +87,8 @@ pub(crate) fn pairs(means: &[Mean]) -> impl Iterator<Item = Deviation> {
     means.iter().flat_map(of).filter_map(move |(high, low)| over(high, low))
 }
 
-/// Returns the largest deviation that is significantly above 1 or, if there is none, the largest of all.
+/// Returns the largest deviation that is significantly above 1 or, if there is none, the largest of
+/// all.
 pub(crate) fn largest(all: impl IntoIterator<Item = Deviation>) -> Option<Deviation> {
     all.into_iter()
         .max_by(|a, b| a.is_sure().cmp(&b.is_sure()).then(a.ratio.value.total_cmp(&b.ratio.value)))
@@ -133,8 +134,8 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Returns the line nearest to the means of IOs by size (least squares of relative distances), with both parts at least 0.
-    /// Returns `None` for fewer than three sizes.
+    /// Returns the line nearest to the means of IOs by size (least squares of relative distances),
+    /// with both parts at least 0. Returns `None` for fewer than three sizes.
     pub(crate) fn through(means: &[Mean]) -> Option<Line> {
         if means.len() < 3 {
             return None;
@@ -161,8 +162,8 @@ impl Line {
         (line.latency_ns.is_finite() && line.per_byte_ns.is_finite()).then_some(line)
     }
 
-    /// Returns the latency of [`Line::through`], with the interval that follows from the intervals of the means (first-order
-    /// error propagation).
+    /// Returns the latency of [`Line::through`], with the interval that follows from the intervals
+    /// of the means (first-order error propagation).
     pub(crate) fn latency(means: &[Mean]) -> Option<Estimate> {
         let latency = |means: &[Mean]| Some(Line::through(means)?.latency_ns);
         let value = latency(means)?;
@@ -188,7 +189,8 @@ pub(crate) fn size(mean: &Mean) -> f64 {
     mean.value as f64
 }
 
-/// Returns the cost per byte of small IOs relative to large ones, with an interval widened for `comparisons` comparisons.
+/// Returns the cost per byte of small IOs relative to large ones, with an interval widened for
+/// `comparisons` comparisons.
 pub(crate) fn per_byte(small: &Mean, large: &Mean, comparisons: usize) -> Option<Estimate> {
     let whole = ratio_among(&small.ns, &large.ns, comparisons)?;
     let factor = size(large) / size(small);

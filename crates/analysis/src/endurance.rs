@@ -46,7 +46,8 @@ impl EndurancePoint {
 /// time. `time` formats a time in seconds since 1970.
 ///
 /// Uses the bytes written to the flash if the last reading has them, because they cause the wear.
-/// Else it uses the bytes that the host wrote. [`wear_forecast`] states the method and its assumptions.
+/// Else it uses the bytes that the host wrote. [`wear_forecast`] states the method and its
+/// assumptions.
 pub fn endurance(points: &[EndurancePoint], time: &dyn Fn(u64) -> String) -> EnduranceForecast {
     let has_media = points.last().is_some_and(|last| last.media_bytes_written.is_some());
     let counter = if has_media { WearCounter::Media } else { WearCounter::Host };
@@ -131,8 +132,8 @@ mod tests {
 
     const DAY: u64 = 86_400;
 
-    /// Returns a reading a day of a drive with a write amplification of 3, which uses a percent in 5
-    /// days.
+    /// Returns a reading a day of a drive with a write amplification of 3, which uses a percent in
+    /// 5 days.
     fn points(days: u64) -> Vec<EndurancePoint> {
         let point = |day: u64| EndurancePoint {
             at_s: day * DAY,

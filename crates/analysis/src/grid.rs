@@ -1,8 +1,9 @@
-//! The summary grid of uFLIP (the visual tool's "device result summary"): a verdict on whether each experiment of the nine
-//! micro-benchmarks is interesting.
+//! The summary grid of uFLIP (the visual tool's "device result summary"): a verdict on whether each
+//! experiment of the nine micro-benchmarks is interesting.
 //!
-//! Every rule states an expectation for the parameter. An experiment is interesting if it deviates by more than the limit of the
-//! rule, and if the interval of the ratio, widened for all comparisons made, excludes 1.
+//! Every rule states an expectation for the parameter. An experiment is interesting if it deviates
+//! by more than the limit of the rule, and if the interval of the ratio, widened for all
+//! comparisons made, excludes 1.
 
 use flashscope_block::Bytes;
 use flashscope_document::Manifest;
@@ -81,7 +82,8 @@ pub const RULES: [Rule; 9] = [
     },
 ];
 
-/// The largest expected ratio of the cost per byte in IOs of the usual size to that in the largest IOs.
+/// The largest expected ratio of the cost per byte in IOs of the usual size to that in the largest
+/// IOs.
 const BYTE_LIMIT: f64 = 2.0;
 
 /// An experiment as input of a rule.
@@ -139,12 +141,14 @@ impl Finding {
     }
 }
 
-/// Returns the grid of a result, with every experiment of the nine micro-benchmarks; empty if the result has none of them.
+/// Returns the grid of a result, with every experiment of the nine micro-benchmarks; empty if the
+/// result has none of them.
 pub(crate) fn grid(manifest: &Manifest, means: &Means) -> Vec<Verdict> {
     if !manifest.micro_benchmarks.iter().any(|benchmark| uflip::find(&benchmark.name).is_some()) {
         return vec![];
     }
-    // The names of experiments do not depend on the setup, and a manifest may hold an impossible setup.
+    // The names of experiments do not depend on the setup, and a manifest may hold an impossible
+    // setup.
     let any = Setup::paper(Bytes::gib(1), 0);
     let mut grid = Vec::new();
     for (benchmark, rule) in MICRO_BENCHMARKS.into_iter().zip(&RULES) {
@@ -266,7 +270,8 @@ fn mix(series: &Series) -> Result<Vec<Finding>, String> {
     ))
 }
 
-/// Returns the expected cost of a mix if neither pattern disturbs the other: `value` IOs of the first for one of the second.
+/// Returns the expected cost of a mix if neither pattern disturbs the other: `value` IOs of the
+/// first for one of the second.
 pub(crate) fn expected_of_mix(mean: &Mean, first: Estimate, second: Estimate) -> Estimate {
     let ratio = size(mean);
     Estimate::weighted_sum(&[(ratio / (ratio + 1.0), first), (1.0 / (ratio + 1.0), second)])
@@ -281,7 +286,8 @@ fn pause(series: &Series) -> Result<Vec<Finding>, String> {
     ))
 }
 
-/// Returns the largest deviation upwards and the largest downwards, as the cost of `of` relative to `than`.
+/// Returns the largest deviation upwards and the largest downwards, as the cost of `of` relative to
+/// `than`.
 fn either_way(all: Vec<Deviation>, of: impl Fn(i64) -> String, than: &str) -> Vec<Finding> {
     let finding = |found: Deviation, words: String| {
         let words = format!("{} {words} {than}", of(found.value));

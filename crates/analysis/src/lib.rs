@@ -60,7 +60,8 @@ pub fn analyse_with_progress(
     Ok(conclude(manifest, found))
 }
 
-/// Does the same as [`analyse`] for records that are not in a folder: `records` returns those of a run, in order.
+/// Does the same as [`analyse`] for records that are not in a folder: `records` returns those of a
+/// run, in order.
 pub fn analyse_records<'r>(manifest: &Manifest, records: impl Fn(&Run) -> &'r [Record]) -> Facts {
     let find = |run: &Run| {
         let Ok(found) = runs::find(run, baselines::head(manifest, run), |each| {

@@ -23,7 +23,8 @@ pub(crate) struct Series {
     pub means: Vec<Mean>,
 }
 
-/// The mean response times of a result, from which the characteristics, the grid and the hints follow.
+/// The mean response times of a result, from which the characteristics, the grid and the hints
+/// follow.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Means {
     pub series: Vec<Series>,
@@ -62,8 +63,8 @@ impl Means {
         self.experiment(benchmark, experiment).iter().find(|mean| mean.value == value)
     }
 
-    /// Returns the mean of a baseline pattern at the IO size of the result. Uses the long preparation run if there is
-    /// one, or else a run of a micro-benchmark with the same pattern.
+    /// Returns the mean of a baseline pattern at the IO size of the result. Uses the long
+    /// preparation run if there is one, or else a run of a micro-benchmark with the same pattern.
     pub(crate) fn basic(&self, baseline: &str) -> Option<&Mean> {
         let io_size = i64::try_from(self.io_size.0).ok()?;
         self.experiment("preparation", baseline)

@@ -78,7 +78,8 @@ fn tracked_facts(
     }
 }
 
-/// Returns the means of an experiment over rounds `first` to `last`; `None` if nothing was measured.
+/// Returns the means of an experiment over rounds `first` to `last`; `None` if nothing was
+/// measured.
 #[allow(clippy::cast_precision_loss)]
 fn cell(experiment: &Experiment, [first, last]: [u32; 2], runs: &[RunFacts]) -> Option<Cell> {
     let Reference::Blend { pattern, reads_percent, queue_depth, .. } =

@@ -10,13 +10,13 @@ pub(crate) struct RunStatistics {
     pub facts: RunFacts,
     /// The standard error of the mean response time in ns, if there are enough data.
     pub standard_error: Option<f64>,
-    /// The mean response time in ns of the first IOs: as many as other runs of the pattern may have. For runs of the preparation
-    /// only.
+    /// The mean response time in ns of the first IOs: as many as other runs of the pattern may
+    /// have. For runs of the preparation only.
     pub head: Option<Estimate>,
 }
 
-/// Maximum number of response times stored for the interval of their mean. With more, the interval comes from batch
-/// means, which need constant memory.
+/// Maximum number of response times stored for the interval of their mean. With more, the interval
+/// comes from batch means, which need constant memory.
 const MAX_KEPT: usize = 1 << 22;
 
 /// The confidence level of intervals.
@@ -52,7 +52,8 @@ struct RunAccumulator<'a> {
     /// A summary and the bytes for each operation of a trace, a blend or jobs.
     operations: Vec<(Summary, u64)>,
     open_loop: Option<OpenLoopSummary>,
-    /// For concurrent streams: the times that IOs spend on the drive, and whether any IO waited in the host first.
+    /// For concurrent streams: the times that IOs spend on the drive, and whether any IO waited in
+    /// the host first.
     service: Option<(Summary, bool)>,
     /// The ns per byte of uniform writes.
     per_byte: Option<Ratio>,

@@ -19,7 +19,8 @@ pub(crate) const MS: f64 = 1e6;
 /// An experiment: micro-benchmark, name, and the mean in ms for each value.
 pub(crate) type GivenMeans<'a> = (&'a str, &'a str, &'a [(i64, f64)]);
 
-/// Returns a result of IOs of 32 KiB whose means are known to within 10 µs; its runs are numbered from 1.
+/// Returns a result of IOs of 32 KiB whose means are known to within 10 µs; its runs are numbered
+/// from 1.
 pub(crate) fn result(given: &[GivenMeans]) -> (Manifest, Facts) {
     let (mut benchmarks, mut runs) = (Vec::<MicroBenchmark>::new(), Vec::new());
     for (benchmark, experiment, means) in given {

@@ -16,7 +16,8 @@ pub(crate) fn ratio_text(ratio: &Estimate) -> String {
     }
 }
 
-/// Returns an estimate with its interval, such as `1.2 ms (1.1 ms to 1.3 ms)`. An interval without a visible width is left out.
+/// Returns an estimate with its interval, such as `1.2 ms (1.1 ms to 1.3 ms)`. An interval without
+/// a visible width is left out.
 pub(crate) fn with_interval(estimate: &Estimate, text: impl Fn(f64) -> String) -> String {
     let value = text(estimate.value);
     match (estimate.low.map(&text), estimate.high.map(&text)) {
@@ -68,7 +69,8 @@ pub(crate) fn rate(bytes_per_second: f64) -> String {
     }
 }
 
-/// Returns the relative change, with its interval, for an absolute change; `None` without a relative value.
+/// Returns the relative change, with its interval, for an absolute change; `None` without a
+/// relative value.
 pub(crate) fn relative(absolute: &Estimate, relative: Option<f64>) -> Option<Estimate> {
     let relative = relative?;
     if absolute.value == 0.0 {

@@ -313,8 +313,9 @@ fn write_what_is_there(
     close_zones(device);
 }
 
-/// Returns the written part of each zone: from its start to its last data, because a zone is written
-/// without gaps. Full zones come first, because each of them is active only while it is written.
+/// Returns the written part of each zone: from its start to its last data, because a zone is
+/// written without gaps. Full zones come first, because each of them is active only while it is
+/// written.
 fn by_zone(extents: &[std::ops::Range<u64>], limits: &ZoneLimits) -> Vec<std::ops::Range<u64>> {
     let (zone, capacity) = (limits.size.0, limits.capacity.0);
     let mut ends = BTreeMap::new();

@@ -102,9 +102,9 @@ pub fn round_trip() -> Result<RoundTrip, Error> {
 }
 
 /// Serves `drive` as the file `drive` in `folder`, which must be empty, until `stop` is set or
-/// another program unmounts it. Calls `ready` with the path of the file once it can be opened. If a killed
-/// flashscope process left a mount on `folder`, that mount is unmounted first. When this function
-/// returns, nothing is mounted.
+/// another program unmounts it. Calls `ready` with the path of the file once it can be opened. If a
+/// killed flashscope process left a mount on `folder`, that mount is unmounted first. When this
+/// function returns, nothing is mounted.
 ///
 /// # Errors
 /// Returns an [`Error`] if the folder cannot be used, or the drive cannot be mounted or unmounted.

@@ -5,8 +5,8 @@
 //! virtual time, which [`Speed`] ties to the machine's clock; a [`Store`] keeps its data. A real
 //! drive answers at its own speed and stores the data itself.
 //!
-//! Requests arrive by a transport (NBD, NVMe over TCP, FUSE or ublk). Each transport is a module that does not
-//! depend on the kind of drive.
+//! Requests arrive by a transport (NBD, NVMe over TCP, FUSE or ublk). Each transport is a module
+//! that does not depend on the kind of drive.
 
 mod attached;
 mod cpu_latency;

@@ -32,11 +32,11 @@ pub struct Metadata {
 /// The size in bytes of the smallest logical block, which determines the offsets of metadata.
 const UNIT: u64 = 512;
 
-/// The written metadata, in a sparse file in memory: one entry for each [`UNIT`] of the drive, in order. A larger block
-/// uses the entry of its first unit.
+/// The written metadata, in a sparse file in memory: one entry for each [`UNIT`] of the drive, in
+/// order. A larger block uses the entry of its first unit.
 ///
-/// Each byte is stored as its exclusive or with the value of unwritten metadata. Holes in the file are therefore
-/// unwritten metadata, and a trim of metadata is as fast as a trim of data.
+/// Each byte is stored as its exclusive or with the value of unwritten metadata. Holes in the file
+/// are therefore unwritten metadata, and a trim of metadata is as fast as a trim of data.
 #[derive(Debug)]
 pub(crate) struct BlockMetadata {
     file: File,
@@ -72,7 +72,8 @@ impl BlockMetadata {
         Ok(())
     }
 
-    /// Replaces the metadata of `len` bytes from `offset`; `None` discards them, and they count as unwritten.
+    /// Replaces the metadata of `len` bytes from `offset`; `None` discards them, and they count as
+    /// unwritten.
     pub(crate) fn write(
         &mut self,
         offset: Bytes,
@@ -102,7 +103,8 @@ impl BlockMetadata {
     }
 }
 
-/// Returns the offset in the file of the metadata of the first unit at or after the byte `offset` of the drive.
+/// Returns the offset in the file of the metadata of the first unit at or after the byte `offset`
+/// of the drive.
 fn place_of(offset: u64) -> u64 {
     offset.div_ceil(UNIT) * METADATA_LEN as u64
 }
@@ -136,8 +138,8 @@ mod tests {
         found.bytes.chunks(METADATA_LEN).map(|bytes| bytes[0]).collect()
     }
 
-    // A read returns the written metadata, and the value of unwritten metadata elsewhere. A write without metadata
-    // discards them.
+    // A read returns the written metadata, and the value of unwritten metadata elsewhere. A write
+    // without metadata discards them.
     #[test]
     fn the_last_metadata_are_read() {
         let mut kept = kept();

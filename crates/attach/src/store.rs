@@ -35,9 +35,9 @@ const RECHECK_PIECES: usize = 1024;
 ///
 /// A store in a file contains the data on the flash. Data in the drive's write buffer, which a
 /// power cut would lose, stay in the memory of this process until the drive has written them to
-/// flash. Killing the process is therefore equivalent to a power cut of the drive. Such a cut never tears a
-/// piece ([`Store::ATOMIC_UNIT`]), because one call writes each piece to the file, into one page of
-/// the system's memory.
+/// flash. Killing the process is therefore equivalent to a power cut of the drive. Such a cut never
+/// tears a piece ([`Store::ATOMIC_UNIT`]), because one call writes each piece to the file, into one
+/// page of the system's memory.
 ///
 /// A read returns each write completely or not at all.
 pub struct Store {
@@ -155,8 +155,8 @@ impl Store {
         self.volatile.is_some()
     }
 
-    /// Returns true if the store keeps metadata of blocks. A file does not, because a power cut could separate them
-    /// from their data.
+    /// Returns true if the store keeps metadata of blocks. A file does not, because a power cut
+    /// could separate them from their data.
     pub(crate) fn keeps_metadata(&self) -> bool {
         matches!(self.place, Place::Memory(_))
     }

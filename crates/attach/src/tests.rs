@@ -367,7 +367,8 @@ fn a_monitor_does_not_keep_the_drive_alive() {
     assert_eq!(monitor.status(None).ops[1].requests, 1);
 }
 
-// A cut between a durable write and its flush ends the request once, and no IO ends before it began.
+// A cut between a durable write and its flush ends the request once, and no IO ends before it
+// began.
 #[test]
 fn durable_writes_end_once_when_they_are_cut() {
     let (fake, (sender, completions)) = (Fake::new(4), channel());

@@ -143,7 +143,8 @@ pub(crate) fn place(zones: &dyn ZonedDevice, request: &mut Request) -> Result<()
     }
 }
 
-/// Returns true if the zone has accepted a write that [`place`] permitted: its write pointer has moved.
+/// Returns true if the zone has accepted a write that [`place`] permitted: its write pointer has
+/// moved.
 pub(crate) fn has_taken(zones: &dyn ZonedDevice, offset: Bytes, len: Bytes) -> bool {
     zone_of(zones, offset).write_pointer == offset + len
 }

@@ -63,7 +63,8 @@ impl fmt::Display for Op {
 /// The number of a concurrent stream within a workload (uFLIP's process `p`).
 pub type StreamId = u16;
 
-/// The stream of writes that move a workload's own data, as the cleaning of a log-structured store does.
+/// The stream of writes that move a workload's own data, as the cleaning of a log-structured store
+/// does.
 pub const MOVED_STREAM: StreamId = 3;
 
 /// The content of a write. Drives may treat it differently: some write zeros faster (Sun and Zhang,

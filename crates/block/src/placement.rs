@@ -19,14 +19,15 @@ pub trait PlacedDevice {
     /// Returns the number of handles and their properties.
     fn limits(&self) -> PlacementLimits;
 
-    /// Returns the free bytes in the reclaim unit of a handle. For a handle that fills several units in
-    /// parallel, returns the free bytes of the emptiest unit.
+    /// Returns the free bytes in the reclaim unit of a handle. For a handle that fills several
+    /// units in parallel, returns the free bytes of the emptiest unit.
     ///
     /// # Panics
     /// If `handle` is not below [`PlacementLimits::handles`].
     fn room(&self, handle: StreamId) -> Bytes;
 
-    /// Moves a handle to an empty reclaim unit. Returns the bytes that stay free in the previous unit.
+    /// Moves a handle to an empty reclaim unit. Returns the bytes that stay free in the previous
+    /// unit.
     ///
     /// # Panics
     /// If `handle` is not below [`PlacementLimits::handles`].

@@ -84,8 +84,9 @@ pub struct ZoneLimits {
 /// trim is refused. A read beyond the pointer returns zeros, also in the hole between capacity and
 /// size.
 ///
-/// A write that finds no block on the flash fails and leaves its zone read-only. A reset takes its zone offline
-/// and fails if the flash has too few blocks left. A trim of several zones leaves out those that are read-only or offline.
+/// A write that finds no block on the flash fails and leaves its zone read-only. A reset takes its
+/// zone offline and fails if the flash has too few blocks left. A trim of several zones leaves out
+/// those that are read-only or offline.
 pub trait ZonedDevice {
     /// Returns the number of zones and their limits.
     fn limits(&self) -> ZoneLimits;
@@ -99,8 +100,8 @@ pub trait ZonedDevice {
     /// Opens a zone explicitly.
     ///
     /// # Errors
-    /// `EIO` for a zone that is full, read-only or offline, `EOVERFLOW` beyond the limit of active zones, `ETOOMANYREFS` beyond the
-    /// limit of open zones.
+    /// `EIO` for a zone that is full, read-only or offline, `EOVERFLOW` beyond the limit of active
+    /// zones, `ETOOMANYREFS` beyond the limit of open zones.
     fn open(&mut self, number: u32) -> Result<(), Errno>;
 
     /// Closes an open zone. It stays active, even if nothing was written to it.

@@ -88,8 +88,8 @@ pub(crate) enum Command {
 
 #[cfg(feature = "serve")]
 impl Command {
-    /// Returns the path of the result that the command writes; a path in the current folder if the command chooses the
-    /// name.
+    /// Returns the path of the result that the command writes; a path in the current folder if the
+    /// command chooses the name.
     pub(crate) fn output(&self) -> Option<PathBuf> {
         use flashscope_command::twin::TwinCommand;
 
@@ -153,7 +153,8 @@ pub(crate) struct ReportArgs {
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
 
-    /// Write the page to this file [default: report.html in the result folder, or in the current folder for several or for a twin]
+    /// Write the page to this file [default: report.html in the result folder, or in the current
+    /// folder for several or for a twin]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 

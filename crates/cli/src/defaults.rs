@@ -12,9 +12,9 @@ use toml::{Table, Value};
 const PREFIX: &str = "FLASHSCOPE_";
 
 /// Options that cannot have a default: `help`, `version`, options that consent to writing, and
-/// options that name the input or output of a
-/// call. `database` is one of them, although the environment may set it: the registry reads that variable itself,
-/// because `serve` without a registry refuses the option.
+/// options that name the input or output of a call. `database` is one of them, although the
+/// environment may set it: the registry reads that variable itself, because `serve` without a
+/// registry refuses the option.
 const PER_CALL: [&str; 9] = [
     "database",
     "destroy-data-on",
@@ -30,8 +30,8 @@ const PER_CALL: [&str; 9] = [
 /// A function that looks up an environment variable by name.
 pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Returns the path of the configuration file: `$FLASHSCOPE_CONFIG`, or `flashscope/config.toml` below
-/// `$XDG_CONFIG_HOME` or `~/.config` if it exists.
+/// Returns the path of the configuration file: `$FLASHSCOPE_CONFIG`, or `flashscope/config.toml`
+/// below `$XDG_CONFIG_HOME` or `~/.config` if it exists.
 fn path(environment: Environment) -> Option<PathBuf> {
     let folder = |name: &str| environment(name).filter(|path| !path.is_empty()).map(PathBuf::from);
     folder("FLASHSCOPE_CONFIG").or_else(|| {
@@ -41,7 +41,8 @@ fn path(environment: Environment) -> Option<PathBuf> {
     })
 }
 
-/// Sets the defaults of all options of `command`: from the environment or, with less precedence, the configuration file.
+/// Sets the defaults of all options of `command`: from the environment or, with less precedence,
+/// the configuration file.
 ///
 /// # Errors
 /// If the file cannot be read or parsed, or sets an unknown option, an option that cannot have a

@@ -20,10 +20,11 @@ type BlockDevice = inventory::BlockDevice<Health>;
 
 /// List the block devices of this machine, and whether they can be measured.
 ///
-/// Shows the properties of each device, and the command that measures it. If a device cannot be written, the output
-/// states the reason for which `flashscope bench` would refuse it. The check writes nothing. Some devices need root to
-/// be opened. For NVMe drives, the output for root also has features and health: the used share of the rated life, the
-/// remaining spare blocks, and warnings. The last entries are drives that `flashscope attach` serves for the same user.
+/// Shows the properties of each device, and the command that measures it. If a device cannot be
+/// written, the output states the reason for which `flashscope bench` would refuse it. The check
+/// writes nothing. Some devices need root to be opened. For NVMe drives, the output for root also
+/// has features and health: the used share of the rated life, the remaining spare blocks, and
+/// warnings. The last entries are drives that `flashscope attach` serves for the same user.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("devices")))]
 #[command(after_help = "Examples:
@@ -58,7 +59,8 @@ const COLUMNS: usize = 10;
 const HEAD: [&str; COLUMNS] =
     ["DEVICE", "SIZE", "SECTORS", "BUS", "ROTATES", "SCHEDULER", "QUEUE", "CACHE", "TRIM", "TEMP"];
 
-/// Formats the devices as a table; below each row are the identity of the device and the commands for it.
+/// Formats the devices as a table; below each row are the identity of the device and the commands
+/// for it.
 fn table(list: &DeviceList) -> String {
     let (shown, empty): (Vec<_>, Vec<_>) =
         list.inventory.devices.iter().partition(|device| device.capacity_bytes.0 > 0);
@@ -239,14 +241,16 @@ mod tests {
 
     use super::*;
 
-    /// Returns the SMART page of a worn drive at 318 K, which warns of 4 % spare left and of read-only media.
+    /// Returns the SMART page of a worn drive at 318 K, which warns of 4 % spare left and of
+    /// read-only media.
     fn smart() -> [u8; 512] {
         let mut page = [0; 512];
         page[..6].copy_from_slice(&[0b1001, 0x3E, 0x01, 4, 10, 103]);
         page
     }
 
-    /// Returns a drive that supports trim and format, with blocks of 512 B, or 4 KiB with 8 B of metadata.
+    /// Returns a drive that supports trim and format, with blocks of 512 B, or 4 KiB with 8 B of
+    /// metadata.
     fn identified() -> Nvme {
         let format = |number, data, metadata| LbaFormat {
             number,

@@ -1,5 +1,5 @@
-//! Explains that a command is missing from this build: `make demo` omits commands to save build time, and some
-//! commands need Linux.
+//! Explains that a command is missing from this build: `make demo` omits commands to save build
+//! time, and some commands need Linux.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 

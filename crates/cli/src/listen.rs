@@ -12,8 +12,8 @@ pub(crate) const PORT: u16 = 7470;
 pub(crate) struct ListenArgs {
     /// Answer at this address, with or without a port; port 0 chooses a free port
     ///
-    /// Everyone who can reach the address sees what the server shows, without a password. Unless it is a loopback
-    /// address, the server refuses all changes.
+    /// Everyone who can reach the address sees what the server shows, without a password. Unless it
+    /// is a loopback address, the server refuses all changes.
     #[arg(long = "listen", id = "listen", value_name = "ADDRESS", value_parser = address)]
     pub address: Option<SocketAddr>,
 }

@@ -49,8 +49,9 @@ use clap::{CommandFactory, FromArgMatches};
 use flashscope_command::{Failure, interrupted, names, usage};
 use print::notice;
 
-/// The allocator. The encoder of records continually allocates and frees large buffers. The C library's allocator
-/// returns the buffers to the kernel and faults them in again, which took a fifth of the processor time of recording.
+/// The allocator. The encoder of records continually allocates and frees large buffers. The C
+/// library's allocator returns the buffers to the kernel and faults them in again, which took a
+/// fifth of the processor time of recording.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -18,8 +18,8 @@ use crate::{Failure, usage};
 /// The storage of a registry.
 #[derive(clap::Args)]
 pub(crate) struct RegistryPlace {
-    /// The database: postgres://USER:PASSWORD@HOST/NAME [default: the environment variable FLASHSCOPE_DATABASE, which
-    /// other users cannot read, or else SQLite in the folder]
+    /// The database: postgres://USER:PASSWORD@HOST/NAME [default: the environment variable
+    /// FLASHSCOPE_DATABASE, which other users cannot read, or else SQLite in the folder]
     #[arg(long, value_name = "URL")]
     database: Option<String>,
 
@@ -56,7 +56,8 @@ fn variable(name: &str) -> Option<String> {
 
 /// Manage the tokens of a registry of results.
 ///
-/// `flashscope serve --registry FOLDER` serves the registry. Submitting a result needs a token; reading results does not.
+/// `flashscope serve --registry FOLDER` serves the registry. Submitting a result needs a token;
+/// reading results does not.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope registry /srv/registry add alice
@@ -112,10 +113,11 @@ pub(crate) fn registry(args: RegistryArgs) -> Result<(), Failure> {
 
 /// Publish a result in a registry.
 ///
-/// The result is a measurement, a simulation or a probe. Its records are sent unchanged, with the internal activity of a
-/// simulated drive. Data that identifies this drive or machine is left out: the serial number, and paths of devices and
-/// files. The registry stores partial submissions for a day; run the command again to continue one. The registry checks
-/// that facts and runs follow from the records and that numbers agree, and lists the parts that it cannot check.
+/// The result is a measurement, a simulation or a probe. Its records are sent unchanged, with the
+/// internal activity of a simulated drive. Data that identifies this drive or machine is left out:
+/// the serial number, and paths of devices and files. The registry stores partial submissions for a
+/// day; run the command again to continue one. The registry checks that facts and runs follow from
+/// the records and that numbers agree, and lists the parts that it cannot check.
 #[derive(clap::Args)]
 #[command(mut_arg("json", |arg| arg.help("Print the address of the result as JSON")))]
 #[command(after_help = "Examples:
@@ -130,7 +132,8 @@ pub(crate) struct SubmitArgs {
     #[arg(long, value_name = "URL")]
     to: Url,
 
-    /// The token [default: the environment variable FLASHSCOPE_TOKEN, which other users cannot read]
+    /// The token [default: the environment variable FLASHSCOPE_TOKEN, which other users cannot
+    /// read]
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
 

@@ -223,7 +223,8 @@ impl OpenedMeasurement {
     }
 }
 
-/// Returns the name of a result: its folder without `.flashscope`, or the file of a twin without its extension.
+/// Returns the name of a result: its folder without `.flashscope`, or the file of a twin without
+/// its extension.
 fn name_of(path: &Path) -> String {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The state of a running command, for its own page (`--live`) and for the shelf that contains its result.
+//! The state of a running command, for its own page (`--live`) and for the shelf that contains its
+//! result.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -94,7 +95,8 @@ pub(crate) fn live() -> Option<&'static LiveCommand> {
     RUNNING.get().map(AsRef::as_ref)
 }
 
-/// Makes this command visible: on its own page at `address`, and on shelves that contain its result, `output`.
+/// Makes this command visible: on its own page at `address`, and on shelves that contain its
+/// result, `output`.
 pub(crate) fn start(address: Option<SocketAddr>, output: Option<PathBuf>) -> Result<(), Failure> {
     if address.is_none() && output.is_none() {
         return Ok(());

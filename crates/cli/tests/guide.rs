@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-// `TRYCMD=overwrite cargo test --package flashscope --test guide` updates the output. Replace variable parts, such as
-// durations, by `[..]`.
+// `TRYCMD=overwrite cargo test --package flashscope --test guide` updates the output. Replace
+// variable parts, such as durations, by `[..]`.
 #[test]
 fn commands_of_the_guide_print_its_output() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");

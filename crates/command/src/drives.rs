@@ -100,9 +100,9 @@ pub(crate) fn open_to_watch(
     Ok((Box::new(drive), inside))
 }
 
-/// Returns `prepared`. If it is an error, removes `new_file`, the file that was created as the drive: see
-/// [`file_to_create`]. Call this only after the drive was opened: if opening failed, another program may have created
-/// the file.
+/// Returns `prepared`. If it is an error, removes `new_file`, the file that was created as the
+/// drive: see [`file_to_create`]. Call this only after the drive was opened: if opening failed,
+/// another program may have created the file.
 ///
 /// # Errors
 /// The error in `prepared`, or the error of removing the file.

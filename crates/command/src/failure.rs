@@ -6,8 +6,8 @@ pub enum Failure {
     Usage(anyhow::Error),
     /// The execution failed: exit status 1, `Failed` in Python.
     Failed(anyhow::Error),
-    /// The command succeeded and found a problem: a regression, or damaged data. Exit status 3; in Python,
-    /// the document reports the problem.
+    /// The command succeeded and found a problem: a regression, or damaged data. Exit status 3; in
+    /// Python, the document reports the problem.
     Finding(anyhow::Error),
     /// Ctrl-C or a termination signal ended the command: exit status 130, `Failed` in Python.
     Interrupted(anyhow::Error),

@@ -15,7 +15,8 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// Attaches observers to a drive. Returns `None` for an array, whose operations have no single unit and block.
+    /// Attaches observers to a drive. Returns `None` for an array, whose operations have no single
+    /// unit and block.
     pub fn of(drive: &mut Drive) -> Option<Inside> {
         let drive = drive.only()?;
         let activities = observe::Activities::with_most(drive, MAX_OPERATIONS);

@@ -1,7 +1,7 @@
 //! The commands of flashscope as functions without a terminal, for the command line and for Python.
 //!
-//! The options of each command are defined once, with `clap`. Python takes them as keyword arguments. Both interfaces
-//! therefore have the same options, checks and error messages.
+//! The options of each command are defined once, with `clap`. Python takes them as keyword
+//! arguments. Both interfaces therefore have the same options, checks and error messages.
 
 pub mod bench;
 pub mod build;

@@ -16,13 +16,14 @@ const LONGEST_IO: Bytes = Bytes::GIB;
 /// The largest page of a grid.
 const LARGEST_PAGE: Bytes = Bytes::mib(1);
 
-/// The largest mean length of writes, in pages. The longest write is 16 times as long: 256 MiB with the default page of 4
-/// KiB.
+/// The largest mean length of writes, in pages. The longest write is 16 times as long: 256 MiB with
+/// the default page of 4 KiB.
 pub(crate) const LONGEST_MEAN: i64 = 4096;
 /// The longest pause, a day.
 const LONGEST_PAUSE: Nanos = Nanos::secs(24 * 60 * 60);
 
-/// Returns the micro-benchmarks of these names, in the order of the paper; all micro-benchmarks if `names` is empty.
+/// Returns the micro-benchmarks of these names, in the order of the paper; all micro-benchmarks if
+/// `names` is empty.
 pub fn micro_benchmarks(names: &[String]) -> Result<Vec<&'static MicroBenchmark>> {
     let known = || uflip::all().map(|benchmark| benchmark.name);
     if let Some(unknown) = names.iter().find(|name| uflip::find(name).is_none()) {
@@ -86,7 +87,8 @@ pub fn free_space(text: &str) -> Result<f64> {
     }
 }
 
-/// Parses a seed. The option accepts negative numbers, so that this error appears instead of "unknown option".
+/// Parses a seed. The option accepts negative numbers, so that this error appears instead of
+/// "unknown option".
 pub fn seed(text: &str) -> Result<u64> {
     text.parse().map_err(|_| anyhow!("a seed is a whole number from 0 to {}", u64::MAX))
 }
@@ -178,7 +180,8 @@ pub fn ios(text: &str) -> Result<u64> {
     }
 }
 
-/// Parses IOCount, such as `1024` or `SR=1024,RW=5120`; a baseline that is not named keeps the paper's value.
+/// Parses IOCount, such as `1024` or `SR=1024,RW=5120`; a baseline that is not named keeps the
+/// paper's value.
 pub fn io_count(text: &str) -> Result<PerBaseline> {
     per_baseline(text, PerBaseline { random_write: 5120, ..PerBaseline::same(1024) })
 }

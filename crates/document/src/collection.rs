@@ -1,8 +1,10 @@
-//! The statistics of a collection of traces, by volume, as `flashscope trace collection` computes them.
+//! The statistics of a collection of traces, by volume, as `flashscope trace collection` computes
+//! them.
 //!
-//! Partial statistics of parts of files merge exactly. `volumes` and `total` therefore depend neither on the division of the
-//! requests among files, nor on the order of the files, nor on the number of processors. `files` and, in a volume, `files` and
-//! `overlapping_files` describe the files themselves.
+//! Partial statistics of parts of files merge exactly. `volumes` and `total` therefore depend
+//! neither on the division of the requests among files, nor on the order of the files, nor on the
+//! number of processors. `files` and, in a volume, `files` and `overlapping_files` describe the
+//! files themselves.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +57,8 @@ pub struct CollectionPlan {
     pub separate_files: bool,
     /// True if the collection leaves out a file that cannot be read.
     pub skip_bad_files: bool,
-    /// The maximum number of pages per volume in the page statistics. Volumes with more pages are sampled.
+    /// The maximum number of pages per volume in the page statistics. Volumes with more pages are
+    /// sampled.
     pub sample_pages: u32,
 }
 
@@ -125,19 +128,20 @@ pub struct VolumeStatistics {
     pub name: String,
     /// The number of files with requests of the volume.
     pub files: u64,
-    /// The number of files that begin before an earlier file of the volume ends. Statistics of successive requests
-    /// process the files one by one, in the order of their first requests.
+    /// The number of files that begin before an earlier file of the volume ends. Statistics of
+    /// successive requests process the files one by one, in the order of their first requests.
     pub overlapping_files: u64,
     /// The requests by operation.
     pub requests: Requests,
     /// The bytes by operation.
     pub bytes: ByteCounts,
-    /// The time of the earliest request: since 1970 if the format has absolute times, or else on the clock of the
-    /// trace.
+    /// The time of the earliest request: since 1970 if the format has absolute times, or else on
+    /// the clock of the trace.
     pub start_ns: Nanos,
     /// The time of the latest request.
     pub end_ns: Nanos,
-    /// Requests per second from the earliest to the latest request; absent if both have the same time.
+    /// Requests per second from the earliest to the latest request; absent if both have the same
+    /// time.
     pub requests_per_s: Option<f64>,
     /// Requests whose time is earlier than that of the previous request.
     pub backwards: u64,
@@ -145,18 +149,21 @@ pub struct VolumeStatistics {
     pub read_sizes: Option<Quantiles>,
     /// The sizes of writes in bytes; absent if there are none.
     pub write_sizes: Option<Quantiles>,
-    /// The times between successive requests, in nanoseconds, 0 where the time goes backwards; absent if there are fewer than
-    /// two requests.
+    /// The times between successive requests, in nanoseconds, 0 where the time goes backwards;
+    /// absent if there are fewer than two requests.
     pub inter_arrival_ns: Option<Quantiles>,
     /// The latencies in nanoseconds; absent if the trace has none.
     pub latency_ns: Option<Quantiles>,
-    /// The share of accesses that begin where the previous access ended; absent if there are no accesses.
+    /// The share of accesses that begin where the previous access ended; absent if there are no
+    /// accesses.
     pub sequential_share: Option<f64>,
-    /// The share of accesses that begin or end inside a page of 4 KiB; absent if there are no accesses.
+    /// The share of accesses that begin or end inside a page of 4 KiB; absent if there are no
+    /// accesses.
     pub unaligned_share: Option<f64>,
     /// The highest byte addressed, plus one, trims included.
     pub highest_end: Bytes,
-    /// The share of the volume's pages from which the following fields are estimated. At 1, these fields are exact.
+    /// The share of the volume's pages from which the following fields are estimated. At 1, these
+    /// fields are exact.
     pub page_rate: f64,
     /// The bytes of the distinct pages of 4 KiB read or written.
     pub accessed_bytes: Estimate,
@@ -164,14 +171,16 @@ pub struct VolumeStatistics {
     pub written_bytes: Estimate,
     /// Bytes written over the bytes of the distinct pages written; absent if nothing is written.
     pub overwrite_ratio: Option<Estimate>,
-    /// The mean time between two successive writes of a page, in nanoseconds; absent if no page is written twice.
+    /// The mean time between two successive writes of a page, in nanoseconds; absent if no page is
+    /// written twice.
     pub update_interval_ns: Option<Estimate>,
-    /// The shares of all page writes that go to the hottest 1, 5, 10, 20 and 50 % of the written pages.
+    /// The shares of all page writes that go to the hottest 1, 5, 10, 20 and 50 % of the written
+    /// pages.
     pub hottest_written: Vec<HotShare>,
 }
 
-/// A distribution. Quantiles are lower bounds of buckets: at most 1/32 below the exact quantile, and exact below 64. Sizes that
-/// are powers of two are exact as well.
+/// A distribution. Quantiles are lower bounds of buckets: at most 1/32 below the exact quantile,
+/// and exact below 64. Sizes that are powers of two are exact as well.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {
     /// The arithmetic mean.
@@ -193,7 +202,8 @@ pub struct Quantiles {
 /// The version of the format of [`CollectionPrediction`].
 pub const COLLECTION_PREDICTION_VERSION: u32 = 1;
 
-/// The document that `flashscope predict --collection --json` prints: each volume of a collection on a separate drive.
+/// The document that `flashscope predict --collection --json` prints: each volume of a collection
+/// on a separate drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CollectionPrediction {
     /// The version of the format, [`COLLECTION_PREDICTION_VERSION`].
@@ -223,9 +233,11 @@ pub struct PredictionSummary {
     pub host_pages_written: u64,
     /// The erases of one pass, summed over these volumes.
     pub erases: f64,
-    /// Pages programmed per page that the host writes, over all these volumes; absent if no volume has a prediction.
+    /// Pages programmed per page that the host writes, over all these volumes; absent if no volume
+    /// has a prediction.
     pub write_amplification: Option<f64>,
-    /// The spread of the write amplification over the volumes; absent if no volume has a prediction.
+    /// The spread of the write amplification over the volumes; absent if no volume has a
+    /// prediction.
     pub write_amplification_of_volumes: Option<Spread>,
 }
 
@@ -244,7 +256,8 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// The prediction of a volume on a separate drive. The volume repeats until the prediction has converged.
+/// The prediction of a volume on a separate drive. The volume repeats until the prediction has
+/// converged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VolumePrediction {
     /// The name.

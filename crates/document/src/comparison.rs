@@ -1,4 +1,5 @@
-//! The document of a comparison: the output of `flashscope compare --json`, and the data of the page that compares results.
+//! The document of a comparison: the output of `flashscope compare --json`, and the data of the
+//! page that compares results.
 
 use flashscope_stats::Estimate;
 use schemars::JsonSchema;
@@ -21,7 +22,8 @@ pub struct Comparison {
     pub results: Vec<ComparedResult>,
     /// The conclusions, as sentences with their evidence: one for each result but the baseline.
     pub conclusions: Vec<ComparisonConclusion>,
-    /// The results by speed, the fastest first. Empty unless all results share a workload with a known latency.
+    /// The results by speed, the fastest first. Empty unless all results share a workload with a
+    /// known latency.
     pub ranking: Vec<Rank>,
     /// The workloads that at least two results ran.
     pub workloads: Vec<ComparedWorkload>,
@@ -30,9 +32,11 @@ pub struct Comparison {
     /// The regressions; absent if the caller did not set a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regressions: Option<RegressionCheck>,
-    /// The numeric columns of uFLIP's Table 3, by field name; empty unless all results are measurements.
+    /// The numeric columns of uFLIP's Table 3, by field name; empty unless all results are
+    /// measurements.
     pub characteristics: Vec<ComparedCharacteristic>,
-    /// The experiments of all results, in the order of the micro-benchmarks; empty unless all results are measurements.
+    /// The experiments of all results, in the order of the micro-benchmarks; empty unless all
+    /// results are measurements.
     pub experiments: Vec<ComparedExperiment>,
 }
 
@@ -87,7 +91,8 @@ pub struct ComparisonEvidence {
     pub verdict: ComparisonVerdict,
 }
 
-/// The verdict about a number relative to the baseline, based on the simultaneous interval of their ratio.
+/// The verdict about a number relative to the baseline, based on the simultaneous interval of their
+/// ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonVerdict {
@@ -108,8 +113,8 @@ pub struct Rank {
     pub result: u32,
     /// One more than the number of results that are faster by more than 2 %, beyond uncertainty.
     pub place: u32,
-    /// The speed relative to the baseline: the geometric mean of the ratios of mean latencies over the workloads that all results
-    /// share.
+    /// The speed relative to the baseline: the geometric mean of the ratios of mean latencies over
+    /// the workloads that all results share.
     pub speed: Estimate,
 }
 
@@ -127,12 +132,13 @@ pub struct ComparedWorkload {
 pub struct ComparedQuantity {
     /// The quantity.
     pub quantity: Quantity,
-    /// The value in each result, in the order of the results. The intervals of all ratios of the comparison hold
-    /// simultaneously with 95 % probability.
+    /// The value in each result, in the order of the results. The intervals of all ratios of the
+    /// comparison hold simultaneously with 95 % probability.
     pub results: Vec<ComparedNumber>,
 }
 
-/// The search for regressions: numbers that are worse than those of the baseline by more than a limit.
+/// The search for regressions: numbers that are worse than those of the baseline by more than a
+/// limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RegressionCheck {
     /// The largest tolerated loss, relative to the baseline: 0.05 for 5 %.
@@ -155,7 +161,8 @@ pub struct Regression {
     pub workload: String,
     /// The quantity.
     pub quantity: Quantity,
-    /// The loss: 0.1 if a latency is 10 % longer, or if the baseline completes 10 % more IOs a second.
+    /// The loss: 0.1 if a latency is 10 % longer, or if the baseline completes 10 % more IOs a
+    /// second.
     pub loss: Estimate,
 }
 
@@ -193,11 +200,13 @@ pub struct ComparedValue {
 pub struct ComparedNumber {
     /// The number; absent if the result does not have it.
     pub value: Option<Estimate>,
-    /// The ratio to the number of the first result; absent for the first, and if either number is absent.
+    /// The ratio to the number of the first result; absent for the first, and if either number is
+    /// absent.
     pub ratio: Option<Estimate>,
-    /// True if the numbers differ by more than their uncertainty: the interval of the ratio excludes 1. Absent if there
-    /// is no interval. Each interval of a characteristic or an experiment holds for that number alone: one in twenty
-    /// equal numbers is then marked as different.
+    /// True if the numbers differ by more than their uncertainty: the interval of the ratio
+    /// excludes 1. Absent if there is no interval. Each interval of a characteristic or an
+    /// experiment holds for that number alone: one in twenty equal numbers is then marked as
+    /// different.
     pub differs: Option<bool>,
     /// The verdict; for quantities of workloads only, and absent if there is no interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,5 @@
-//! Conclusions: sentences that a reader can act on, each with its evidence. Documents with results begin with them.
+//! Conclusions: sentences that a reader can act on, each with its evidence. Documents with results
+//! begin with them.
 
 use flashscope_stats::Estimate;
 use schemars::JsonSchema;

@@ -22,8 +22,8 @@ pub struct Facts {
     /// Absent from facts before version 5.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conclusions: Vec<Conclusion>,
-    /// The IOs per second and the latency of the patterns that ran with several IO sizes or queue depths.
-    /// Absent from facts before version 6.
+    /// The IOs per second and the latency of the patterns that ran with several IO sizes or queue
+    /// depths. Absent from facts before version 6.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depths: Vec<DepthTable>,
     /// The summary of the drive: a row of uFLIP's Table 3.
@@ -36,11 +36,12 @@ pub struct Facts {
     /// The report of a test in rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<RoundsFacts>,
-    /// The summary grid: a verdict for each experiment of the nine micro-benchmarks, in their order, including those that were
-    /// not performed. Absent from facts before version 4.
+    /// The summary grid: a verdict for each experiment of the nine micro-benchmarks, in their
+    /// order, including those that were not performed. Absent from facts before version 4.
     #[serde(default)]
     pub grid: Vec<Verdict>,
-    /// The design hints of uFLIP's section 5.3, judged for this drive, in order. Absent from facts before version 4.
+    /// The design hints of uFLIP's section 5.3, judged for this drive, in order. Absent from facts
+    /// before version 4.
     #[serde(default)]
     pub hints: Vec<Hint>,
     /// The comparison of the identical baselines of the micro-benchmarks. Absent if no baseline was
@@ -62,8 +63,8 @@ pub struct BaselineCheck {
     /// relative to this average.
     #[schemars(range(min = 0.0))]
     pub largest_difference: f64,
-    /// True if no mean differs from the other means of its baseline by more than 2 % and by more than
-    /// their intervals explain.
+    /// True if no mean differs from the other means of its baseline by more than 2 % and by more
+    /// than their intervals explain.
     pub agree: bool,
     /// The means that differ by more than both limits.
     pub differences: Vec<BaselineDifference>,
@@ -78,8 +79,8 @@ pub struct BaselineDifference {
     pub micro_benchmark: String,
     /// The mean response time of the baseline in this micro-benchmark, in ns.
     pub mean_ns: Estimate,
-    /// The mean relative to the average of the other micro-benchmarks. The interval is corrected for
-    /// the number of comparisons.
+    /// The mean relative to the average of the other micro-benchmarks. The interval is corrected
+    /// for the number of comparisons.
     pub ratio: Estimate,
     /// The runs from which the mean is computed.
     pub runs: Vec<u32>,
@@ -104,15 +105,16 @@ pub enum Cause {
 }
 
 impl Facts {
-    /// Returns the mean response time for each value of an experiment of the result, in ns; `None` for values that were not
-    /// measured. Repeated runs of a value count once, with their combined mean.
+    /// Returns the mean response time for each value of an experiment of the result, in ns; `None`
+    /// for values that were not measured. Repeated runs of a value count once, with their combined
+    /// mean.
     pub fn means(&self, experiment: &Experiment) -> Vec<(i64, Option<Estimate>)> {
         means(experiment, &self.runs, &self.repeats)
     }
 }
 
-/// Returns the mean response time for each value of an experiment, in ns; `None` for values that were not measured. Repeated runs
-/// of a value count once, with their combined mean.
+/// Returns the mean response time for each value of an experiment, in ns; `None` for values that
+/// were not measured. Repeated runs of a value count once, with their combined mean.
 pub fn means(
     experiment: &Experiment,
     runs: &[RunFacts],
@@ -222,14 +224,14 @@ pub struct RoundsFacts {
     pub test: String,
     /// Completed rounds.
     pub rounds: u32,
-    /// The first and the last round that the report covers. They are those of the first measurement window in which the
-    /// drive was steady, or of the last window if no window was steady. For a test that continues after steady state,
-    /// the report covers all rounds.
+    /// The first and the last round that the report covers. They are those of the first measurement
+    /// window in which the drive was steady, or of the last window if no window was steady. For a
+    /// test that continues after steady state, the report covers all rounds.
     pub window: [u32; 2],
     /// True if the drive was steady at the end.
     pub steady: bool,
-    /// The last round of the first steady measurement window after which all windows are steady; absent if the last window is not
-    /// steady.
+    /// The last round of the first steady measurement window after which all windows are steady;
+    /// absent if the last window is not steady.
     pub steady_round: Option<u32>,
     /// The values tracked for steadiness.
     pub tracked: Vec<TrackedValue>,
@@ -246,12 +248,14 @@ pub struct TrackedValue {
     pub experiment: String,
     /// The metric.
     pub metric: Metric,
-    /// The values of the metric in rounds 1, 2, …: IOs or bytes per second, or ns; `null` for a round that was not completed.
+    /// The values of the metric in rounds 1, 2, …: IOs or bytes per second, or ns; `null` for a
+    /// round that was not completed.
     pub values: Vec<Option<f64>>,
     /// The mean of the values in the last measurement window; absent if the window is incomplete.
     #[schemars(range(min = 0.0))]
     pub mean: Option<f64>,
-    /// The difference between the largest and the smallest value in this window, relative to the mean.
+    /// The difference between the largest and the smallest value in this window, relative to the
+    /// mean.
     #[schemars(range(min = 0.0))]
     pub range: Option<f64>,
     /// The rise of the fitted line over the window, relative to the mean; negative for a fall.
@@ -304,12 +308,14 @@ pub struct RepeatFacts {
     pub value: i64,
     /// The numbers of the runs.
     pub runs: Vec<u32>,
-    /// The mean of the runs' means in ns. The interval follows from the differences between the runs, and is wide for few runs.
+    /// The mean of the runs' means in ns. The interval follows from the differences between the
+    /// runs, and is wide for few runs.
     pub mean_ns: Estimate,
     /// The standard deviation of a run's mean due to the IOs within the run, in ns.
     #[schemars(range(min = 0.0))]
     pub within_runs_ns: f64,
-    /// The standard deviation of the runs' true means, in ns; 0 if the runs differ by no more than the IOs within them explain.
+    /// The standard deviation of the runs' true means, in ns; 0 if the runs differ by no more than
+    /// the IOs within them explain.
     #[schemars(range(min = 0.0))]
     pub between_runs_ns: f64,
     /// 1 minus the probability that runs with the same true mean differ this much.
@@ -330,8 +336,8 @@ pub struct RunFacts {
     pub ignored: u64,
     /// Response times of the IOs counted.
     pub latency_ns: Latency,
-    /// The response times of each pattern of a mix or a sequence, in the order of the reference pattern; `null` for a pattern
-    /// without counted IOs. Empty if there is only one pattern.
+    /// The response times of each pattern of a mix or a sequence, in the order of the reference
+    /// pattern; `null` for a pattern without counted IOs. Empty if there is only one pattern.
     pub parts: Vec<Option<Latency>>,
     /// The response times of each operation; empty if there is only one.
     #[serde(default)]
@@ -352,8 +358,9 @@ pub struct RunFacts {
     /// Bytes per second of the IOs counted, over `duration_ns`.
     #[schemars(range(min = 0.0))]
     pub throughput_bytes_per_s: f64,
-    /// The share of the mean response time that the harness itself causes. Present if it exceeds 5 %, because the
-    /// measurement then does not show the drive alone; always absent for simulated drives.
+    /// The share of the mean response time that the harness itself causes. Present if it exceeds 5
+    /// %, because the measurement then does not show the drive alone; always absent for simulated
+    /// drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub harness_share: Option<f64>,
@@ -384,8 +391,9 @@ pub struct OperationFacts {
     pub latency_ns: Latency,
 }
 
-/// The statistics of an open loop, in which each IO has a time at which it is due. An IO that waits for earlier IOs is submitted
-/// late. The response time counts from the submission and would hide the wait (*coordinated omission*).
+/// The statistics of an open loop, in which each IO has a time at which it is due. An IO that waits
+/// for earlier IOs is submitted late. The response time counts from the submission and would hide
+/// the wait (*coordinated omission*).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoop {
     /// The time from when an IO was due until its answer.
@@ -448,11 +456,13 @@ pub struct Characteristics {
     pub locality: Option<CheapLimit>,
     /// The number of partitions that sequential writes can alternate between.
     pub partitioning: Option<CheapLimit>,
-    /// The cost of sequential writes in reverse order (Incr = −1), relative to sequential writes in order (Incr = 1).
+    /// The cost of sequential writes in reverse order (Incr = −1), relative to sequential writes in
+    /// order (Incr = 1).
     pub reverse: Option<Estimate>,
     /// The cost of writes in place (Incr = 0), relative to sequential writes in order (Incr = 1).
     pub in_place: Option<Estimate>,
-    /// The highest cost of writes with large increments (1 MiB to 8 MiB), relative to random writes.
+    /// The highest cost of writes with large increments (1 MiB to 8 MiB), relative to random
+    /// writes.
     pub large_increments: Option<Estimate>,
 }
 
@@ -469,7 +479,8 @@ pub enum PauseEffect {
     },
     /// Random writes get cheaper, but not as cheap as sequential ones.
     Cheaper {
-        /// The lowest cost of random writes with a pause, relative to random writes without a pause.
+        /// The lowest cost of random writes with a pause, relative to random writes without a
+        /// pause.
         ratio: Estimate,
     },
 }
@@ -493,8 +504,8 @@ pub enum CheapLimit {
         value: u64,
         /// The highest mean among the cheap values, relative to sequential writes.
         ratio: Estimate,
-        /// The measured values between which the limit lies, with 95 % confidence. Absent from facts
-        /// before version 5, and if only two values were measured.
+        /// The measured values between which the limit lies, with 95 % confidence. Absent from
+        /// facts before version 5, and if only two values were measured.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         range: Option<LimitRange>,
     },

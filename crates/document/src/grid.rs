@@ -102,8 +102,8 @@ pub struct Grid {
     /// The total flash capacity. The part beyond the drive's capacity is its free space.
     #[serde(rename = "physical_capacity_bytes")]
     pub physical_capacity: Bytes,
-    /// The points by rising length, then by falling free space. Points are missing if a budget ended
-    /// the measurement.
+    /// The points by rising length, then by falling free space. Points are missing if a budget
+    /// ended the measurement.
     pub points: Vec<GridPoint>,
 }
 

@@ -179,7 +179,8 @@ pub enum State {
     Sequential,
     /// Each part written once, in random order, in IOs of random size.
     Random,
-    /// Trimmed, then written in an order that brings the flash into the steady state of uniform random writes.
+    /// Trimmed, then written in an order that brings the flash into the steady state of uniform
+    /// random writes.
     Steady,
 }
 

@@ -14,14 +14,14 @@ pub const PREDICTION_VERSION: u32 = 1;
 pub struct PredictionReport {
     /// The version of the format, [`PREDICTION_VERSION`].
     pub schema_version: u32,
-    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    /// versions of flashscope.
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from
+    /// documents of earlier versions of flashscope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conclusions: Vec<Conclusion>,
     /// The drive, as the user wrote it.
     pub drive: String,
-    /// The FTL of the drive. For a measured drive, the FTL that the model assumes when it divides the free space among the parts
-    /// of the workload.
+    /// The FTL of the drive. For a measured drive, the FTL that the model assumes when it divides
+    /// the free space among the parts of the workload.
     pub ftl: String,
     /// The workload, as the user wrote it.
     pub workload: String,
@@ -37,14 +37,17 @@ pub struct PredictionReport {
     pub bytes_written: Bytes,
     /// Blocks erased in the counted passes; absent for a measured drive that does not report them.
     pub erases: Option<PredictedValue>,
-    /// Pages programmed per page that the host wrote; absent for a measured drive that does not report them.
+    /// Pages programmed per page that the host wrote; absent for a measured drive that does not
+    /// report them.
     pub write_amplification: Option<PredictedValue>,
     /// The smallest possible number of erases for these writes, relative to the predicted number;
     /// absent if nothing is erased.
     pub equivalent_throughput: Option<PredictedValue>,
-    /// Nanoseconds of flash time per page that the host wrote; for a measured drive, response time per page.
+    /// Nanoseconds of flash time per page that the host wrote; for a measured drive, response time
+    /// per page.
     pub ns_per_page: PredictedValue,
-    /// Bytes written per second while writes keep all packages busy; for a measured drive, with one write at a time.
+    /// Bytes written per second while writes keep all packages busy; for a measured drive, with one
+    /// write at a time.
     pub bytes_per_second: PredictedValue,
     /// The comparisons of model and simulator that the intervals are based on.
     pub validation: Validation,
@@ -74,12 +77,13 @@ pub struct Passes {
 pub struct PredictedValue {
     /// The value.
     pub value: f64,
-    /// The interval of the value; absent if too few cases are known, if the prediction has not converged, or if the drive
-    /// has features that the model ignores.
+    /// The interval of the value; absent if too few cases are known, if the prediction has not
+    /// converged, or if the drive has features that the model ignores.
     pub interval: Option<Interval>,
 }
 
-/// The validation that intervals are based on: cases in which the model was compared with the simulator.
+/// The validation that intervals are based on: cases in which the model was compared with the
+/// simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Validation {
     /// The share of cases that an interval is meant to contain (0 to 1).
@@ -110,13 +114,15 @@ pub struct SimulatedReport {
     pub erases: f64,
     /// Pages programmed per page that the host wrote.
     pub write_amplification: f64,
-    /// Simulated nanoseconds per page that the host wrote, with one request at a time, reads included.
+    /// Simulated nanoseconds per page that the host wrote, with one request at a time, reads
+    /// included.
     pub simulated_ns_per_page: f64,
     /// Predicted over simulated erases, minus one; absent if nothing was erased in the simulation.
     pub erases_error: Option<f64>,
     /// Predicted over simulated write amplification, minus one.
     pub write_amplification_error: Option<f64>,
-    /// Nanoseconds that the simulation took by the machine's clock, including the fill of the drive.
+    /// Nanoseconds that the simulation took by the machine's clock, including the fill of the
+    /// drive.
     pub wall_ns: u64,
 }
 

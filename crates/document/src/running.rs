@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::conclusion::EvidenceUnit;
 
-/// The state of a command that runs or has ended. Each state is complete: a client replaces its view with it.
+/// The state of a command that runs or has ended. Each state is complete: a client replaces its
+/// view with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunningCommand {
     /// The command as the user typed it.

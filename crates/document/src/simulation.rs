@@ -22,8 +22,8 @@ pub struct Simulation<O> {
     /// The version of this format; 0 for documents without a version.
     #[serde(default)]
     pub schema_version: u32,
-    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    /// versions of flashscope.
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from
+    /// documents of earlier versions of flashscope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conclusions: Vec<Conclusion>,
     /// The simulated drive.
@@ -57,9 +57,9 @@ pub struct Simulation<O> {
     pub bytes_written: Bytes,
     /// Bytes trimmed.
     pub bytes_trimmed: Bytes,
-    /// Logical pages that the host read, completely or in part. A page counts when its IO reaches the
-    /// drive, but an IO counts in `ios` when it completes. The two counts therefore cover slightly
-    /// different IOs if many are in flight.
+    /// Logical pages that the host read, completely or in part. A page counts when its IO reaches
+    /// the drive, but an IO counts in `ios` when it completes. The two counts therefore cover
+    /// slightly different IOs if many are in flight.
     pub host_pages_read: u64,
     /// Logical pages that the host wrote, completely or in part.
     pub host_pages_written: u64,
@@ -69,7 +69,8 @@ pub struct Simulation<O> {
     pub host_pages_absorbed: u64,
     /// Logical pages that the host trimmed completely.
     pub host_pages_trimmed: u64,
-    /// Flash pages read, by cause. Pages copied within a plane count as programmed, but not as read.
+    /// Flash pages read, by cause. Pages copied within a plane count as programmed, but not as
+    /// read.
     pub flash_reads: BTreeMap<String, u64>,
     /// Flash pages programmed, by cause.
     pub flash_programs: BTreeMap<String, u64>,
@@ -78,12 +79,13 @@ pub struct Simulation<O> {
     /// FTL operations that cause several flash commands or avoid some: merges by kind, evictions of
     /// log blocks, and the results of map lookups.
     pub events: BTreeMap<String, u64>,
-    /// Flash pages programmed per flash page's worth of logical pages that the host wrote; absent if
-    /// it wrote none. A partly written logical page counts as a complete page. The value is below 1
-    /// if the write buffer absorbs pages.
+    /// Flash pages programmed per flash page's worth of logical pages that the host wrote; absent
+    /// if it wrote none. A partly written logical page counts as a complete page. The value is
+    /// below 1 if the write buffer absorbs pages.
     #[schemars(range(min = 0.0))]
     pub write_amplification: Option<f64>,
-    /// The logical pages that the workload itself moved, as a log-structured store does; absent if there were none.
+    /// The logical pages that the workload itself moved, as a log-structured store does; absent if
+    /// there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_pages_moved: Option<u64>,
     /// The write amplification of the workload and the drive together: flash pages programmed per
@@ -102,12 +104,13 @@ pub struct Simulation<O> {
     /// The tenants: concurrent workloads, each in its own namespace. Empty for a single workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<TenantResult>,
-    /// The smallest slowdown of a tenant over the largest, at most 1; absent unless each tenant also ran alone.
+    /// The smallest slowdown of a tenant over the largest, at most 1; absent unless each tenant
+    /// also ran alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub fairness: Option<f64>,
-    /// The fate of data that the host placed; absent unless the drive has several reclaim unit handles or
-    /// reclaim groups.
+    /// The fate of data that the host placed; absent unless the drive has several reclaim unit
+    /// handles or reclaim groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<PlacementStatistics>,
     /// The zones at the end of the simulation; absent for a drive without zones.
@@ -186,12 +189,12 @@ pub struct SimulationWarmUp {
     pub ios: u64,
     /// The bytes of these IOs: read, written and trimmed.
     pub bytes: Bytes,
-    /// The write amplification in each window of the warm-up. In a window, the IOs write and trim as
-    /// many bytes as the capacity of the drive; for a trace, a window is a pass over the trace.
+    /// The write amplification in each window of the warm-up. In a window, the IOs write and trim
+    /// as many bytes as the capacity of the drive; for a trace, a window is a pass over the trace.
     /// Empty unless the warm-up continued until steady state.
     pub window_write_amplification: Vec<f64>,
-    /// True if the write amplification became steady, after the drive began to erase blocks; absent if
-    /// not examined.
+    /// True if the write amplification became steady, after the drive began to erase blocks; absent
+    /// if not examined.
     pub steady: Option<bool>,
     /// The criterion of steadiness; absent if not examined.
     pub criterion: Option<String>,
@@ -248,13 +251,15 @@ pub struct TenantResult {
     pub bytes_written: Bytes,
     /// Bytes trimmed.
     pub bytes_trimmed: Bytes,
-    /// The latency of all IOs, including the wait in the submission queue; absent if there were none.
+    /// The latency of all IOs, including the wait in the submission queue; absent if there were
+    /// none.
     pub latency_ns: Option<LatencyNs>,
     /// The latency of reads; absent if there were none.
     pub read_latency_ns: Option<LatencyNs>,
     /// The latency of writes; absent if there were none.
     pub write_latency_ns: Option<LatencyNs>,
-    /// The measurement of as many IOs of this tenant alone, on a fresh drive; absent if it did not run alone.
+    /// The measurement of as many IOs of this tenant alone, on a fresh drive; absent if it did not
+    /// run alone.
     pub alone: Option<TenantAlone>,
     /// The mean latency divided by the mean latency of the tenant when it ran alone.
     #[schemars(range(min = 0.0))]
@@ -280,8 +285,8 @@ pub struct EnergyStatistics {
     pub joules_per_io: Option<f64>,
     /// The mean power in watts; absent if no time passed.
     pub mean_watts: Option<f64>,
-    /// The energy in joules by cause: `read`, `program` and `erase` of cells, transfers on the `bus`, handling of
-    /// `requests`, and `idle`, the constant power of the drive.
+    /// The energy in joules by cause: `read`, `program` and `erase` of cells, transfers on the
+    /// `bus`, handling of `requests`, and `idle`, the constant power of the drive.
     pub parts: BTreeMap<String, f64>,
 }
 
@@ -308,14 +313,15 @@ pub struct PlacementStatistics {
     pub media_bytes_erased: Bytes,
     /// Pages written with a stream whose handle or group does not exist. They went to handle 0.
     pub invalid_identifiers: u64,
-    /// The number of times that a stream replaced another stream at its handle, because every handle was in use.
+    /// The number of times that a stream replaced another stream at its handle, because every
+    /// handle was in use.
     pub streams_replaced: u64,
     /// Pages written to another reclaim group, because the requested group was full.
     pub groups_overflowed: u64,
     /// The data of each reclaim unit handle, from handle 0 on.
     pub handles: Vec<HandleStatistics>,
-    /// The moved data of all handles, in separate reclaim units; all 0 if the handles are persistently
-    /// isolated.
+    /// The moved data of all handles, in separate reclaim units; all 0 if the handles are
+    /// persistently isolated.
     pub moved: HandleStatistics,
 }
 

@@ -125,8 +125,8 @@ pub struct Sweep {
     pub schema_version: u32,
     /// The status: complete or unfinished.
     pub status: SweepStatus,
-    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    /// versions of flashscope.
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from
+    /// documents of earlier versions of flashscope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conclusions: Vec<Conclusion>,
     /// The design space as given, in TOML.

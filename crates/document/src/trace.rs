@@ -1,7 +1,8 @@
 //! The statistics of a trace, as shown by `flashscope trace stat`.
 //!
-//! Times count from the first request of the trace, in nanoseconds. *Accesses* are reads and writes. Trims and flushes are
-//! counted separately, and do not contribute to sizes, footprint, sequentiality, alignment, working set and concentration.
+//! Times count from the first request of the trace, in nanoseconds. *Accesses* are reads and
+//! writes. Trims and flushes are counted separately, and do not contribute to sizes, footprint,
+//! sequentiality, alignment, working set and concentration.
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_stats::Estimate;
@@ -61,8 +62,9 @@ pub struct TraceFacts {
     pub sizes: Option<SizeFacts>,
     /// The pages touched.
     pub footprint: Footprint,
-    /// Bytes written over the bytes of the distinct pages written. It is the mean number of times that a page is written: 1
-    /// without overwriting, and below 1 if writes are smaller than a page. Absent if nothing is written.
+    /// Bytes written over the bytes of the distinct pages written. It is the mean number of times
+    /// that a page is written: 1 without overwriting, and below 1 if writes are smaller than a
+    /// page. Absent if nothing is written.
     pub overwrite_ratio: Option<Estimate>,
     /// The sequentiality of accesses.
     pub sequentiality: Option<Sequentiality>,
@@ -70,7 +72,8 @@ pub struct TraceFacts {
     pub alignment: Option<Alignment>,
     /// The times between successive requests; absent if there are fewer than two.
     pub inter_arrival: Option<InterArrival>,
-    /// The requests in windows of several lengths, the shortest first. Lengths with fewer than ten complete windows are omitted.
+    /// The requests in windows of several lengths, the shortest first. Lengths with fewer than ten
+    /// complete windows are omitted.
     pub burstiness: Vec<Burstiness>,
     /// The average working set, by length of the time window.
     pub working_set: Vec<WorkingSet>,
@@ -80,7 +83,8 @@ pub struct TraceFacts {
     pub write_concentration: Option<Concentration>,
     /// The writes, split at the boundaries of erase blocks; absent if there are no writes.
     pub write_lengths: Option<WriteLengths>,
-    /// The latencies of all operations together, then of each operation; empty if the trace has no latencies.
+    /// The latencies of all operations together, then of each operation; empty if the trace has no
+    /// latencies.
     pub latency: Vec<OpLatency>,
     /// The number of volumes.
     pub volume_count: u64,
@@ -160,7 +164,8 @@ pub struct ByteCounts {
 /// The times of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeFacts {
-    /// The time of the first request: since 1970 if the format has absolute times, or else on the clock of the trace.
+    /// The time of the first request: since 1970 if the format has absolute times, or else on the
+    /// clock of the trace.
     pub start_ns: Nanos,
     /// The time from the earliest request to the latest.
     pub span_ns: Nanos,
@@ -168,8 +173,8 @@ pub struct TimeFacts {
     pub requests_per_s: Option<f64>,
     /// Bytes accessed per second of the span; absent if the span is zero.
     pub bytes_per_s: Option<f64>,
-    /// Requests whose time is earlier than that of a previous request. Statistics over time use the latest time so far for such
-    /// a request.
+    /// Requests whose time is earlier than that of a previous request. Statistics over time use the
+    /// latest time so far for such a request.
     pub backwards: u64,
     /// The number of the first such request, from 1.
     pub first_backwards: Option<u64>,
@@ -192,8 +197,8 @@ pub struct SizeFacts {
     pub most_frequent: Vec<SizeBucket>,
     /// The number of different sizes.
     pub distinct: u64,
-    /// Accesses whose size was rounded down by less than 1 % for the quantiles. Sizes are rounded if the trace has more
-    /// different sizes than the statistics can record separately.
+    /// Accesses whose size was rounded down by less than 1 % for the quantiles. Sizes are rounded
+    /// if the trace has more different sizes than the statistics can record separately.
     pub rounded: u64,
 }
 
@@ -231,7 +236,8 @@ pub struct SizeBucket {
     pub writes: u64,
 }
 
-/// The distinct pages of 4 KiB touched, completely or in part. A number is exact if its interval has no width.
+/// The distinct pages of 4 KiB touched, completely or in part. A number is exact if its interval
+/// has no width.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Footprint {
     /// The size of a page.
@@ -250,13 +256,15 @@ pub struct Footprint {
     pub highest_end: Bytes,
 }
 
-/// The sequentiality of accesses: an access is sequential if it begins where the last access of the same volume ended.
+/// The sequentiality of accesses: an access is sequential if it begins where the last access of the
+/// same volume ended.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sequentiality {
     /// Sequential accesses over accesses.
     pub sequential_share: f64,
-    /// The number of runs. A run is a sequence of accesses in which each access begins where the previous access ended.
-    /// An access that is not part of a longer sequence is a run of one access.
+    /// The number of runs. A run is a sequence of accesses in which each access begins where the
+    /// previous access ended. An access that is not part of a longer sequence is a run of one
+    /// access.
     pub runs: u64,
     /// The mean number of accesses in a run.
     pub mean_run_requests: f64,
@@ -277,8 +285,8 @@ pub struct Alignment {
     pub misalignment: Option<Misalignment>,
 }
 
-/// A misalignment that most accesses share, for instance if a partition begins at sector 63. Agrawal et al. (USENIX ATC 2008,
-/// section 4) found LBA mod 8 = 7 throughout in TPC-C.
+/// A misalignment that most accesses share, for instance if a partition begins at sector 63.
+/// Agrawal et al. (USENIX ATC 2008, section 4) found LBA mod 8 = 7 throughout in TPC-C.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Misalignment {
     /// The LBA mod 8 of these accesses, 1 to 7.
@@ -289,8 +297,8 @@ pub struct Misalignment {
     pub shift_bytes: Bytes,
 }
 
-/// The times between successive requests, in nanoseconds; 0 where the time goes backwards. Quantiles are accurate to
-/// within 0.1 %.
+/// The times between successive requests, in nanoseconds; 0 where the time goes backwards.
+/// Quantiles are accurate to within 0.1 %.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InterArrival {
     /// The arithmetic mean.
@@ -311,8 +319,8 @@ pub struct InterArrival {
     pub p999: u64,
     /// The longest time.
     pub max: u64,
-    /// The histogram of the times. A bucket covers the times from one power of two to below the next; the bucket from 0 counts
-    /// times of 0.
+    /// The histogram of the times. A bucket covers the times from one power of two to below the
+    /// next; the bucket from 0 counts times of 0.
     pub histogram: Vec<TimeBucket>,
 }
 
@@ -336,14 +344,15 @@ pub struct Burstiness {
     pub peak_requests: u64,
     /// The peak over the mean of all windows.
     pub peak_to_mean: f64,
-    /// The index of dispersion for counts: variance over mean of the requests in a window (Gusella, IEEE JSAC 9, 1991). It is 1
-    /// at every length for a Poisson process, and grows with the length if bursts cluster.
+    /// The index of dispersion for counts: variance over mean of the requests in a window (Gusella,
+    /// IEEE JSAC 9, 1991). It is 1 at every length for a Poisson process, and grows with the length
+    /// if bursts cluster.
     pub index_of_dispersion: f64,
 }
 
-/// The average working set for one length of window, over all instants of the trace. The working set
-/// at an instant is the bytes of the pages accessed in the window that ends then (Denning & Slutz, CACM
-/// 21, 1978).
+/// The average working set for one length of window, over all instants of the trace. The working
+/// set at an instant is the bytes of the pages accessed in the window that ends then (Denning &
+/// Slutz, CACM 21, 1978).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkingSet {
     /// The length of the window.
@@ -352,7 +361,8 @@ pub struct WorkingSet {
     pub bytes: Estimate,
 }
 
-/// The concentration of requests on pages of 4 KiB. A request counts once for each page that it touches.
+/// The concentration of requests on pages of 4 KiB. A request counts once for each page that it
+/// touches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Concentration {
     /// The shares of all requests that go to the hottest 1, 5, 10, 20 and 50 % of the pages.
@@ -379,9 +389,10 @@ pub struct LorenzPoint {
     pub share: f64,
 }
 
-/// The writes, split at the boundaries of erase blocks, in the terms of Boboila & Desnoyers (2011, section III and Fig.
-/// 1). The part of a write in one erase block is a *middle* if it covers the block completely. A part that covers less
-/// is a *tail* if it starts at the beginning of the block, and a *head* if it starts later.
+/// The writes, split at the boundaries of erase blocks, in the terms of Boboila & Desnoyers (2011,
+/// section III and Fig. 1). The part of a write in one erase block is a *middle* if it covers the
+/// block completely. A part that covers less is a *tail* if it starts at the beginning of the
+/// block, and a *head* if it starts later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WriteLengths {
     /// The size of a page; a partly written page counts as a complete page.
@@ -390,8 +401,8 @@ pub struct WriteLengths {
     pub block_bytes: Bytes,
     /// The parts of each request separately, as in the paper.
     pub requests: Fragments,
-    /// The parts of joined writes, as in a drive with write coalescing. Successive writes of a volume count as one
-    /// write if each write begins where the previous write ended.
+    /// The parts of joined writes, as in a drive with write coalescing. Successive writes of a
+    /// volume count as one write if each write begins where the previous write ended.
     pub joined: Fragments,
 }
 
@@ -408,7 +419,8 @@ pub struct Fragments {
     pub middle: Fragment,
     /// The tails.
     pub tail: Fragment,
-    /// The histogram of the lengths of writes, with a bucket from each power of two to below the next.
+    /// The histogram of the lengths of writes, with a bucket from each power of two to below the
+    /// next.
     pub histogram: Vec<LengthBucket>,
 }
 
@@ -478,7 +490,8 @@ pub struct Step {
     pub requests: Requests,
     /// The bytes by operation.
     pub bytes: ByteCounts,
-    /// The bytes of the distinct pages accessed from the start of the trace to the end of this step.
+    /// The bytes of the distinct pages accessed from the start of the trace to the end of this
+    /// step.
     pub accessed_bytes: Bytes,
     /// The bytes of the distinct pages written from the start of the trace to the end of this step.
     pub written_bytes: Bytes,
@@ -499,18 +512,20 @@ pub struct HeatMap {
     pub written: Vec<u64>,
 }
 
-/// The sample of pages from which the working set and the concentration are estimated, and the footprint if it is not exact.
+/// The sample of pages from which the working set and the concentration are estimated, and the
+/// footprint if it is not exact.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sampling {
-    /// The share of page groups in the sample, from 0 to 1; 1 if the sample contains all. A hash of the address decides whether
-    /// a group belongs to the sample (SHARDS, Waldspurger et al., FAST 2015).
+    /// The share of page groups in the sample, from 0 to 1; 1 if the sample contains all. A hash of
+    /// the address decides whether a group belongs to the sample (SHARDS, Waldspurger et al., FAST
+    /// 2015).
     pub rate: f64,
     /// The number of adjacent pages in a group.
     pub group_pages: u32,
     /// The number of groups in the sample at the end of the trace.
     pub groups: u64,
-    /// The number of page accesses estimated from the sample, over the actual number. Its distance from 1 shows how far hot pages
-    /// are under- or overrepresented in the sample.
+    /// The number of page accesses estimated from the sample, over the actual number. Its distance
+    /// from 1 shows how far hot pages are under- or overrepresented in the sample.
     pub coverage: Option<f64>,
     /// Accesses larger than 1 GiB; page statistics count only their first GiB.
     pub cut: u64,

@@ -16,8 +16,8 @@ pub const TWIN_VERSION: u32 = 2;
 pub struct Twin {
     /// The version of the format.
     pub schema_version: u32,
-    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    /// versions of flashscope.
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from
+    /// documents of earlier versions of flashscope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conclusions: Vec<Conclusion>,
     /// The version of flashscope that made the fit.
@@ -32,8 +32,8 @@ pub struct Twin {
     pub sources: Vec<String>,
     /// The profile of the twin, in TOML.
     pub profile: String,
-    /// The misfit: the mean over runs of the deviation of the twin from the measurement, in standard errors. 0 is exact; chance
-    /// alone explains 1. Absent if nothing was simulated.
+    /// The misfit: the mean over runs of the deviation of the twin from the measurement, in
+    /// standard errors. 0 is exact; chance alone explains 1. Absent if nothing was simulated.
     pub misfit: Option<f64>,
     /// The fitted times.
     pub times: Vec<Time>,
@@ -49,11 +49,12 @@ pub struct Twin {
     pub queue_depth: Option<MeasuredDepth>,
     /// Advice on what to measure next, for the fields that the sources do not determine.
     pub measure_next: Vec<String>,
-    /// The factors by which intervals are widened beyond the range of the draws: for mean response times, then for 99th
-    /// percentiles. The share `confidence` of the runs that the twin was fitted to differs from the measurement by at most this
-    /// factor.
+    /// The factors by which intervals are widened beyond the range of the draws: for mean response
+    /// times, then for 99th percentiles. The share `confidence` of the runs that the twin was
+    /// fitted to differs from the measurement by at most this factor.
     pub spread: [f64; 2],
-    /// Alternative drives that fit the measurements as well: the fields in which each differs from the profile.
+    /// Alternative drives that fit the measurements as well: the fields in which each differs from
+    /// the profile.
     pub draws: Vec<BTreeMap<String, String>>,
 }
 
@@ -77,7 +78,8 @@ pub struct Time {
     pub field: String,
     /// The time, in ns.
     pub nanos: Range,
-    /// True if the measurements depend on this time. If not, it keeps its value from before the fit.
+    /// True if the measurements depend on this time. If not, it keeps its value from before the
+    /// fit.
     pub told: bool,
 }
 
@@ -112,7 +114,8 @@ pub struct RunFit {
 pub struct Level {
     /// The bytes that held data. The uniform writes went to the same bytes.
     pub fill: Bytes,
-    /// Bytes programmed per byte that the host wrote, at least 1; absent if the drive does not report programmed bytes.
+    /// Bytes programmed per byte that the host wrote, at least 1; absent if the drive does not
+    /// report programmed bytes.
     pub write_amplification: Option<f64>,
     /// Bytes that the host wrote per second; absent if not measured.
     pub bytes_per_second: Option<f64>,
@@ -128,12 +131,14 @@ pub struct FillModel {
     pub policy: String,
     /// T: bytes of flash that can hold data.
     pub flash_bytes: f64,
-    /// kappa: bytes programmed per byte of data programmed. It accounts for the drive's own writes, such as parity and its map. 1
-    /// if the drive does not report programmed bytes.
+    /// kappa: bytes programmed per byte of data programmed. It accounts for the drive's own writes,
+    /// such as parity and its map. 1 if the drive does not report programmed bytes.
     pub kappa: f64,
-    /// The throughput in bytes per second if garbage collection moved nothing; absent if throughput was not measured.
+    /// The throughput in bytes per second if garbage collection moved nothing; absent if throughput
+    /// was not measured.
     pub bare_bytes_per_second: Option<f64>,
-    /// The cost of moving a page, relative to that of writing a page for the host; absent if throughput was not measured.
+    /// The cost of moving a page, relative to that of writing a page for the host; absent if
+    /// throughput was not measured.
     pub moved: Option<f64>,
 }
 
@@ -157,17 +162,19 @@ pub struct FillFit {
     pub policies: Vec<PolicyFit>,
     /// Bytes of flash that can hold data, with the interval over the policies that fit as well.
     pub flash_bytes: Range,
-    /// kappa, as in [`FillModel`], with its interval. If write amplification was not measured, the value 1 is an assumption, and
-    /// the range holds every kappa with which the model explains the throughput.
+    /// kappa, as in [`FillModel`], with its interval. If write amplification was not measured, the
+    /// value 1 is an assumption, and the range holds every kappa with which the model explains the
+    /// throughput.
     pub kappa: Range,
-    /// The throughput in bytes per second if garbage collection moved nothing, with its interval; absent if throughput was not
-    /// measured.
+    /// The throughput in bytes per second if garbage collection moved nothing, with its interval;
+    /// absent if throughput was not measured.
     pub bare_bytes_per_second: Option<Range>,
-    /// The cost of moving a page, relative to that of writing a page for the host, with its interval; absent if throughput was
-    /// not measured.
+    /// The cost of moving a page, relative to that of writing a page for the host, with its
+    /// interval; absent if throughput was not measured.
     pub moved: Option<Range>,
-    /// The range of write amplification at each level, if it was not measured. Throughput alone does not identify it: each value
-    /// in the range belongs to a cleaning policy and a kappa that fit the throughput as well. Absent if it was measured.
+    /// The range of write amplification at each level, if it was not measured. Throughput alone
+    /// does not identify it: each value in the range belongs to a cleaning policy and a kappa that
+    /// fit the throughput as well. Absent if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unidentified: Option<Vec<AmplificationRange>>,
     /// Alternative models that fit the measurements as well. The intervals are computed from them.
@@ -248,16 +255,16 @@ pub struct Summary {
     pub p99_coverage: f64,
     /// The number of alternative drives that were simulated beside the twin.
     pub draws: u32,
-    /// The median standard error of an end of an interval, as a share of the width of the interval; absent with fewer than two
-    /// draws. It is at most 0.1, unless the twin has no more draws.
+    /// The median standard error of an end of an interval, as a share of the width of the interval;
+    /// absent with fewer than two draws. It is at most 0.1, unless the twin has no more draws.
     pub end_error: Option<f64>,
 }
 
 /// The performance of a workload on a drive, as its twin predicts it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TwinPrediction {
-    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    /// versions of flashscope.
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from
+    /// documents of earlier versions of flashscope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conclusions: Vec<Conclusion>,
     /// The name of the drive.
@@ -268,15 +275,17 @@ pub struct TwinPrediction {
     pub confidence: f64,
     /// The number of alternative drives that were simulated beside the twin.
     pub draws: u32,
-    /// The largest standard error of an end of an interval, as a share of the width of the interval; absent with fewer than two
-    /// draws. Without a requested number of draws, it is at most 0.1, unless the twin has no more draws.
+    /// The largest standard error of an end of an interval, as a share of the width of the
+    /// interval; absent with fewer than two draws. Without a requested number of draws, it is at
+    /// most 0.1, unless the twin has no more draws.
     pub end_error: Option<f64>,
     /// The number of IOs measured.
     pub ios: u64,
     /// The bytes of the drive that hold data.
     pub filled: Bytes,
-    /// The factor by which the drive was scaled down for the simulation, at least 1. The simulated drive has the same shares of
-    /// data and spare flash, the same pages and blocks, and as many parallel parts.
+    /// The factor by which the drive was scaled down for the simulation, at least 1. The simulated
+    /// drive has the same shares of data and spare flash, the same pages and blocks, and as many
+    /// parallel parts.
     pub scale: f64,
     /// The maximum number of IOs in flight per stream.
     pub queue_depth: u32,
@@ -290,10 +299,11 @@ pub struct TwinPrediction {
     pub latency_ns: PredictedLatency,
     /// Bytes programmed per byte that the host wrote; absent if the host wrote nothing.
     pub write_amplification: Option<Range>,
-    /// False if the measurements do not identify write amplification, because they are times alone. It and the lifetime then
-    /// have the range of all models that fit, instead of an interval.
+    /// False if the measurements do not identify write amplification, because they are times alone.
+    /// It and the lifetime then have the range of all models that fit, instead of an interval.
     pub is_amplification_identified: bool,
-    /// Bytes that the host can write to a new drive before its blocks wear out; absent if nothing was erased.
+    /// Bytes that the host can write to a new drive before its blocks wear out; absent if nothing
+    /// was erased.
     pub lifetime_bytes: Option<Range>,
 }
 
@@ -308,7 +318,8 @@ pub struct Extrapolation {
     pub least: f64,
     /// The largest measured value.
     pub most: f64,
-    /// The distance from the measured range: doublings of the IOs in flight, or halvings and doublings of the spare flash.
+    /// The distance from the measured range: doublings of the IOs in flight, or halvings and
+    /// doublings of the spare flash.
     pub steps: f64,
     /// The factor by which the ends of the intervals move away from the value.
     pub widened: f64,
@@ -320,7 +331,8 @@ pub struct Extrapolation {
 pub enum Quantity {
     /// Bytes of the drive that hold data. It widens all intervals.
     Fill,
-    /// IOs in flight; the mean of an open loop. It widens the intervals of throughput and of response times.
+    /// IOs in flight; the mean of an open loop. It widens the intervals of throughput and of
+    /// response times.
     QueueDepth,
 }
 
@@ -363,7 +375,8 @@ pub struct Range {
 }
 
 impl Range {
-    /// Returns the interval around `value` that holds the middle `confidence` (0 to 1) of `draws`, and `value` itself.
+    /// Returns the interval around `value` that holds the middle `confidence` (0 to 1) of `draws`,
+    /// and `value` itself.
     #[must_use]
     pub fn around(value: f64, mut draws: Vec<f64>, confidence: f64) -> Range {
         draws.sort_unstable_by(f64::total_cmp);
@@ -390,8 +403,9 @@ impl Range {
 }
 
 impl FillModel {
-    /// Returns the write amplification of uniform writes over `fill` bytes; NaN if the data do not fit on the drive. `policy`
-    /// returns the write amplification of the cleaning policy from the ratio of physical to logical pages.
+    /// Returns the write amplification of uniform writes over `fill` bytes; NaN if the data do not
+    /// fit on the drive. `policy` returns the write amplification of the cleaning policy from the
+    /// ratio of physical to logical pages.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
     pub fn amplified(&self, fill: Bytes, policy: impl Fn(f64) -> f64) -> f64 {
@@ -399,8 +413,8 @@ impl FillModel {
         if alpha > 1.0 { self.kappa * policy(alpha) } else { f64::NAN }
     }
 
-    /// Returns the throughput of the host, in bytes per second, at this write amplification; `None` if throughput was not
-    /// measured.
+    /// Returns the throughput of the host, in bytes per second, at this write amplification; `None`
+    /// if throughput was not measured.
     #[must_use]
     pub fn rate(&self, write_amplification: f64) -> Option<f64> {
         Some(self.bare_bytes_per_second? / (1.0 + self.moved? * (write_amplification - 1.0)))
@@ -408,8 +422,9 @@ impl FillModel {
 }
 
 impl FillFit {
-    /// Returns true if a level has a measured write amplification. Throughput alone does not determine write amplification: more
-    /// writes besides data and a lower cost per moved page give the same throughput.
+    /// Returns true if a level has a measured write amplification. Throughput alone does not
+    /// determine write amplification: more writes besides data and a lower cost per moved page give
+    /// the same throughput.
     #[must_use]
     pub fn knows_write_amplification(&self) -> bool {
         self.levels.iter().any(|level| level.write_amplification.is_some())

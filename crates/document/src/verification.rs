@@ -36,7 +36,8 @@ pub struct Verification {
     pub unflushed: UnflushedWrites,
     /// Writes that the drive tore although it promises to write them atomically.
     pub torn_writes: u64,
-    /// Writes that the drive tore without violating its atomicity: they exceed the atomic unit or cross its boundary.
+    /// Writes that the drive tore without violating its atomicity: they exceed the atomic unit or
+    /// cross its boundary.
     pub torn_beyond_unit_writes: u64,
     /// Jumps of the machine's clock. They do not change the judgement, which rests on order alone.
     pub clock_jumps: Vec<ClockJump>,
@@ -85,7 +86,8 @@ pub struct Atomicity {
     /// The maximum length of a write that the drive writes completely or not at all.
     #[serde(rename = "unit_bytes")]
     pub unit: Bytes,
-    /// The atomic boundary: a write that crosses a multiple of it is not atomic. Absent if the drive has no boundary.
+    /// The atomic boundary: a write that crosses a multiple of it is not atomic. Absent if the
+    /// drive has no boundary.
     #[serde(rename = "boundary_bytes")]
     pub boundary: Option<Bytes>,
     /// The source of the unit.
@@ -150,8 +152,8 @@ pub struct JudgedBytes {
     pub torn: u64,
     /// Data that is older than a flushed write, and from an earlier flush: the newer data is lost.
     pub lost: u64,
-    /// Data that is older than a flushed write of the same flush: the drive wrote the two in the wrong order, or lost
-    /// the newer write.
+    /// Data that is older than a flushed write of the same flush: the drive wrote the two in the
+    /// wrong order, or lost the newer write.
     pub reordered: u64,
     /// Data of no write of the verification, although a flushed write covers it.
     pub corrupt: u64,
@@ -161,7 +163,8 @@ pub struct JudgedBytes {
     pub unreadable: u64,
 }
 
-/// The judgement of acknowledged writes that no flush covered. A drive with a volatile cache may lose any of them.
+/// The judgement of acknowledged writes that no flush covered. A drive with a volatile cache may
+/// lose any of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct UnflushedWrites {
     /// Writes that are on the drive, completely or in part.
@@ -170,8 +173,8 @@ pub struct UnflushedWrites {
     pub lost: u64,
     /// Writes that later writes may have replaced.
     pub replaced: u64,
-    /// Kept writes that the host submitted after the acknowledgement of a lost write. If there are any, software must
-    /// not rely on the order of acknowledgements.
+    /// Kept writes that the host submitted after the acknowledgement of a lost write. If there are
+    /// any, software must not rely on the order of acknowledgements.
     pub kept_after_lost: u64,
 }
 
@@ -197,7 +200,8 @@ pub struct VerificationFinding {
     pub len: Bytes,
     /// The number of the write that the drive should hold, or tore.
     pub expected_write: Option<u64>,
-    /// The number of the write whose data the range holds; absent if the range holds no data of this verification.
+    /// The number of the write whose data the range holds; absent if the range holds no data of
+    /// this verification.
     pub found_write: Option<u64>,
 }
 
@@ -225,9 +229,11 @@ pub enum Damage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The drive holds everything that it acknowledged and flushed, and tore nothing that it writes atomically.
+    /// The drive holds everything that it acknowledged and flushed, and tore nothing that it writes
+    /// atomically.
     AsAcknowledged,
-    /// The drive lost or damaged data that it had to preserve, or tore a write that it writes atomically.
+    /// The drive lost or damaged data that it had to preserve, or tore a write that it writes
+    /// atomically.
     Damaged,
 }
 

@@ -46,8 +46,8 @@ pub struct DriveWatch {
 /// The write amplification of a watched drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedAmplification {
-    /// The start of the period over which the mean is taken, as RFC 3339 in UTC: at most four weeks ago.
-    /// Absent for the mean over the life of the drive.
+    /// The start of the period over which the mean is taken, as RFC 3339 in UTC: at most four weeks
+    /// ago. Absent for the mean over the life of the drive.
     pub since: Option<String>,
     /// The write amplification.
     #[serde(flatten)]
@@ -120,8 +120,8 @@ pub struct WatchedDrive {
 }
 
 impl WatchedDrive {
-    /// Returns the identity that readings of the same drive share. It is the serial number, which does
-    /// not depend on the name of the device, or the name if the serial number is unknown.
+    /// Returns the identity that readings of the same drive share. It is the serial number, which
+    /// does not depend on the name of the device, or the name if the serial number is unknown.
     pub fn id(&self) -> &str {
         self.serial.as_deref().unwrap_or(&self.name)
     }

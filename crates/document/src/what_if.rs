@@ -18,8 +18,8 @@ pub struct WhatIf {
     pub schema_version: u32,
     /// The status: complete or unfinished.
     pub status: WhatIfStatus,
-    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    /// versions of flashscope.
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from
+    /// documents of earlier versions of flashscope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conclusions: Vec<Conclusion>,
     /// The seed of the first simulation of each variant.
@@ -69,7 +69,8 @@ pub struct Variant {
     pub disagreement: Option<Disagreement>,
 }
 
-/// A significant difference between a model and the simulations: more than 10 %, and outside both intervals.
+/// A significant difference between a model and the simulations: more than 10 %, and outside both
+/// intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Disagreement {
     /// The quantity.
@@ -82,8 +83,8 @@ impl Disagreement {
     /// A relative difference counts if it exceeds this value.
     const MIN_DIFFERENCE: f64 = 0.1;
 
-    /// Returns the first significant difference between predictions and simulated values. Erases and endurance follow from write
-    /// amplification, which comes before them.
+    /// Returns the first significant difference between predictions and simulated values. Erases
+    /// and endurance follow from write amplification, which comes before them.
     #[must_use]
     pub fn between(
         expected: &[ModelEstimate],
@@ -176,17 +177,17 @@ pub struct ClosedForm {
     pub expected: Vec<ModelEstimate>,
     /// The properties of the drive or workload that the model ignores, as text.
     pub not_modelled: Vec<String>,
-    /// The reason why differences to the baseline are not predicted; absent if they are predicted, and for the
-    /// baseline.
+    /// The reason why differences to the baseline are not predicted; absent if they are predicted,
+    /// and for the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_compared: Option<String>,
 }
 
 impl ClosedForm {
-    /// Sets the differences to the prediction for the baseline. The effect of a property that both models ignore
-    /// cancels out in part. If only one of them ignored it, its effect would count as an effect of the change. Unless
-    /// both predictions have an interval, they are therefore compared only if their models are the same and ignore the
-    /// same properties.
+    /// Sets the differences to the prediction for the baseline. The effect of a property that both
+    /// models ignore cancels out in part. If only one of them ignored it, its effect would count as
+    /// an effect of the change. Unless both predictions have an interval, they are therefore
+    /// compared only if their models are the same and ignore the same properties.
     pub fn compare_with(&mut self, base: &ClosedForm) {
         let ignores_the_same = self.model == base.model && self.not_modelled == base.not_modelled;
         for expected in &mut self.expected {
@@ -214,8 +215,8 @@ pub struct ModelEstimate {
     pub low: Option<f64>,
     /// The upper end of the interval; absent if the model's error is unknown.
     pub high: Option<f64>,
-    /// The relative difference to the baseline; absent for the baseline, if the baseline has no prediction, and if the two
-    /// predictions cannot be compared (`not_compared`).
+    /// The relative difference to the baseline; absent for the baseline, if the baseline has no
+    /// prediction, and if the two predictions cannot be compared (`not_compared`).
     pub relative: Option<f64>,
 }
 

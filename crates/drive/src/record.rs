@@ -72,8 +72,8 @@ pub struct Recording {
     until: Option<(Clock, Nanos)>,
     /// True after tracing has stopped; the events recorded so far can still be read.
     stopping: bool,
-    /// True if the device has its own queue: requests are then counted when issued. Without a queue,
-    /// requests are counted when queued.
+    /// True if the device has its own queue: requests are then counted when issued. Without a
+    /// queue, requests are counted when queued.
     has_queue: bool,
     report: Arc<Report>,
 }

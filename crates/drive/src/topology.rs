@@ -1,4 +1,5 @@
-//! The names of drives, and their connection to the machine, from their position in the device tree of sysfs.
+//! The names of drives, and their connection to the machine, from their position in the device tree
+//! of sysfs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,16 @@
 //! The range of write amplification that is consistent with measured throughput.
 //!
-//! The inverse of throughput is linear in the policy's write amplification A: `1 / throughput = a + b * (A - 1)`. With kappa
-//! bytes programmed per byte of data, [`super::closed_form`] has `a = (1 + moved * (kappa - 1)) / bare` and
-//! `b = moved * kappa / bare`. A fit of throughput alone determines a and b, which are two numbers for three unknowns. It
-//! assumes `kappa = 1` and finds `moved' = b / a`. For any other kappa, the cost
-//! `moved = moved' / (kappa * (1 - moved') + moved')` gives exactly the same throughput at every fill level.
+//! The inverse of throughput is linear in the policy's write amplification A:
+//! `1 / throughput = a + b * (A - 1)`. With kappa bytes programmed per byte of data,
+//! [`super::closed_form`] has `a = (1 + moved * (kappa - 1)) / bare` and
+//! `b = moved * kappa / bare`. A fit of throughput alone determines a and b, which are two numbers
+//! for three unknowns. It assumes `kappa = 1` and finds `moved' = b / a`. For any other kappa, the
+//! cost `moved = moved' / (kappa * (1 - moved') + moved')` gives exactly the same throughput at
+//! every fill level.
 //!
-//! Write amplification is kappa times A. Its range therefore covers all policies that fit, and every kappa from 1 to
-//! [`MAX_KAPPA`] with which `moved` is positive. It also covers structures that no policy of a profile has, such as other
-//! sizes of blocks.
+//! Write amplification is kappa times A. Its range therefore covers all policies that fit, and
+//! every kappa from 1 to [`MAX_KAPPA`] with which `moved` is positive. It also covers structures
+//! that no policy of a profile has, such as other sizes of blocks.
 
 use flashscope_block::Bytes;
 use flashscope_document::twin::{AmplificationRange, FillFit, FillModel, Level, PolicyFit, Range};
@@ -17,11 +19,12 @@ use flashscope_model::{d_choices, greedy};
 
 use super::closed_form::{Curve, Policy, error, fitted, write_amplification};
 
-/// The largest kappa of a range. A drive that programs all data twice, first in SLC blocks, has 2. The additional 0.5
-/// is for parity and the map.
+/// The largest kappa of a range. A drive that programs all data twice, first in SLC blocks, has 2.
+/// The additional 0.5 is for parity and the map.
 pub(crate) const MAX_KAPPA: f64 = 2.5;
 
-/// Structures between those that a fit compares: small blocks, and other numbers of blocks to choose from.
+/// Structures between those that a fit compares: small blocks, and other numbers of blocks to
+/// choose from.
 const STRUCTURES: [Policy; 4] = [
     Policy { name: "greedy", amplification: |alpha| greedy::write_amplification(alpha, 32.0) },
     Policy { name: "d-choices", amplification: |alpha| choices(alpha, 2.0) },
@@ -36,7 +39,8 @@ fn choices(alpha: f64, choices: f64) -> f64 {
 /// The share of the limit of kappa that a range uses, because `moved` is infinite at the limit.
 const BELOW_LIMIT: f64 = 0.999;
 
-/// Returns the largest kappa with which a model that was fitted with `kappa = 1` explains the same throughput.
+/// Returns the largest kappa with which a model that was fitted with `kappa = 1` explains the same
+/// throughput.
 pub(super) fn max_kappa(model: &FillModel) -> f64 {
     let moved = model.moved.unwrap_or(1.0);
     let limit = if moved > 1.0 { BELOW_LIMIT * moved / (moved - 1.0) } else { f64::INFINITY };
@@ -54,7 +58,8 @@ pub(super) fn without_kappa(model: &FillModel) -> FillModel {
     FillModel { kappa: 1.0, moved, bare_bytes_per_second, ..model.clone() }
 }
 
-/// Returns kappa with its interval, or with the range that is consistent with the measured throughput.
+/// Returns kappa with its interval, or with the range that is consistent with the measured
+/// throughput.
 pub(super) fn kappa(fill: &FillFit) -> Range {
     if fill.knows_write_amplification() {
         return fill.kappa;
@@ -63,7 +68,8 @@ pub(super) fn kappa(fill: &FillFit) -> Range {
     Range { value: 1.0, low: 1.0, high: models.map(max_kappa).fold(1.0, f64::max) }
 }
 
-/// Returns the range of write amplification at each level, over all models whose error is at most `most`.
+/// Returns the range of write amplification at each level, over all models whose error is at most
+/// `most`.
 pub(super) fn ranges(
     policies: &[PolicyFit],
     draws: &[FillModel],
@@ -116,7 +122,8 @@ mod tests {
         }
     }
 
-    /// Returns `model`, which was fitted with `kappa = 1`, for another kappa and with the same throughput.
+    /// Returns `model`, which was fitted with `kappa = 1`, for another kappa and with the same
+    /// throughput.
     fn with_kappa(model: &FillModel, kappa: f64) -> FillModel {
         let (Some(bare), Some(moved)) = (model.bare_bytes_per_second, model.moved) else {
             return FillModel { kappa, ..model.clone() };

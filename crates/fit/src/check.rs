@@ -11,11 +11,12 @@ use super::closed_form::{bytes_per_second, write_amplification};
 use super::tuning::Target;
 use super::{FitError, LAST, Numbers, Sources, drives_of, ends, side_by_side_with_progress};
 
-/// Compares a twin with results, by simulating the twin and its draws. Reports each simulated drive to `progress`.
+/// Compares a twin with results, by simulating the twin and its draws. Reports each simulated drive
+/// to `progress`.
 ///
 /// # Errors
-/// If the twin cannot execute the runs of the drive, if only `sources` has a fill sweep and the twin has none, or if
-/// the caller stops the simulations.
+/// If the twin cannot execute the runs of the drive, if only `sources` has a fill sweep and the
+/// twin has none, or if the caller stops the simulations.
 pub fn check(
     twin: &Twin,
     sources: &Sources,
@@ -36,10 +37,12 @@ struct TwinNumbers<'t> {
     draws: Vec<Vec<Numbers>>,
 }
 
-/// The numbers of a run that are compared, with the index of the spread that widens their intervals.
+/// The numbers of a run that are compared, with the index of the spread that widens their
+/// intervals.
 const COMPARED: [(usize, usize); 2] = [(0, 0), (LAST, 1)];
 
-/// Simulates the twin and as many of its draws as it takes until the ends of most intervals are known. Returns `None` without runs.
+/// Simulates the twin and as many of its draws as it takes until the ends of most intervals are
+/// known. Returns `None` without runs.
 fn simulated<'t>(
     twin: &'t Twin,
     sources: &Sources,
@@ -90,7 +93,8 @@ impl TwinNumbers<'_> {
         range.wider(self.twin.spread[spread])
     }
 
-    /// Returns the median of the standard errors of the ends of intervals, as shares of their widths.
+    /// Returns the median of the standard errors of the ends of intervals, as shares of their
+    /// widths.
     fn end_error(&self) -> Option<f64> {
         let all = (0..self.best.len()).flat_map(|run| COMPARED.map(|compared| (run, compared)));
         let error = |(run, compared): (usize, (usize, usize))| {

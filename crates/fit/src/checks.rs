@@ -4,11 +4,12 @@ use super::knobs::KNOBS;
 use super::{FitError, MeasuredResult, MeasuredRun};
 use flashscope_document::twin::Twin;
 
-/// Limits above which two results of the same run contradict each other: a number of standard errors, and a relative
-/// difference. Both must be exceeded.
+/// Limits above which two results of the same run contradict each other: a number of standard
+/// errors, and a relative difference. Both must be exceeded.
 const APART: (f64, f64) = (6.0, 0.25);
 
-/// Returns an error if the results name different drives, or if most runs that they share took different times.
+/// Returns an error if the results name different drives, or if most runs that they share took
+/// different times.
 pub(super) fn one_drive(measured: &[MeasuredResult]) -> Result<(), FitError> {
     let Some((first, others)) = measured.split_first() else { return Ok(()) };
     let identity = |one: &MeasuredResult| {
@@ -83,7 +84,8 @@ pub(super) fn enough(measured: &[MeasuredResult]) -> Result<(), FitError> {
     })
 }
 
-/// Returns advice on what to measure next, for the fields that the sources of a twin do not determine.
+/// Returns advice on what to measure next, for the fields that the sources of a twin do not
+/// determine.
 pub(super) fn next(twin: &Twin) -> Vec<String> {
     let mut next = Vec::new();
     for time in twin.times.iter().filter(|time| !time.told) {

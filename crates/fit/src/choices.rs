@@ -5,7 +5,8 @@ use flashscope_sim::Profile;
 use flashscope_sim::ftl::{self, Family, LogSharing};
 use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope, Slc};
 
-/// A structural choice: the name of its field, and the alternatives to a drive that differ only by this choice.
+/// A structural choice: the name of its field, and the alternatives to a drive that differ only by
+/// this choice.
 pub(crate) struct Choice {
     /// The dotted name of the field.
     pub field: &'static str,
@@ -53,7 +54,8 @@ fn is_dynamic(profile: &Profile) -> bool {
     profile.packages_per_pool > 1
 }
 
-/// Returns a copy of `profile` with another number of packages. If all packages shared one pool, they still do.
+/// Returns a copy of `profile` with another number of packages. If all packages shared one pool,
+/// they still do.
 fn packages(profile: &Profile, packages: u32) -> Profile {
     but(profile, |profile| {
         if is_dynamic(profile) {
@@ -63,7 +65,8 @@ fn packages(profile: &Profile, packages: u32) -> Profile {
     })
 }
 
-/// Returns a copy of `profile` with another page size, and with a stripe that is a multiple of this size.
+/// Returns a copy of `profile` with another page size, and with a stripe that is a multiple of this
+/// size.
 fn page_size(profile: &Profile, size: Bytes) -> Profile {
     but(profile, |profile| {
         profile.flash.page_size = size;
@@ -163,8 +166,8 @@ pub(crate) const CHOICES: &[Choice] = &[
     Choice {
         field: "cleaning.policy",
         others: |p| {
-            // A policy with more spare space can behave like another policy with less. Both are therefore varied
-            // together.
+            // A policy with more spare space can behave like another policy with less. Both are
+            // therefore varied together.
             let names = ["greedy", "fifo", "d-choices", "cost-benefit", "random"];
             let policies = |factor: f64| {
                 let roomy = but(p, |p| p.over_provisioning = share(p, factor));
@@ -305,8 +308,8 @@ fn buffered(profile: &Profile) -> bool {
     profile.cache.kind != "none"
 }
 
-/// Returns drives of `capacity` bytes that differ from `profile` by one choice, leaving out drives that cannot be
-/// built.
+/// Returns drives of `capacity` bytes that differ from `profile` by one choice, leaving out drives
+/// that cannot be built.
 pub(crate) fn alternatives(profile: &Profile, capacity: Bytes) -> Vec<(&'static str, Profile)> {
     let of = |choice: &'static Choice| {
         let others = (choice.others)(profile).into_iter();

@@ -1,8 +1,9 @@
 //! The closed form of the cost of uniform writes by fill level, and its fit.
 //!
-//! `WA = kappa * A(T / F)`, where F of the T bytes of flash hold data. A is the model of a cleaning policy, and kappa accounts
-//! for the drive's own writes (parity, its map). Moving a page costs `moved` times as much as writing a page for the host. With
-//! the throughput `bare` at a WA of 1, `1 / throughput = (1 + moved * (WA - 1)) / bare`.
+//! `WA = kappa * A(T / F)`, where F of the T bytes of flash hold data. A is the model of a cleaning
+//! policy, and kappa accounts for the drive's own writes (parity, its map). Moving a page costs
+//! `moved` times as much as writing a page for the host. With the throughput `bare` at a WA of 1,
+//! `1 / throughput = (1 + moved * (WA - 1)) / bare`.
 
 use flashscope_block::Bytes;
 use flashscope_document::twin::{FillModel, Level};
@@ -10,7 +11,8 @@ use flashscope_model::{d_choices, fifo, greedy, random};
 
 use super::optimum::least;
 
-/// The model of a cleaning policy: write amplification as a function of physical over logical pages.
+/// The model of a cleaning policy: write amplification as a function of physical over logical
+/// pages.
 pub(super) struct Policy {
     /// The name of the policy in a profile, one of [`flashscope_sim::gc::KINDS`].
     pub name: &'static str,
@@ -18,7 +20,8 @@ pub(super) struct Policy {
     pub amplification: fn(f64) -> f64,
 }
 
-/// The pages per block of the model. Drives that stripe blocks over all their flash have large blocks.
+/// The pages per block of the model. Drives that stripe blocks over all their flash have large
+/// blocks.
 const PAGES_PER_BLOCK: f64 = 1024.0;
 
 /// The policies that a fit compares.
@@ -40,7 +43,8 @@ pub(super) const POLICIES: [Policy; 4] = [
 /// The largest cost of moving a page, relative to that of writing a page for the host.
 const MAX_MOVE_COST: f64 = 1000.0;
 
-/// Returns the write amplification of uniform writes over `fill` bytes; NaN if they do not fit on the drive.
+/// Returns the write amplification of uniform writes over `fill` bytes; NaN if they do not fit on
+/// the drive.
 #[must_use]
 pub fn write_amplification(model: &FillModel, fill: Bytes) -> f64 {
     let policy = POLICIES.iter().find(|policy| policy.name == model.policy);
@@ -63,7 +67,8 @@ pub(super) struct Curve {
 /// The ends of the table and its step, in ln(alpha - 1).
 const ENDS: (f64, f64, f64) = (-7.0, 3.0, 0.02);
 
-/// The minimum of amplification - 1 in a table, which keeps the logarithm finite. Practically nothing is moved there.
+/// The minimum of amplification - 1 in a table, which keeps the logarithm finite. Practically
+/// nothing is moved there.
 const NOTHING_MOVED: f64 = 1e-12;
 
 impl Curve {
@@ -103,8 +108,9 @@ pub(super) fn error(model: &FillModel, curve: &Curve, levels: &[Level]) -> f64 {
     f64::sqrt(sum / count)
 }
 
-/// Fits the model of a policy: first to the write amplification and then to the throughput. Fits it to both at once if only
-/// some levels have a write amplification, and to throughput alone if none has. The search starts at `near`, if given.
+/// Fits the model of a policy: first to the write amplification and then to the throughput. Fits it
+/// to both at once if only some levels have a write amplification, and to throughput alone if none
+/// has. The search starts at `near`, if given.
 #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
 pub(super) fn fitted(curve: &Curve, levels: &[Level], near: Option<&FillModel>) -> FillModel {
     let fullest = levels.last().map_or(1.0, |level| level.fill.0 as f64);
@@ -129,7 +135,8 @@ pub(super) fn fitted(curve: &Curve, levels: &[Level], near: Option<&FillModel>) 
     if timed { with_rates(best, curve, levels) } else { best }
 }
 
-/// Fits the throughput: its inverse is a linear function of the write amplification. Minimizes the squared relative errors.
+/// Fits the throughput: its inverse is a linear function of the write amplification. Minimizes the
+/// squared relative errors.
 fn with_rates(model: FillModel, curve: &Curve, levels: &[Level]) -> FillModel {
     // Solves 1 = (intercept + slope * (WA - 1)) * rate by least squares.
     let (mut xx, mut xy, mut yy, mut x, mut y) = (0.0, 0.0, 0.0, 0.0, 0.0);

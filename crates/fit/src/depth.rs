@@ -12,12 +12,12 @@ use flashscope_workload::synthetic::{self, Ios, Target, Workload};
 
 use super::{FitError, MeasuredResult, drive_of};
 
-/// The queue depth of a fill sweep that does not state it: the usual depth of programs that measure throughput, such as
-/// fio.
+/// The queue depth of a fill sweep that does not state it: the usual depth of programs that measure
+/// throughput, such as fio.
 const ASSUMED: u32 = 32;
 
-/// Returns the queue depth of the measurements. The results of micro-benchmarks count before a fill sweep. `swept` is the
-/// queue depth of levels that do not state it.
+/// Returns the queue depth of the measurements. The results of micro-benchmarks count before a fill
+/// sweep. `swept` is the queue depth of levels that do not state it.
 pub(super) fn measured(
     results: &[MeasuredResult],
     levels: &[Level],
@@ -37,7 +37,8 @@ pub(super) fn measured(
     }
 }
 
-/// Returns the IOs in flight of each complete run. Leaves out open loops, which have no fixed number.
+/// Returns the IOs in flight of each complete run. Leaves out open loops, which have no fixed
+/// number.
 fn of_runs(result: &MeasuredResult) -> impl Iterator<Item = u32> + '_ {
     let runs = result.manifest.runs().filter(|run| matches!(run.progress, Progress::Done { .. }));
     let closed = runs.map(|run| &run.reference).filter(|reference| !reference.is_open_loop());
@@ -75,8 +76,8 @@ pub(super) fn opened(work: &Work, drive: &Drive) -> Result<Workload, FitError> {
     opened.map_err(|error| FitError::Simulate(error.into()))
 }
 
-/// Returns `work` at the measured queue depth, unless the request, the workload or an open loop determines it. Also returns
-/// the origin of the queue depth.
+/// Returns `work` at the measured queue depth, unless the request, the workload or an open loop
+/// determines it. Also returns the origin of the queue depth.
 pub(super) fn at_measured(
     work: &Work,
     workload: &Workload,

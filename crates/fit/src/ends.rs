@@ -2,10 +2,12 @@
 
 use flashscope_document::twin::Range;
 
-/// The standard error of an end, as a share of the width of its interval, below which no more draws are simulated.
+/// The standard error of an end, as a share of the width of its interval, below which no more draws
+/// are simulated.
 pub(super) const KNOWN: f64 = 0.1;
 
-/// The number of draws that a prediction simulates before it first checks the precision of the ends.
+/// The number of draws that a prediction simulates before it first checks the precision of the
+/// ends.
 pub(super) const FIRST: usize = 20;
 
 /// The number of draws that a prediction adds before each further check.
@@ -14,9 +16,9 @@ pub(super) const MORE: usize = 10;
 /// The number of bootstrap samples for a standard error.
 const SAMPLES: usize = 200;
 
-/// Returns the larger standard error of the two ends of an interval, as a share of its width, by a bootstrap of the draws (B.
-/// Efron, 1979). `interval` returns the interval of a sample. Returns 0 if the interval has no width, and `None` for fewer than
-/// two draws.
+/// Returns the larger standard error of the two ends of an interval, as a share of its width, by a
+/// bootstrap of the draws (B. Efron, 1979). `interval` returns the interval of a sample. Returns 0
+/// if the interval has no width, and `None` for fewer than two draws.
 pub(super) fn end_error(
     draws: &[f64],
     seed: u64,
@@ -60,7 +62,8 @@ mod tests {
         Range::around(10.0, draws, 0.9)
     }
 
-    // The bootstrap is compared with the spread of the ends over a thousand independent sets of draws.
+    // The bootstrap is compared with the spread of the ends over a thousand independent sets of
+    // draws.
     #[test]
     fn estimated_error_is_that_of_repeated_predictions() {
         for count in [20, 50, 150] {

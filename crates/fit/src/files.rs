@@ -1,4 +1,5 @@
-//! The files of a twin: a profile for people and the simulator, and a JSON document with all details for programs.
+//! The files of a twin: a profile for people and the simulator, and a JSON document with all
+//! details for programs.
 
 #![cfg_attr(
     lint_writes,
@@ -26,8 +27,8 @@ pub fn read_twin(path: &Path) -> Result<Twin, FitError> {
     Ok(twin::read_twin(path)?)
 }
 
-/// Writes the JSON document beside `path`, and then the profile to `path`. The profile comes last: if it exists, the
-/// twin is complete.
+/// Writes the JSON document beside `path`, and then the profile to `path`. The profile comes last:
+/// if it exists, the twin is complete.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -40,7 +41,8 @@ pub fn write_twin(twin: &Twin, path: &Path) -> Result<(), FitError> {
     };
     write(&beside, &(text + "\n"))?;
     write(path, &twin.profile).inspect_err(|_| {
-        // Each file is useless without the other file. A failed removal matters less than the returned error.
+        // Each file is useless without the other file. A failed removal matters less than the
+        // returned error.
         let _ = std::fs::remove_file(&beside);
     })
 }
@@ -53,7 +55,8 @@ pub fn drive_of(twin: &Twin) -> Result<Profile, ProfileError> {
     setup::from_toml(&twin.profile)
 }
 
-/// Returns the twin's drive and at most `most` of its draws, which are drives that fit the measurements as well.
+/// Returns the twin's drive and at most `most` of its draws, which are drives that fit the
+/// measurements as well.
 ///
 /// # Errors
 /// If the profile or a draw was edited and is no longer valid.

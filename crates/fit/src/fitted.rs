@@ -38,8 +38,8 @@ pub struct FitOptions {
     pub seed: u64,
     /// The share of intervals that are meant to contain the true value (0 to 1).
     pub confidence: f64,
-    /// The maximum number of bytes that the runs used for the structure search read and write, preparation included. The runs
-    /// exceed it if no smaller sample exists.
+    /// The maximum number of bytes that the runs used for the structure search read and write,
+    /// preparation included. The runs exceed it if no smaller sample exists.
     pub sample: Bytes,
     /// IOs in flight during a fill sweep, for levels that do not state it.
     pub queue_depth: Option<u32>,
@@ -48,8 +48,8 @@ pub struct FitOptions {
 /// The state of a fit.
 #[derive(Default)]
 struct FitState {
-    /// The name of the last fit (`times`, or the field of a choice), and the misfit of the best drive so far. The
-    /// misfit covers the runs that the search uses.
+    /// The name of the last fit (`times`, or the field of a choice), and the misfit of the best
+    /// drive so far. The misfit covers the runs that the search uses.
     fitted: Option<(&'static str, f64)>,
     /// The number of drives simulated so far.
     simulations: u64,
@@ -93,7 +93,8 @@ impl FitState {
 /// The number of alternative drives in a twin, which fit the measurements about as well.
 const DRAWS: usize = 200;
 
-/// A time counts as determined if a 50 % longer time changes a number of some run by more than this many standard errors.
+/// A time counts as determined if a 50 % longer time changes a number of some run by more than this
+/// many standard errors.
 const TELLS: f64 = 2.0;
 
 impl Sources {
@@ -181,8 +182,8 @@ impl Sources {
         Ok(twin)
     }
 
-    /// Returns the drive at which the search starts: the drive that a probe inferred, or a default drive. If there is a fill
-    /// sweep, the drive has the over-provisioning that the sweep gives.
+    /// Returns the drive at which the search starts: the drive that a probe inferred, or a default
+    /// drive. If there is a fill sweep, the drive has the over-provisioning that the sweep gives.
     fn start(&self, fill: Option<&FillFit>) -> Profile {
         let mut start = self.probed.clone().unwrap_or_else(unknown);
         if let Some(fill) = fill {
@@ -252,10 +253,10 @@ fn levels(path: &Path) -> Result<Vec<Level>, FitError> {
     read_levels(&text)
 }
 
-/// Generates drives that fit the measurements about as well as the best drive. Returns the fields in which each drive
-/// differs from the best drive.
-/// The times of each drive are fitted to a bootstrap sample of the runs (B. Efron, *The Annals of Statistics* 7(1), 1979). Every
-/// second drive also differs by a structural choice that fits as well.
+/// Generates drives that fit the measurements about as well as the best drive. Returns the fields
+/// in which each drive differs from the best drive. The times of each drive are fitted to a
+/// bootstrap sample of the runs (B. Efron, *The Annals of Statistics* 7(1), 1979). Every second
+/// drive also differs by a structural choice that fits as well.
 fn draws(target: &Target<'_>, result: &SearchResult, seed: u64) -> Vec<BTreeMap<String, String>> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let (runs, best) = (target.runs(), &result.best);
@@ -335,8 +336,8 @@ fn choices(result: &SearchResult) -> Vec<StructureChoice> {
     choices.into_iter().map(choice).collect()
 }
 
-/// Returns two factors, one for means and one for 99th percentiles. The share `confidence` of the twin's values lies within this
-/// factor of the measured values.
+/// Returns two factors, one for means and one for 99th percentiles. The share `confidence` of the
+/// twin's values lies within this factor of the measured values.
 fn spread(runs: &[RunFit], confidence: f64) -> [f64; 2] {
     [0, 1].map(|which| {
         let off = |run: &RunFit| (run.twin_ns[which] / run.measured_ns[which]).ln().abs();

@@ -9,8 +9,8 @@ pub struct Knob {
     pub field: &'static str,
     /// Accesses the field.
     of: fn(&mut Profile) -> &mut Nanos,
-    /// The shortest and longest plausible time of this kind, in ns. Without limits, a time that the measurements do not
-    /// determine would drift to compensate for other errors of the model.
+    /// The shortest and longest plausible time of this kind, in ns. Without limits, a time that the
+    /// measurements do not determine would drift to compensate for other errors of the model.
     limits: (f64, f64),
     /// True if the time affects a drive with this profile.
     matters: fn(&Profile) -> bool,

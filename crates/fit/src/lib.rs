@@ -1,4 +1,5 @@
-//! Fits a simulated drive to measurements of a real drive. The fitted drive is the twin of the real drive.
+//! Fits a simulated drive to measurements of a real drive. The fitted drive is the twin of the real
+//! drive.
 
 mod amplification;
 mod check;
@@ -70,7 +71,8 @@ pub enum FitError {
         /// The bytes of flash.
         flash: flashscope_block::Bytes,
     },
-    /// No drive at which the search starts has the measured capacity and can run the measured workload.
+    /// No drive at which the search starts has the measured capacity and can run the measured
+    /// workload.
     #[error(
         "no drive from which the search starts has the measured capacity and can run the measured workload"
     )]

@@ -107,16 +107,17 @@ impl MeasuredResult {
         self.manifest.device.capacity
     }
 
-    /// Builds a simulated drive that can repeat the runs; `None` if the profile is invalid, the drive is too small or
-    /// `memory` does not suffice.
+    /// Builds a simulated drive that can repeat the runs; `None` if the profile is invalid, the
+    /// drive is too small or `memory` does not suffice.
     #[must_use]
     pub fn drive(&self, profile: &Profile, memory: &Budget) -> Option<Drive> {
         let drive = Drive::within("sim:twin", profile, memory).ok()?;
         (drive.info().capacity >= self.capacity()).then_some(drive)
     }
 
-    /// Repeats the runs on a simulated drive and returns their numbers, in the order of `runs`. Calls `each` at the end of
-    /// every run. Returns `None` if the drive fails a run, or if `stop` or `each` ends the simulation.
+    /// Repeats the runs on a simulated drive and returns their numbers, in the order of `runs`.
+    /// Calls `each` at the end of every run. Returns `None` if the drive fails a run, or if `stop`
+    /// or `each` ends the simulation.
     #[must_use]
     pub fn simulate(
         &self,

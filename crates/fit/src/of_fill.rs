@@ -1,4 +1,5 @@
-//! Builds a twin from a fill sweep alone: from measurements of uniform writes at several fill levels.
+//! Builds a twin from a fill sweep alone: from measurements of uniform writes at several fill
+//! levels.
 
 use std::collections::BTreeMap;
 
@@ -15,20 +16,23 @@ pub(super) fn spare(model: &FillModel, fullest: Bytes) -> f64 {
     (1.0 - fullest.0 as f64 / model.flash_bytes).clamp(0.001, 0.95)
 }
 
-/// The blocks of each package that never hold data of the host: the free blocks kept for cleaning, and the block being written.
+/// The blocks of each package that never hold data of the host: the free blocks kept for cleaning,
+/// and the block being written.
 pub(super) const KEPT: f64 = 3.0;
 
-/// The number of free blocks below which a package cleans. The drive rounds it up to its minimum of two blocks: one to write to,
-/// and one to move pages to.
+/// The number of free blocks below which a package cleans. The drive rounds it up to its minimum of
+/// two blocks: one to write to, and one to move pages to.
 pub(super) const FREE_BLOCKS: f64 = 1.9;
 
 /// The largest queue depth that the drive of a fill sweep accepts.
 const DEEPEST: u32 = 1024;
 
-/// The maximum time of a page transfer over the serial bus, as a share of the time that a host page takes.
+/// The maximum time of a page transfer over the serial bus, as a share of the time that a host page
+/// takes.
 const BUS: f64 = 0.1;
 
-/// Completes the twin of a fill sweep. Its structure is that of `like`, or else that of a generic drive.
+/// Completes the twin of a fill sweep. Its structure is that of `like`, or else that of a generic
+/// drive.
 pub(super) fn complete(twin: &mut Twin, fill: &FillFit, like: Option<&Profile>) {
     let fullest = fill.levels.last().map_or(Bytes(0), |level| level.fill);
     let like = like.cloned().unwrap_or_else(|| large(fullest));
@@ -112,9 +116,9 @@ fn unidentified(fill: &FillFit) -> String {
 /// The page size of a drive that is known only by its size, in bytes.
 const PAGE: u64 = 4096;
 
-/// Returns a generic drive of the size `fullest`. It handles one page at a time: at every queue depth, its throughput
-/// is that of the closed form. Its blocks have up to 256 pages, but fewer if the drive would have less than a thousand
-/// blocks.
+/// Returns a generic drive of the size `fullest`. It handles one page at a time: at every queue
+/// depth, its throughput is that of the closed form. Its blocks have up to 256 pages, but fewer if
+/// the drive would have less than a thousand blocks.
 #[allow(clippy::cast_precision_loss, reason = "a thousand")]
 fn large(fullest: Bytes) -> Profile {
     const BLOCKS: u64 = 1024;
@@ -131,11 +135,12 @@ fn large(fullest: Bytes) -> Profile {
     setup::parse(&spec).expect("the profile is among those that are built in")
 }
 
-/// Returns a drive with the flash capacity and the throughput of the model. A host page takes a program and a transfer; a moved
-/// page also takes a read and a second transfer. `depth` is the queue depth of the measurement: at most this many
-/// packages worked at the same time.
+/// Returns a drive with the flash capacity and the throughput of the model. A host page takes a
+/// program and a transfer; a moved page also takes a read and a second transfer. `depth` is the
+/// queue depth of the measurement: at most this many packages worked at the same time.
 fn drive(like: &Profile, model: &FillModel, fullest: Bytes, depth: u32) -> Profile {
-    // A profile has no field for the drive's own writes. Their time is part of the times of pages instead.
+    // A profile has no field for the drive's own writes. Their time is part of the times of pages
+    // instead.
     let model = &without_kappa(model);
     let mut drive = like.clone();
     let busy = f64::from(drive.flash.packages.min(depth.max(1)));

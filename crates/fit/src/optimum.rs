@@ -20,7 +20,8 @@ const fn finite(cost: f64) -> f64 {
     if cost.is_finite() { cost } else { 1e300 }
 }
 
-/// The maximum number of restarts with a fresh simplex. A simplex can collapse at a point that is no minimum.
+/// The maximum number of restarts with a fresh simplex. A simplex can collapse at a point that is
+/// no minimum.
 const RESTARTS: usize = 8;
 
 /// The maximum number of steps of a simplex, for each dimension.
@@ -29,8 +30,9 @@ const STEPS: u64 = 200;
 /// The relative difference below which two costs count as equal.
 const TOLERANCE: f64 = 1e-10;
 
-/// Returns the point near `start` at which `cost` is minimal, by the simplex method (J. A. Nelder and R. Mead, *The
-/// Computer Journal* 7(4), 1965). `spread` is the initial size of the simplex along each axis.
+/// Returns the point near `start` at which `cost` is minimal, by the simplex method (J. A. Nelder
+/// and R. Mead, *The Computer Journal* 7(4), 1965). `spread` is the initial size of the simplex
+/// along each axis.
 pub(super) fn least(start: &[f64], spread: f64, cost: impl Fn(&[f64]) -> f64) -> Vec<f64> {
     let mut best = (start.to_vec(), finite(cost(start)));
     for _ in 0..if start.is_empty() { 0 } else { RESTARTS } {

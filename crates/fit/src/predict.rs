@@ -1,4 +1,5 @@
-//! Predicts how a workload performs on a twin, with intervals from alternative drives that fit the measurements as well.
+//! Predicts how a workload performs on a twin, with intervals from alternative drives that fit the
+//! measurements as well.
 
 use flashscope_block::Bytes;
 use flashscope_document::twin::{
@@ -24,18 +25,20 @@ struct SimulatedDraw {
 /// The options of a prediction.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PredictionOptions {
-    /// The number of draws to simulate. `None` adds draws until the standard error of each interval end is at most a
-    /// tenth of the interval's width, or until all draws are simulated.
+    /// The number of draws to simulate. `None` adds draws until the standard error of each interval
+    /// end is at most a tenth of the interval's width, or until all draws are simulated.
     pub draws: Option<usize>,
-    /// The bytes of the drive that hold data; by default as many as the profile of the twin has room for.
+    /// The bytes of the drive that hold data; by default as many as the profile of the twin has
+    /// room for.
     pub filled: Option<Bytes>,
 }
 
-/// Simulates a workload on the twin and on some of its draws. Scales the twin of a large drive down. Reports each simulation to
-/// `progress`.
+/// Simulates a workload on the twin and on some of its draws. Scales the twin of a large drive
+/// down. Reports each simulation to `progress`.
 ///
 /// # Errors
-/// If the workload is invalid or cannot run on the twin. Draws that cannot run the workload are omitted.
+/// If the workload is invalid or cannot run on the twin. Draws that cannot run the workload are
+/// omitted.
 pub fn predict(
     twin: &Twin,
     work: &Work,
@@ -76,7 +79,8 @@ pub fn predict(
     Ok(intervals.prediction(work, &size))
 }
 
-/// A function that returns a number of a simulation; `None` if the simulation does not have this number.
+/// A function that returns a number of a simulation; `None` if the simulation does not have this
+/// number.
 type Number = fn(&SimulatedDraw) -> Option<f64>;
 
 /// The simulations of a prediction, and the widening of its intervals.
@@ -90,7 +94,8 @@ struct Intervals<'t> {
     own_writes: OwnWrites,
 }
 
-/// The response times and rates of a prediction, with the index of the factor that widens their intervals.
+/// The response times and rates of a prediction, with the index of the factor that widens their
+/// intervals.
 const TIMES: [(Number, usize); 5] = [
     (bytes_per_second, 0),
     (|ran| Some(ran.simulation.latency_ns.as_ref()?.mean.value), 0),
@@ -140,8 +145,8 @@ impl<'t> Intervals<'t> {
         Some(range.wider(self.factors[factor]))
     }
 
-    /// Returns the largest standard error of an end, as a share of the width of its interval. Ranges that are no intervals do not
-    /// count.
+    /// Returns the largest standard error of an end, as a share of the width of its interval.
+    /// Ranges that are no intervals do not count.
     fn end_error(&self) -> Option<f64> {
         let counts = COUNTS.iter().filter(|_| self.own_writes.is_identified);
         let counts = counts.map(|number| (*number, OF_COUNTS));
@@ -198,7 +203,8 @@ struct OwnWrites {
     kappa: Range,
     /// False if the measurements do not identify write amplification.
     is_identified: bool,
-    /// The minimum and the maximum write amplification that fit, relative to the assumed write amplification.
+    /// The minimum and the maximum write amplification that fit, relative to the assumed write
+    /// amplification.
     open: (f64, f64),
 }
 
@@ -262,7 +268,8 @@ fn bytes_per_second(ran: &SimulatedDraw) -> Option<f64> {
     Some(whole(bytes_read.0 + bytes_written.0) / simulated_ns.as_secs_f64())
 }
 
-/// Returns the bytes that the host can write until the blocks are worn out, at the simulated bytes per erase.
+/// Returns the bytes that the host can write until the blocks are worn out, at the simulated bytes
+/// per erase.
 fn lifetime(ran: &SimulatedDraw) -> Option<f64> {
     let erases: u64 = ran.simulation.erases.values().sum();
     let written = whole(ran.simulation.bytes_written.0);

@@ -1,8 +1,9 @@
 //! Predictions outside the measured range, and the factor by which their intervals grow.
 //!
-//! A prediction extrapolates if the drive holds more or less data than at any measurement, or if more or fewer IOs are in flight.
-//! A doubling of the IOs in flight is one step, and so is a halving or a doubling of the spare flash. Each step moves both ends
-//! of an interval away from its value by [`WIDER_PER_STEP`].
+//! A prediction extrapolates if the drive holds more or less data than at any measurement, or if
+//! more or fewer IOs are in flight. A doubling of the IOs in flight is one step, and so is a
+//! halving or a doubling of the spare flash. Each step moves both ends of an interval away from its
+//! value by [`WIDER_PER_STEP`].
 
 use flashscope_block::Bytes;
 use flashscope_document::twin::{Extrapolation, MeasuredDepth, Quantity, Twin};
@@ -12,15 +13,17 @@ use flashscope_workload::synthetic::{Ios, Workload};
 
 use super::scale::Size;
 
-/// The factor by which each step moves the ends of an interval. With this factor, intervals of 90 % contain 95 % of the
-/// throughputs of 48 generated drives outside the measured range. Without it, they contain 58 % (docs/twin.md).
+/// The factor by which each step moves the ends of an interval. With this factor, intervals of 90 %
+/// contain 95 % of the throughputs of 48 generated drives outside the measured range. Without it,
+/// they contain 58 % (docs/twin.md).
 pub const WIDER_PER_STEP: f64 = 1.15;
 
-/// The smallest distance from the measured range that counts, in steps. The number of IOs in flight of an open loop is only an
-/// estimate.
+/// The smallest distance from the measured range that counts, in steps. The number of IOs in flight
+/// of an open loop is only an estimate.
 const MIN_STEPS: f64 = 0.1;
 
-/// Returns the factor by which the ends of an interval move, at this distance from the measured range in steps.
+/// Returns the factor by which the ends of an interval move, at this distance from the measured
+/// range in steps.
 #[must_use]
 pub fn widening(steps: f64) -> f64 {
     WIDER_PER_STEP.powf(steps)
@@ -55,7 +58,8 @@ fn extrapolation(
     (steps >= MIN_STEPS).then_some(Extrapolation { quantity, value, least, most, steps, widened })
 }
 
-/// Returns the number of IOs in flight, at least 1: that of a closed loop, or the mean of an open loop by Little's law.
+/// Returns the number of IOs in flight, at least 1: that of a closed loop, or the mean of an open
+/// loop by Little's law.
 #[allow(clippy::cast_precision_loss, reason = "counts are below 2^53")]
 pub(super) fn in_flight(workload: &Workload, simulation: &Simulation) -> f64 {
     let streams = match &workload.ios {

@@ -1,5 +1,5 @@
-//! Reduces measurements to a sample, for a search that simulates many drives. Simulating all runs of a large drive takes
-//! long.
+//! Reduces measurements to a sample, for a search that simulates many drives. Simulating all runs
+//! of a large drive takes long.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,10 @@ use super::MeasuredResult;
 const WIDEST_STEP: usize = 4;
 
 impl MeasuredResult {
-    /// Returns a sample of the runs that reads and writes at most `most` bytes, preparation included. The sample omits
-    /// repeats first, then intermediate values of each parameter. A simulation of the sample runs no other runs. If no sample is
-    /// small enough, returns the smallest.
+    /// Returns a sample of the runs that reads and writes at most `most` bytes, preparation
+    /// included. The sample omits repeats first, then intermediate values of each parameter. A
+    /// simulation of the sample runs no other runs. If no sample is small enough, returns the
+    /// smallest.
     #[must_use]
     pub fn sampled(&self, most: Bytes) -> MeasuredResult {
         if self.work(&self.kept(|_, _| true)) <= most {
@@ -42,8 +43,8 @@ impl MeasuredResult {
         self.kept(|run, nth| run.repeat == 1 && nth.is_multiple_of(step))
     }
 
-    /// Selects the measured runs for which `keep` returns true. `keep` gets a run and the index of its value within the
-    /// experiment.
+    /// Selects the measured runs for which `keep` returns true. `keep` gets a run and the index of
+    /// its value within the experiment.
     fn kept(&self, keep: impl Fn(&Run, usize) -> bool) -> BTreeSet<u32> {
         let measured: BTreeSet<u32> = self.runs.iter().map(|run| run.id).collect();
         let experiments = self.manifest.micro_benchmarks.iter().flat_map(|one| &one.experiments);
@@ -57,8 +58,8 @@ impl MeasuredResult {
         experiments.flat_map(of).collect()
     }
 
-    /// Returns the bytes that the selected runs read and write, and the bytes that the preparation writes to bring the drive into
-    /// its initial state.
+    /// Returns the bytes that the selected runs read and write, and the bytes that the preparation
+    /// writes to bring the drive into its initial state.
     fn work(&self, kept: &BTreeSet<u32>) -> Bytes {
         let resets = self.manifest.runs().filter(|run| run.reset && kept.contains(&run.id)).count();
         let fill = StateSize::of(&self.manifest.options).written;

@@ -1,4 +1,5 @@
-//! The size at which a twin is simulated: other amounts of data, and drives that are too large to simulate completely.
+//! The size at which a twin is simulated: other amounts of data, and drives that are too large to
+//! simulate completely.
 
 use flashscope_block::Bytes;
 use flashscope_document::twin::Twin;
@@ -12,8 +13,8 @@ use super::{FitError, drive_of};
 /// The capacity above which the twin of a fill sweep is scaled down.
 const MAX_CAPACITY: Bytes = Bytes::gib(1);
 
-/// The minimum number of blocks of each package of a scaled drive. With fewer, the choice of a block to clean is coarser than on
-/// the whole drive.
+/// The minimum number of blocks of each package of a scaled drive. With fewer, the choice of a
+/// block to clean is coarser than on the whole drive.
 const MIN_BLOCKS: u64 = 512;
 
 /// The size of a simulated twin.
@@ -33,8 +34,9 @@ pub(super) struct Size {
 
 #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
 impl Size {
-    /// Returns the size at which `twin` is simulated if it holds `filled` bytes, by default those of its profile. A workload
-    /// with fixed offsets runs on the whole drive, and so does a twin that was fitted to runs of its whole drive.
+    /// Returns the size at which `twin` is simulated if it holds `filled` bytes, by default those
+    /// of its profile. A workload with fixed offsets runs on the whole drive, and so does a twin
+    /// that was fitted to runs of its whole drive.
     pub(super) fn of(twin: &Twin, workload: &str, filled: Option<Bytes>) -> Result<Size, FitError> {
         let drive = drive_of(twin)?;
         let swept = twin.fill.as_ref().filter(|_| twin.runs.is_empty());
@@ -64,8 +66,8 @@ impl Size {
         self.profiled / (1.0 - profile.over_provisioning) - self.kept_of(profile)
     }
 
-    /// Returns the drive of `profile`, which is the twin or one of its draws, at this size. Spare flash, pages, blocks and
-    /// parallel parts keep their ratios.
+    /// Returns the drive of `profile`, which is the twin or one of its draws, at this size. Spare
+    /// flash, pages, blocks and parallel parts keep their ratios.
     pub(super) fn apply(&self, profile: &Profile) -> Result<Profile, FitError> {
         let filled = self.filled.0 as f64;
         #[allow(clippy::float_cmp, reason = "whole numbers")]
@@ -93,8 +95,8 @@ impl Size {
     }
 }
 
-/// Returns the fields in which the scaled drive of `twin` differs from its profile, in the syntax after the `?` of a
-/// drive, and the scale. `None` if the whole drive can be simulated.
+/// Returns the fields in which the scaled drive of `twin` differs from its profile, in the syntax
+/// after the `?` of a drive, and the scale. `None` if the whole drive can be simulated.
 ///
 /// # Errors
 /// If the profile was edited and is no longer valid.
@@ -123,8 +125,8 @@ fn block(drive: &Profile) -> f64 {
     drive.flash.page_size.0 as f64 * f64::from(drive.flash.pages_per_block)
 }
 
-/// Returns true if the offsets of a workload are shares of the capacity. Traces, applications and workloads with an
-/// offset or a length have fixed offsets.
+/// Returns true if the offsets of a workload are shares of the capacity. Traces, applications and
+/// workloads with an offset or a length have fixed offsets.
 fn follows_capacity(workload: &str) -> bool {
     let (name, fields) = workload.split_once('?').unwrap_or((workload, ""));
     let kind = KINDS.iter().find(|kind| kind.name == name && kind.argument.is_none());

@@ -30,7 +30,8 @@ const TUNED: usize = 3;
 /// The number of best alternatives whose fields are tried again in the next round.
 const PROMISING: usize = 12;
 
-/// The number of tuning steps before all choices are tried, and the number for an alternative that is tuned with its own slopes.
+/// The number of tuning steps before all choices are tried, and the number for an alternative that
+/// is tuned with its own slopes.
 const STEPS: (u32, u32) = (4, 1);
 
 /// The share by which an alternative must lower the misfit to replace the best drive.
@@ -44,8 +45,8 @@ const EXACT: f64 = 0.01;
 
 /// Returns the drive that fits best near `start`.
 ///
-/// If all runs together read and write more than `most`, a sample of the runs determines the structure. All runs
-/// determine the times.
+/// If all runs together read and write more than `most`, a sample of the runs determines the
+/// structure. All runs determine the times.
 ///
 /// # Errors
 /// If the drive `start` cannot be simulated.
@@ -66,8 +67,8 @@ pub fn search(target: &Target<'_>, most: Bytes, start: &Profile) -> Result<Searc
     Ok(concluded(best, slopes, tried))
 }
 
-/// Descends to a drive that no single choice improves. After a success, tries only the fields of the best alternatives again. If
-/// these bring no gain, tries all fields.
+/// Descends to a drive that no single choice improves. After a success, tries only the fields of
+/// the best alternatives again. If these bring no gain, tries all fields.
 fn descend(target: &Target<'_>, start: &Profile) -> Result<SearchResult, FitError> {
     let mut best = target.one(start).ok_or(FitError::NoStart)?;
     let (mut round, mut promising) = (0, None);
@@ -99,7 +100,8 @@ fn descend(target: &Target<'_>, start: &Profile) -> Result<SearchResult, FitErro
 
 /// The alternatives to a drive that were tried, each with one choice changed.
 struct Alternatives {
-    /// The alternatives that were simulated to the end, with the field of the choice, the best first.
+    /// The alternatives that were simulated to the end, with the field of the choice, the best
+    /// first.
     within: Vec<(&'static str, TunedDrive)>,
     /// The fields with at least one alternative that can be built.
     works: BTreeSet<&'static str>,
@@ -112,8 +114,8 @@ impl Alternatives {
     }
 }
 
-/// Simulates the alternatives to a drive in `fields`, or in all fields. Returns at least the `most` best alternatives
-/// and all alternatives that fit as well as the drive.
+/// Simulates the alternatives to a drive in `fields`, or in all fields. Returns at least the `most`
+/// best alternatives and all alternatives that fit as well as the drive.
 fn tried(
     target: &Target<'_>,
     best: &TunedDrive,
@@ -137,9 +139,10 @@ fn tried(
     tried
 }
 
-/// Returns the best of the most promising alternatives if it beats `best`. The times of the alternatives are first fitted with
-/// `slopes`, the slopes of `best`, because similar drives mostly have similar slopes. If no alternative wins and `worth` is true,
-/// each alternative is tuned with its own slopes.
+/// Returns the best of the most promising alternatives if it beats `best`. The times of the
+/// alternatives are first fitted with `slopes`, the slopes of `best`, because similar drives mostly
+/// have similar slopes. If no alternative wins and `worth` is true, each alternative is tuned with
+/// its own slopes.
 fn better(
     target: &Target<'_>,
     best: &TunedDrive,

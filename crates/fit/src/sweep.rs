@@ -6,11 +6,12 @@ use flashscope_document::twin::{FillFit, FillModel, Level, PolicyFit, Range};
 use super::closed_form::{Curve, POLICIES, error, fitted};
 use super::{FitError, amplification};
 
-/// The relative error of the closed forms for drives that meet their assumptions (reference results of the formulas).
+/// The relative error of the closed forms for drives that meet their assumptions (reference results
+/// of the formulas).
 const EXACT: f64 = 0.005;
 
-/// The relative error of a measured throughput. The closed forms predict the throughput of real drives to within 1.3 and 2.5 %
-/// (docs/twin.md), so an error of 1 % excludes no policy.
+/// The relative error of a measured throughput. The closed forms predict the throughput of real
+/// drives to within 1.3 and 2.5 % (docs/twin.md), so an error of 1 % excludes no policy.
 const STEADY: f64 = 0.01;
 
 /// A policy fits worse than the best policy if its error is larger by more than this factor.
@@ -22,8 +23,8 @@ const MIN_LEVELS: usize = 3;
 /// The number of random draws from which intervals are computed.
 const DRAWS: usize = 200;
 
-/// Fits the closed form to `levels`. Draws come from `seed`; intervals contain the true value with probability
-/// `confidence`.
+/// Fits the closed form to `levels`. Draws come from `seed`; intervals contain the true value with
+/// probability `confidence`.
 ///
 /// # Errors
 /// If there are too few levels, or their values are impossible.
@@ -100,7 +101,8 @@ fn checked(levels: &[Level]) -> Result<Vec<Level>, FitError> {
     Ok(levels)
 }
 
-/// Checks that uniform writes cost more on a fuller drive. Levels of two different drives rarely pass this check.
+/// Checks that uniform writes cost more on a fuller drive. Levels of two different drives rarely
+/// pass this check.
 fn rising(levels: &[Level]) -> Result<(), FitError> {
     const LEEWAY: f64 = 1.05;
     for pair in levels.windows(2) {
@@ -120,8 +122,8 @@ fn rising(levels: &[Level]) -> Result<(), FitError> {
     Ok(())
 }
 
-/// Returns models fitted to the measured levels after random errors were added, which are as large as the errors of the best fit.
-/// Alternates between the policies that fit as well.
+/// Returns models fitted to the measured levels after random errors were added, which are as large
+/// as the errors of the best fit. Alternates between the policies that fit as well.
 fn drawn(policies: &[PolicyFit], curves: &[Curve], levels: &[Level], seed: u64) -> Vec<FillModel> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let as_well: Vec<&PolicyFit> = policies.iter().filter(|fit| fit.fits_as_well).collect();
@@ -145,7 +147,8 @@ fn drawn(policies: &[PolicyFit], curves: &[Curve], levels: &[Level], seed: u64) 
         .collect()
 }
 
-/// Returns a random number with a standard normal distribution (G. E. P. Box and M. E. Muller, 1958).
+/// Returns a random number with a standard normal distribution (G. E. P. Box and M. E. Muller,
+/// 1958).
 pub(super) fn normal(rng: &mut fastrand::Rng) -> f64 {
     (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
 }

@@ -11,8 +11,9 @@ const WRITE_AMPLIFICATION: &str = "write_amplification";
 const MB_PER_S: &str = "mb_per_s";
 const QUEUE_DEPTH: &str = "queue_depth";
 
-/// Reads a fill sweep: a header line, then a line per fill level. `fill` (in bytes, or a size such as `512GiB`) is
-/// required, and at least one of `write_amplification` and `mb_per_s` (10^6 bytes per second). `queue_depth` is optional.
+/// Reads a fill sweep: a header line, then a line per fill level. `fill` (in bytes, or a size such
+/// as `512GiB`) is required, and at least one of `write_amplification` and `mb_per_s` (10^6 bytes
+/// per second). `queue_depth` is optional.
 ///
 /// # Errors
 /// Returns the number of the first wrong line, and the problem.

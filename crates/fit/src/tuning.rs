@@ -1,11 +1,12 @@
 //! Tunes the times of a drive with a given structure.
 //!
-//! As long as requests wait for the same parts of a drive, a response time is a sum of the drive's times, for example
-//! for reads and programs. A linear model then predicts the response times for other values of the times. The model
-//! takes one simulation for each time, with this time a little longer. [`least`] minimizes the misfit of the linear
-//! model without simulating. The drive at the minimum is simulated and becomes the next start. The method is linear
-//! interpolation like M. J. D. Powell's (*Advances in Optimization and Numerical Analysis*, 1994), applied to the
-//! response times, because their misfit is not linear.
+//! As long as requests wait for the same parts of a drive, a response time is a sum of the drive's
+//! times, for example for reads and programs. A linear model then predicts the response times for
+//! other values of the times. The model takes one simulation for each time, with this time a little
+//! longer. [`least`] minimizes the misfit of the linear model without simulating. The drive at the
+//! minimum is simulated and becomes the next start. The method is linear interpolation like M. J.
+//! D. Powell's (*Advances in Optimization and Numerical Analysis*, 1994), applied to the response
+//! times, because their misfit is not linear.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -20,8 +21,9 @@ use super::knobs::Knob;
 use super::measured::{MeasuredResult, MeasuredRun, NUMBERS, Numbers};
 use super::optimum::least;
 
-/// Applies `work` to each of `all`, up to `threads` at once, and returns the results in order. Reports each finished item to
-/// `progress`. Earlier calls have finished `done` items; `total` is the number of all items, if known.
+/// Applies `work` to each of `all`, up to `threads` at once, and returns the results in order.
+/// Reports each finished item to `progress`. Earlier calls have finished `done` items; `total` is
+/// the number of all items, if known.
 pub(super) fn side_by_side_with_progress<T: Sync, R: Send>(
     all: &[T],
     threads: usize,
@@ -80,7 +82,8 @@ pub struct Target<'m> {
 pub enum SearchEvent {
     /// A drive was simulated.
     Simulated,
-    /// There is a new best drive. Holds what was fitted (`times`, or the field of a choice) and the misfit.
+    /// There is a new best drive. Holds what was fitted (`times`, or the field of a choice) and the
+    /// misfit.
     Fitted(&'static str, f64),
 }
 
@@ -103,8 +106,8 @@ pub struct Jacobian {
     pub slopes: Vec<Vec<Numbers>>,
 }
 
-/// The deviation, in standard errors, above which the loss grows linearly instead of quadratically. A single run that the
-/// structure cannot explain must not decide all times.
+/// The deviation, in standard errors, above which the loss grows linearly instead of quadratically.
+/// A single run that the structure cannot explain must not decide all times.
 const OUTLIER: f64 = 3.0;
 
 /// The relative change of a time by which its slope is measured.
@@ -174,9 +177,10 @@ impl Target<'_> {
         side_by_side(profiles, self.resources.jobs, |profile| self.one(profile))
     }
 
-    /// Simulates drives in parallel. Gives up a drive once it can neither be among the `best` drives with the smallest misfit nor
-    /// have a misfit of at most `most`. The drives that meet one of these conditions are the same for any number of threads. The
-    /// outcomes of all other drives may vary.
+    /// Simulates drives in parallel. Gives up a drive once it can neither be among the `best`
+    /// drives with the smallest misfit nor have a misfit of at most `most`. The drives that meet
+    /// one of these conditions are the same for any number of threads. The outcomes of all other
+    /// drives may vary.
     pub(crate) fn race(&self, profiles: &[Profile], best: usize, most: f64) -> Vec<Outcome> {
         let least = Mutex::new(Vec::new());
         let bar = || {
@@ -201,7 +205,8 @@ impl Target<'_> {
         self.within(profile, &|| f64::INFINITY).within()
     }
 
-    /// Simulates a drive, and stops once its misfit is certain to exceed `bar`. Evaluates `bar` after every run.
+    /// Simulates a drive, and stops once its misfit is certain to exceed `bar`. Evaluates `bar`
+    /// after every run.
     fn within(&self, profile: &Profile, bar: &dyn Fn() -> f64) -> Outcome {
         let outcome = self.simulated(profile, bar);
         (self.report)(SearchEvent::Simulated);
@@ -219,8 +224,9 @@ impl Target<'_> {
                 let worse = losses / all > bar();
                 if worse { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            // A drive that fails a run and a drive that is given up have the same outcome. If they differed, the
-            // outcome of a drive that would fail later would depend on the progress of the other threads.
+            // A drive that fails a run and a drive that is given up have the same outcome. If they
+            // differed, the outcome of a drive that would fail later would depend on the progress
+            // of the other threads.
             let Some(simulated) = simulated else { return Outcome::Worse };
             numbers.extend(simulated);
         }
@@ -228,8 +234,8 @@ impl Target<'_> {
         Outcome::Within(Box::new(TunedDrive { profile: profile.clone(), numbers, misfit }))
     }
 
-    /// Returns the misfit: the mean loss of the runs, each weighted by its count. The loss is the pseudo-Huber loss of the
-    /// deviations in standard errors.
+    /// Returns the misfit: the mean loss of the runs, each weighted by its count. The loss is the
+    /// pseudo-Huber loss of the deviations in standard errors.
     pub fn misfit(&self, numbers: &[Numbers], counts: &[f64]) -> f64 {
         let runs = self.measured.iter().flat_map(|one| &one.runs);
         let (mut sum, mut all) = (0.0, 0.0);
@@ -261,8 +267,8 @@ impl Target<'_> {
         best
     }
 
-    /// Returns the drive with the times, within `reach`, that fit best by the linear model, or `from` if this drive does not fit
-    /// better when simulated.
+    /// Returns the drive with the times, within `reach`, that fit best by the linear model, or
+    /// `from` if this drive does not fit better when simulated.
     pub fn step(&self, from: &TunedDrive, slopes: &Jacobian, reach: f64) -> TunedDrive {
         let even = vec![1.0; from.numbers.len()];
         let trials = [reach, reach / 4.0].map(|reach| {
@@ -299,7 +305,8 @@ impl Target<'_> {
 }
 
 impl Jacobian {
-    /// Predicts the numbers of a drive with other times, by the linear model. `times` are the drive's own.
+    /// Predicts the numbers of a drive with other times, by the linear model. `times` are the
+    /// drive's own.
     fn numbers(&self, of: &TunedDrive, times: &[f64], values: &[f64]) -> Vec<Numbers> {
         let mut numbers = of.numbers.clone();
         for ((slopes, value), time) in self.slopes.iter().zip(values).zip(times) {
@@ -313,7 +320,8 @@ impl Jacobian {
         numbers
     }
 
-    /// Returns the times of a drive, within `reach`, that fit best by the linear model. `counts` weights the runs.
+    /// Returns the times of a drive, within `reach`, that fit best by the linear model. `counts`
+    /// weights the runs.
     pub fn best(
         &self,
         target: &Target<'_>,

@@ -12,8 +12,8 @@ use crate::execution::Until;
 use crate::order;
 use crate::state::{rest_after_state, state_fill};
 
-/// Repeats the recorded work of `manifest` on `device`, in the same order and with the same seeds. The work is the
-/// state, the pauses and the recorded number of IOs of each run.
+/// Repeats the recorded work of `manifest` on `device`, in the same order and with the same seeds.
+/// The work is the state, the pauses and the recorded number of IOs of each run.
 ///
 /// Passes every completion to `each`, with its run and the start time of that run; `each` ends the
 /// repetition if it returns `Break`. If `last` is given, stops after that run, which must have been
@@ -54,7 +54,8 @@ pub fn again<D: Device + ?Sized>(
     Ok(RunEnd::Complete)
 }
 
-/// Enforces the state and then leaves the drive idle. Returns `false` if the state requires no writes or trims.
+/// Enforces the state and then leaves the drive idle. Returns `false` if the state requires no
+/// writes or trims.
 fn enforce<D: Device + ?Sized>(
     device: &mut D,
     manifest: &Manifest,

@@ -51,11 +51,13 @@ fn hint(errno: Errno) -> &'static str {
     }
 }
 
-/// Receives the events of a plan's execution. Every method does nothing by default; `()` ignores all events.
+/// Receives the events of a plan's execution. Every method does nothing by default; `()` ignores
+/// all events.
 pub trait Observer {
     /// Reports how much of the state is enforced.
     fn state(&mut self, _done: Bytes, _total: Bytes) {}
-    /// Reports the start of a run at `now` on the clock of the drive. The times of its records are relative to `now`.
+    /// Reports the start of a run at `now` on the clock of the drive. The times of its records are
+    /// relative to `now`.
     fn run_started(
         &mut self,
         _benchmark: &MicroBenchmark,
@@ -66,7 +68,8 @@ pub trait Observer {
     }
     /// Reports the number of IOs of the current run that have completed.
     fn progress(&mut self, _ios: u64) {}
-    /// Reports the end of the current run, with or without success: its IOs and its duration on the clock of the drive.
+    /// Reports the end of the current run, with or without success: its IOs and its duration on the
+    /// clock of the drive.
     fn run_finished(&mut self, _run: &Run, _ios: u64, _took: Nanos) {}
 }
 
@@ -84,24 +87,28 @@ pub struct Bench<'a, D: Device + ?Sized> {
     pub device: &'a mut D,
     /// The result folder to write to.
     pub folder: &'a ResultFolder,
-    /// The plan. The execution updates the progress of its runs and writes the manifest after each run.
+    /// The plan. The execution updates the progress of its runs and writes the manifest after each
+    /// run.
     pub manifest: &'a mut Manifest,
-    /// True if the drive has lost the effects of earlier executions of the plan, as a simulated drive does when its process ends.
-    /// Runs that were done are then repeated without touching their records, so that the remaining runs meet the same drive.
+    /// True if the drive has lost the effects of earlier executions of the plan, as a simulated
+    /// drive does when its process ends. Runs that were done are then repeated without touching
+    /// their records, so that the remaining runs meet the same drive.
     pub forgot: bool,
     /// Set to end early; completed work is kept.
     pub stop: &'a AtomicBool,
     /// Receives the events of the execution.
     pub observer: &'a mut dyn Observer,
-    /// Records the activity of other processes on the drive and the machine; `None` for a simulated drive.
+    /// Records the activity of other processes on the drive and the machine; `None` for a simulated
+    /// drive.
     pub surroundings: Option<&'a Surroundings>,
 }
 
 impl<D: Device + ?Sized> Bench<'_, D> {
     /// Enforces the state, executes the pending runs, and writes the manifest after each.
     ///
-    /// A failed IO ends its run and, depending on the options, the remaining runs. The loss of the drive or an error of
-    /// the result folder ends the benchmark. Everything written before stays intact.
+    /// A failed IO ends its run and, depending on the options, the remaining runs. The loss of the
+    /// drive or an error of the result folder ends the benchmark. Everything written before stays
+    /// intact.
     pub fn run(&mut self) -> Result<Status, Error> {
         let outcome = Execution::new(self).run();
         self.manifest.status = match outcome {

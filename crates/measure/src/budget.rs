@@ -9,7 +9,8 @@ use flashscope_workload::uflip;
 use crate::estimate::estimate;
 use crate::plan::plan_every;
 
-/// Maximum step through the values of a parameter: the plan contains at least one value in this many.
+/// Maximum step through the values of a parameter: the plan contains at least one value in this
+/// many.
 const WIDEST_STEP: usize = 4;
 
 /// A plan that fits the budget.
@@ -40,15 +41,16 @@ pub struct Unaffordable {
 }
 
 impl Unaffordable {
-    /// Creates the error from the cost of the smallest plan on a space of `size`; the option `less` makes that space smaller.
+    /// Creates the error from the cost of the smallest plan on a space of `size`; the option `less`
+    /// makes that space smaller.
     pub(crate) fn least(least: &Estimate, size: Bytes, less: &'static str) -> Unaffordable {
         let (takes, states) = (least.expected, Bytes(least.states * size.0));
         Unaffordable { time: takes.time_ns, bytes: takes.bytes_written, states, less }
     }
 }
 
-/// Plans the runs of `benchmarks` that fit into the budget of the options. If not all fit, it drops repeats first, then
-/// intermediate parameter values, then micro-benchmarks from the last on.
+/// Plans the runs of `benchmarks` that fit into the budget of the options. If not all fit, it drops
+/// repeats first, then intermediate parameter values, then micro-benchmarks from the last on.
 ///
 /// # Errors
 /// If even the smallest plan does not fit.

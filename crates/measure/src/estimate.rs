@@ -153,8 +153,8 @@ fn shares(reference: &Reference) -> Vec<(Pattern, f64)> {
     }
 }
 
-/// Returns a pattern of the mean size for each operation of each job, with its share of the IOs. Jobs that end by their time
-/// count as equally many IOs.
+/// Returns a pattern of the mean size for each operation of each job, with its share of the IOs.
+/// Jobs that end by their time count as equally many IOs.
 fn shares_of_jobs(jobs: &[Job]) -> Vec<(Pattern, f64)> {
     let counts: Vec<f64> = jobs.iter().map(|job| whole(job.max_total_ios())).collect();
     let all: f64 = counts.iter().sum();

@@ -62,11 +62,11 @@ impl fmt::Display for FailedIo {
     }
 }
 
-/// Runs concurrent streams on a drive, each with `depth` IOs in flight. Passes every completion to `each` in the order of
-/// completion, together with the drive at that moment.
+/// Runs concurrent streams on a drive, each with `depth` IOs in flight. Passes every completion to
+/// `each` in the order of completion, together with the drive at that moment.
 ///
-/// A stream whose IOs are due regardless of answers is an open loop. IOs that fall due while `depth` IOs are in flight are held
-/// back, in order.
+/// A stream whose IOs are due regardless of answers is an open loop. IOs that fall due while
+/// `depth` IOs are in flight are held back, in order.
 ///
 /// The streams must be numbered by position (the IOs of a single stream may bear any number). IOs
 /// beyond the queue depth of the drive wait in a queue of the host, first in, first out, as in an
@@ -74,9 +74,9 @@ impl fmt::Display for FailedIo {
 /// [`Completion::submitted`] the time at which they reached the drive. An error of `each` ends the
 /// run and is returned. When this function returns, nothing is left in flight.
 ///
-/// An impossible answer counts as an IO that failed with `EPROTO`: an answer to an IO that was not submitted, or with a
-/// time before its submission. The second case happens if a clock goes back. IOs that the drive will never answer are
-/// passed to `each` with `ETIMEDOUT`.
+/// An impossible answer counts as an IO that failed with `EPROTO`: an answer to an IO that was not
+/// submitted, or with a time before its submission. The second case happens if a clock goes back.
+/// IOs that the drive will never answer are passed to `each` with `ETIMEDOUT`.
 pub fn execute<D: Device + ?Sized, S: Stream, E>(
     device: &mut D,
     streams: &mut [S],
@@ -87,7 +87,8 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
     execute_streams(device, streams, &vec![depth; streams.len()], stop, each)
 }
 
-/// Does the same as [`execute`], with a separate number of IOs in flight (`depths`) for each stream.
+/// Does the same as [`execute`], with a separate number of IOs in flight (`depths`) for each
+/// stream.
 pub(crate) fn execute_streams<D: Device + ?Sized, S: Stream, E>(
     device: &mut D,
     streams: &mut [S],
@@ -237,7 +238,8 @@ impl InFlight {
     }
 }
 
-/// Returns the answer. Its result becomes `EPROTO` if its times are impossible or if its IO was never submitted.
+/// Returns the answer. Its result becomes `EPROTO` if its times are impossible or if its IO was
+/// never submitted.
 #[inline]
 fn check_answer(answered: Completion, asked: bool) -> Completion {
     let in_order = answered.submitted <= answered.completed
@@ -252,7 +254,8 @@ fn given_up(io: Io, now: Nanos) -> Completion {
     Completion { io, submitted: io.at.min(now), completed: now, result }
 }
 
-/// Fills a space of a drive as fast as the drive allows, and passes the number of bytes written so far to `tell`.
+/// Fills a space of a drive as fast as the drive allows, and passes the number of bytes written so
+/// far to `tell`.
 pub(crate) fn fill<D: Device + ?Sized>(
     device: &mut D,
     fill: impl Stream,
@@ -360,7 +363,8 @@ mod tests {
         (answered, drive.waits)
     }
 
-    // A gap of 300 years takes one wait if the drive is idle. A busy drive needs one wait per background step.
+    // A gap of 300 years takes one wait if the drive is idle. A busy drive needs one wait per
+    // background step.
     #[test]
     fn a_gap_of_centuries_takes_a_step() {
         let year = 365 * 86_400 * SECOND.0;

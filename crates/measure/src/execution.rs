@@ -26,10 +26,12 @@ use crate::state::{StateSize, eraser, erasure, rest_after_state, state_fill};
 use crate::surroundings::{IoCount, Snapshot, Surroundings};
 use crate::{findings, order, plan};
 
-/// The interval at which the progress of a fill is saved, on the clock of the drive. A crash loses at most this much.
+/// The interval at which the progress of a fill is saved, on the clock of the drive. A crash loses
+/// at most this much.
 const NOTE_INTERVAL: Nanos = Nanos::secs(10);
 
-/// The number of IOs before the saved progress that may be incomplete: an upper bound for the IOs in flight.
+/// The number of IOs before the saved progress that may be incomplete: an upper bound for the IOs
+/// in flight.
 const IN_FLIGHT: u64 = 1024;
 
 /// A plan in execution.
@@ -147,8 +149,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         self.pause = found.map(|found| found.run_pause_ns).or(self.pause);
     }
 
-    /// Repeats a run on a drive that has lost the effects of the run. Returns the final status if the repetition ends
-    /// the execution.
+    /// Repeats a run on a drive that has lost the effects of the run. Returns the final status if
+    /// the repetition ends the execution.
     fn repeat(&mut self, id: u32) -> Result<Option<Status>, Error> {
         if !self.rest(self.run_pause()) {
             return Ok(Some(Status::Interrupted));
@@ -177,7 +179,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             let disturbed = conditions.as_ref().is_some_and(|c| !c.disturbed_by.is_empty());
             let again = disturbed && executed.ended == RunEnd::Complete;
             if again && disturbed_before.is_none() {
-                // Repeat only once: if the disturbance is permanent, the benchmark still finishes and reports it.
+                // Repeat only once: if the disturbance is permanent, the benchmark still finishes
+                // and reports it.
                 disturbed_before = conditions.map(|conditions| conditions.disturbed_by);
                 self.bench.folder.discard_unfinished(self.bench.manifest)?;
                 self.note(id, Some(progress.ios()));
@@ -317,7 +320,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         Ok(self.bench.folder.write_manifest(self.bench.manifest)?)
     }
 
-    /// Returns the measured pause between runs, or the configured pause until a run has measured it.
+    /// Returns the measured pause between runs, or the configured pause until a run has measured
+    /// it.
     fn run_pause(&self) -> Nanos {
         self.pause.unwrap_or(self.bench.manifest.options.run_pause_ns)
     }
@@ -336,7 +340,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         !stop.load(Ordering::Relaxed)
     }
 
-    /// Executes a run and records it. `before` is a snapshot of the surroundings from before the pause.
+    /// Executes a run and records it. `before` is a snapshot of the surroundings from before the
+    /// pause.
     fn record(
         &mut self,
         id: u32,
@@ -361,7 +366,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         Ok(Some((progress, executed)))
     }
 
-    /// Executes a run of the plan and passes each IO to the recorder. Returns `None` if the plan has no run `id`.
+    /// Executes a run of the plan and passes each IO to the recorder. Returns `None` if the plan
+    /// has no run `id`.
     fn execute(
         &mut self,
         id: u32,
@@ -470,10 +476,12 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         Ok(if rested { ended } else { RunEnd::Interrupted })
     }
 
-    /// Fills or trims the drive for its state, continuing an interrupted fill. Returns `None` if the state needs neither.
+    /// Fills or trims the drive for its state, continuing an interrupted fill. Returns `None` if
+    /// the state needs neither.
     fn fill(&mut self) -> Result<Option<RunEnd>, Error> {
         let forgot = self.bench.forgot;
-        // A drive that loses its contents starts the fill again, whatever progress the manifest holds.
+        // A drive that loses its contents starts the fill again, whatever progress the manifest
+        // holds.
         let keeps = !forgets(self.bench.device.info());
         let Bench { device, manifest, stop, observer, folder, .. } = &mut *self.bench;
         let block = device.info().logical_block;

@@ -1,4 +1,5 @@
-//! Derives findings from the preparation and applies them to the runs after it (uFLIP sections 4.2 and 4.3).
+//! Derives findings from the preparation and applies them to the runs after it (uFLIP sections 4.2
+//! and 4.3).
 
 use flashscope_block::{Nanos, Op};
 use flashscope_document::manifest::{Progress, Run};
@@ -16,7 +17,8 @@ const IGNORE_MARGIN: f64 = 1.1;
 /// The pause between runs relative to the time for which writes linger.
 pub const PAUSE_MARGIN: u64 = 2;
 
-/// The shortest pause between runs: the paper's value for drives whose writes do not linger (section 5.1).
+/// The shortest pause between runs: the paper's value for drives whose writes do not linger
+/// (section 5.1).
 pub const MIN_RUN_PAUSE: Nanos = Nanos::secs(1);
 
 /// The longest common multiple of two periods to use, in IOs. Above it, the longer of the two
@@ -150,8 +152,8 @@ pub(crate) fn adapt(findings: &Findings, run: &mut Run) {
     }
 }
 
-/// Returns the number of IOs that covers every start-up phase of the baselines with one of `ops`, including the margin of an
-/// IOIgnore.
+/// Returns the number of IOs that covers every start-up phase of the baselines with one of `ops`,
+/// including the margin of an IOIgnore.
 pub fn start_up(findings: &Findings, ops: &[Op]) -> u64 {
     let relevant = findings.phases.iter().filter(|phases| ops.contains(&phases.baseline.op()));
     let longest = relevant.filter_map(|phases| phases.start_up).map(|found| found.ios).max();

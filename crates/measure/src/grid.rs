@@ -2,8 +2,8 @@
 //! is Boboila and Desnoyers, "Performance Models of Flash-Based Solid-State Drives for Real
 //! Workloads", MSST 2011, section IV.
 //!
-//! The free space of a drive is fixed, but the written space is not. If only a part of the drive is written, that part has all of
-//! the free space, once the drive has settled.
+//! The free space of a drive is fixed, but the written space is not. If only a part of the drive is
+//! written, that part has all of the free space, once the drive has settled.
 
 use flashscope_block::{Bytes, Device, DeviceInfo};
 use flashscope_document::grid::GridRule;
@@ -30,8 +30,8 @@ const MAX_FREE_SPACE: f64 = 100.0;
 /// Minimum number of writes of the longest mean length that a target space must hold.
 const MIN_WRITES: u64 = 8;
 
-/// Minimum free space of a real drive, as a share of its capacity. Every drive has at least the difference between a GB
-/// and a GiB; the capacity itself may be rounded up a little.
+/// Minimum free space of a real drive, as a share of its capacity. Every drive has at least the
+/// difference between a GB and a GiB; the capacity itself may be rounded up a little.
 const MIN_SPARE: f64 = 0.05;
 
 /// The options of a grid.
@@ -41,8 +41,8 @@ pub struct GridOptions {
     pub page: Bytes,
     /// Mean lengths in pages; empty for [`LENGTHS`].
     pub lengths: Vec<u32>,
-    /// Free space relative to the written space. If empty, starts at the free space of the drive and continues in steps of 1, 2
-    /// and 5.
+    /// Free space relative to the written space. If empty, starts at the free space of the drive
+    /// and continues in steps of 1, 2 and 5.
     pub free_spaces: Vec<f64>,
     /// Capacity of the flash inside the drive. `None` uses the value reported by the drive or, if
     /// it reports none, the likely size for its capacity.
@@ -146,7 +146,8 @@ impl GridOptions {
         })
     }
 
-    /// Returns the sizes of the written spaces, the smallest first. Each is written with all lengths.
+    /// Returns the sizes of the written spaces, the smallest first. Each is written with all
+    /// lengths.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // far below 2^53 bytes
     fn targets(&self, rule: &GridRule, device: &DeviceInfo) -> Result<Vec<Bytes>, Error> {
         let length = self.lengths().last().copied().unwrap_or(1);
@@ -174,7 +175,8 @@ impl GridOptions {
         Ok(rising(targets.collect::<Result<_, _>>()?, Bytes::cmp))
     }
 
-    /// Plans the runs of the grid on a drive, numbered in the order of execution: by rising target spaces, each with all lengths.
+    /// Plans the runs of the grid on a drive, numbered in the order of execution: by rising target
+    /// spaces, each with all lengths.
     ///
     /// In falling order, data outside a smaller target space would share blocks with invalid pages.
     /// These pages would occupy a part of the free space. A page-mapped drive does not clean such
@@ -290,7 +292,8 @@ fn steps() -> impl Iterator<Item = f64> {
     (-3..=2).flat_map(|exponent| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(exponent)))
 }
 
-/// Returns the level of each of `count` values: 0 for the first and the last. Each halving of the gaps adds a level.
+/// Returns the level of each of `count` values: 0 for the first and the last. Each halving of the
+/// gaps adds a level.
 fn levels(count: usize) -> Vec<u32> {
     let mut levels = vec![u32::MAX; count];
     let last = count.saturating_sub(1);

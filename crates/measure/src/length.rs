@@ -82,8 +82,8 @@ impl Watch {
         }
     }
 
-    /// Counts a completed IO and returns true if the run is over. `flash` returns the drive's flash counters at that
-    /// moment.
+    /// Counts a completed IO and returns true if the run is over. `flash` returns the drive's flash
+    /// counters at that moment.
     pub(crate) fn take(
         &mut self,
         completion: &Completion,
@@ -118,8 +118,8 @@ impl Watch {
         self.ended_by.is_some()
     }
 
-    /// Returns the level that the drive reached, for a run that waits for one. `flash` holds the drive's flash counters at the
-    /// end of the run.
+    /// Returns the level that the drive reached, for a run that waits for one. `flash` holds the
+    /// drive's flash counters at the end of the run.
     pub(crate) fn level(&self, flash: Option<Flash>) -> Option<LevelOutcome> {
         match &self.aim {
             Aim::Level(level) => Some(level.outcome(flash)),

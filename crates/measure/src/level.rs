@@ -68,7 +68,8 @@ impl LevelDetector {
         }
     }
 
-    /// Counts a completed IO. Returns the reason if it ends the run. `flash` returns the flash counters at that moment.
+    /// Counts a completed IO. Returns the reason if it ends the run. `flash` returns the flash
+    /// counters at that moment.
     #[allow(clippy::cast_precision_loss)] // far below 2^53 ns and bytes
     pub(crate) fn take(
         &mut self,
@@ -109,7 +110,8 @@ impl LevelDetector {
         programmed.unwrap_or(self.nanos) as f64 / self.bytes as f64
     }
 
-    /// Starts to count IOs if the cost is level, or after the last window in which it could become level.
+    /// Starts to count IOs if the cost is level, or after the last window in which it could become
+    /// level.
     fn begin(&mut self, flash: Option<Flash>) {
         let rule = &self.rule;
         let level = Criterion {

@@ -1,5 +1,6 @@
-//! Measures a drive: the plan, the enforced state, the runs and the pauses between them (uFLIP section 4). This crate
-//! uses only the trait [`Device`](flashscope_block::Device), and no implementation of it.
+//! Measures a drive: the plan, the enforced state, the runs and the pauses between them (uFLIP
+//! section 4). This crate uses only the trait [`Device`](flashscope_block::Device), and no
+//! implementation of it.
 
 mod again;
 mod bench;
@@ -47,8 +48,9 @@ pub use warm_up::{MAX_IOS, ParseWarmUpError, WarmUp};
 
 /// Returns a seed that was never used before: the current time in nanoseconds.
 ///
-/// Use it only for the data written to a real drive. That data must not repeat what an earlier benchmark wrote, because a drive
-/// that deduplicates would recognize it. The user seeds everything else.
+/// Use it only for the data written to a real drive. That data must not repeat what an earlier
+/// benchmark wrote, because a drive that deduplicates would recognize it. The user seeds everything
+/// else.
 pub fn fresh_seed() -> u64 {
     wall_clock_ns().cast_unsigned()
 }

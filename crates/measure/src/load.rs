@@ -37,9 +37,9 @@ pub struct Load {
     pub length: Length,
     /// The IOs in flight of each stream of the workload.
     pub queue_depth: u32,
-    /// True if IOs are due regardless of the IOs in flight. The latency then counts from the time at which an IO was
-    /// due, including its wait for earlier IOs. A latency from the submission on would hide this wait (*coordinated
-    /// omission*).
+    /// True if IOs are due regardless of the IOs in flight. The latency then counts from the time
+    /// at which an IO was due, including its wait for earlier IOs. A latency from the submission on
+    /// would hide this wait (*coordinated omission*).
     pub open_loop: bool,
     /// Seed of a random or steady fill.
     pub seed: u64,
@@ -52,8 +52,9 @@ pub struct Gauge<D: ?Sized, R> {
     /// Computes the metric that must become steady from a reading and a later reading; `None` if it
     /// has no value.
     pub metric: fn(&R, &R) -> Option<f64>,
-    /// Returns true if the drive erased flash between two readings. Before its first erasure, a drive writes to its
-    /// spare space, and the metric is that of a new drive, even if it is steady.
+    /// Returns true if the drive erased flash between two readings. Before its first erasure, a
+    /// drive writes to its spare space, and the metric is that of a new drive, even if it is
+    /// steady.
     pub erases: fn(&R, &R) -> bool,
 }
 
@@ -179,12 +180,13 @@ impl Latencies {
 #[derive(PartialEq, Eq)]
 struct Enough;
 
-/// Receives every measured IO: the IO, its completion time since the start of the measurement, and its latency.
+/// Receives every measured IO: the IO, its completion time since the start of the measurement, and
+/// its latency.
 pub type IoCallback<'a> = dyn FnMut(&Io, Nanos, Nanos) + 'a;
 
 impl<D: Device, R> Session<'_, D, R> {
-    /// Fills, warms up and measures. `runs` are executed one after the other, each with its concurrent streams. Warm-up and
-    /// measurement follow each other without a break.
+    /// Fills, warms up and measures. `runs` are executed one after the other, each with its
+    /// concurrent streams. Warm-up and measurement follow each other without a break.
     pub fn run<S: Stream>(self, runs: impl IntoIterator<Item = Vec<S>>) -> Outcome<R> {
         self.run_with_callback(runs, None)
     }
@@ -210,8 +212,9 @@ impl<D: Device, R> Session<'_, D, R> {
         self.run_by(execute, each)
     }
 
-    /// Does the same as [`Session::run_with_callback`] for the workloads of several tenants at once. `depths` has the IOs in
-    /// flight of each; `tenant_of` returns the position of the tenant of an IO.
+    /// Does the same as [`Session::run_with_callback`] for the workloads of several tenants at
+    /// once. `depths` has the IOs in flight of each; `tenant_of` returns the position of the tenant
+    /// of an IO.
     pub fn run_tenants<S: Stream>(
         self,
         tenants: &mut [S],
@@ -228,7 +231,8 @@ impl<D: Device, R> Session<'_, D, R> {
         self.run_by(execute, Some(each))
     }
 
-    /// Fills the drive, and runs the workload with `execute`, which passes every completion to the meter.
+    /// Fills the drive, and runs the workload with `execute`, which passes every completion to the
+    /// meter.
     fn run_by(
         self,
         execute: impl FnOnce(&mut D, &mut Meter<'_, '_, D, R>) -> Result<RunEnd, Enough>,
@@ -254,7 +258,8 @@ impl<D: Device, R> Session<'_, D, R> {
     }
 }
 
-/// Fills the whole drive; `seed` seeds a random or steady fill. `progress` receives the bytes written and the total.
+/// Fills the whole drive; `seed` seeds a random or steady fill. `progress` receives the bytes
+/// written and the total.
 pub fn fill_drive<D: Device>(
     device: &mut D,
     contents: InitialContents,
@@ -396,8 +401,8 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
         }
     }
 
-    /// Returns true if a window of [`WarmUp::Steady`] ends. Reads do not change a drive. They count only if there are
-    /// no other IOs, or for the maximum length of the warm-up.
+    /// Returns true if a window of [`WarmUp::Steady`] ends. Reads do not change a drive. They count
+    /// only if there are no other IOs, or for the maximum length of the warm-up.
     fn is_window_over(&self) -> bool {
         let changes = match self.modified {
             Bytes(0) => self.warm_up.bytes,

@@ -13,8 +13,9 @@ const LOCALITY: &str = "locality";
 /// The name of fio's jobs in a plan.
 const FIO: &str = "fio";
 
-/// Plans the runs of `benchmarks` on a drive, each with its target space. A run is skipped, with the reason, if the drive cannot
-/// do it within the space that the options allow. With `read_only`, runs that write are skipped.
+/// Plans the runs of `benchmarks` on a drive, each with its target space. A run is skipped, with
+/// the reason, if the drive cannot do it within the space that the options allow. With `read_only`,
+/// runs that write are skipped.
 ///
 /// Sequential writes disturb the state of a drive most. Each run gets a target space that is in the
 /// state it needs, and large enough for all of its IOs. When no such space is left, the state is
@@ -28,7 +29,8 @@ pub fn plan(
     plan_where(|_, _, _| true, benchmarks, options, device, read_only)
 }
 
-/// Plans like [`plan`], with one in `step` values of each parameter, including the first and the last.
+/// Plans like [`plan`], with one in `step` values of each parameter, including the first and the
+/// last.
 pub(crate) fn plan_every(
     step: usize,
     benchmarks: &[&uflip::MicroBenchmark],
@@ -44,7 +46,8 @@ pub(crate) fn plan_every(
     plan_where(wanted, benchmarks, options, device, read_only)
 }
 
-/// Plans like [`plan`], with only the runs that `wanted` accepts by their micro-benchmark, experiment and value.
+/// Plans like [`plan`], with only the runs that `wanted` accepts by their micro-benchmark,
+/// experiment and value.
 pub fn plan_where(
     wanted: impl Fn(&uflip::MicroBenchmark, &uflip::Experiment, i64) -> bool,
     benchmarks: &[&uflip::MicroBenchmark],
@@ -406,7 +409,8 @@ mod tests {
         assert!(runs_that(Bytes::mib(300), State::Random, |run| run.reset) > 1);
         // Random writes disturb the sequential state.
         assert!(runs_that(Bytes::gib(32), State::Sequential, |run| run.reset) > 10);
-        // If the state cannot be enforced again, the runs list the runs with which they share space.
+        // If the state cannot be enforced again, the runs list the runs with which they share
+        // space.
         assert_eq!(runs_that(Bytes::mib(300), State::Keep, |run| run.reset), 0);
         let shares = |run: &Run| !run.shares_space_with.is_empty();
         assert!(runs_that(Bytes::mib(300), State::Keep, shares) > 1);

@@ -11,7 +11,8 @@ pub trait Progress: Send {
     /// Reports a note for the user.
     fn note(&mut self, text: &str);
 
-    /// Reports a result before the end of the operation, for lists and charts that grow. The default ignores it.
+    /// Reports a result before the end of the operation, for lists and charts that grow. The
+    /// default ignores it.
     fn found(&mut self, _result: &PartialResult<'_>) {}
 
     /// Returns true if partial results are shown, so that it is worth computing them.

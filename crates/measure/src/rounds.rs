@@ -53,7 +53,8 @@ pub(crate) fn begun(manifest: &Manifest) -> bool {
     manifest.options.rounds.is_some() && manifest.runs().any(over)
 }
 
-/// Returns the reason why run `id` and all later runs of its test are unnecessary, or `None` if they are needed.
+/// Returns the reason why run `id` and all later runs of its test are unnecessary, or `None` if
+/// they are needed.
 ///
 /// Uses only the rounds before the run, so that a resumed test ends where it would have ended.
 pub(crate) fn over(manifest: &Manifest, id: u32) -> Option<String> {

@@ -11,11 +11,13 @@ use crate::execute::execute;
 /// IOs in a batch.
 const IOS: u32 = 4096;
 
-/// The number of batches. The result is the time of the fastest batch, because disturbances only make a batch slower.
+/// The number of batches. The result is the time of the fastest batch, because disturbances only
+/// make a batch slower.
 const BATCHES: usize = 8;
 
-/// Returns the cost of an IO on a drive that answers at once, in ns, measured on `clock` in a few milliseconds. The cost is not
-/// subtracted from results. It shows how much of the time on a fast drive the harness itself takes.
+/// Returns the cost of an IO on a drive that answers at once, in ns, measured on `clock` in a few
+/// milliseconds. The cost is not subtracted from results. It shows how much of the time on a fast
+/// drive the harness itself takes.
 pub fn harness_cost(clock: impl Fn() -> Nanos) -> f64 {
     let mut null = NullDevice::new(Bytes::gib(1), 1, clock);
     let pattern = Pattern {

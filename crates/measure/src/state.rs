@@ -6,10 +6,12 @@ use flashscope_workload::Stream;
 use flashscope_workload::state::{Purge, RandomFill, SequentialFill};
 use flashscope_workload::steady_fill::SteadyFill;
 
-/// Checks that a drive can be brought into its target state, as far as that is possible without changing the drive.
+/// Checks that a drive can be brought into its target state, as far as that is possible without
+/// changing the drive.
 ///
 /// # Errors
-/// If the state requires an erase command of the drive, and the drive lacks it or would erase more than the options allow.
+/// If the state requires an erase command of the drive, and the drive lacks it or would erase more
+/// than the options allow.
 pub fn check_state<D: Device + ?Sized>(device: &D, options: &Options) -> Result<(), EraseError> {
     match erasure(options.state) {
         Some(erasure) => eraser(device, options, erasure).map(drop),

@@ -4,8 +4,8 @@ use std::fmt;
 
 use flashscope_stats::Steadiness;
 
-/// The criterion for a steady metric: over the last windows its values lie close together, and the line fitted to them is nearly
-/// level.
+/// The criterion for a steady metric: over the last windows its values lie close together, and the
+/// line fitted to them is nearly level.
 ///
 /// The form is that of the Solid State Storage Performance Test Specification (SNIA SSS PTS 2.0,
 /// definition of *steady state*). Over five rounds, the range must be at most 20 % of the mean, and
@@ -22,9 +22,9 @@ pub struct Criterion {
     pub most: usize,
 }
 
-/// SNIA's criterion with a tenth of its tolerances. SNIA's tolerances are made for throughput, which varies by a few
-/// percent on a real drive. The counters of a simulated drive have no such noise, and write amplification that still
-/// falls by 10 % is not steady.
+/// SNIA's criterion with a tenth of its tolerances. SNIA's tolerances are made for throughput,
+/// which varies by a few percent on a real drive. The counters of a simulated drive have no such
+/// noise, and write amplification that still falls by 10 % is not steady.
 pub const STEADY: Criterion = Criterion { windows: 5, range: 0.02, slope: 0.01, most: 50 };
 
 /// SNIA's criterion as specified: a test gives up after 25 rounds.

@@ -1,4 +1,5 @@
-//! Records the activity of other processes while a real drive is measured, from the kernel's counters.
+//! Records the activity of other processes while a real drive is measured, from the kernel's
+//! counters.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,11 +11,12 @@ use flashscope_document::environment::{Conditions, Disturbance, Environment, Que
 /// The sector size of the counters in a drive's `stat`.
 const SECTOR: u64 = 512;
 
-/// Assumed minimum size of other processes' IOs: a page, as for IOs through the page cache. It matters where the
-/// kernel's request count includes the parts into which it split our IOs.
+/// Assumed minimum size of other processes' IOs: a page, as for IOs through the page cache. It
+/// matters where the kernel's request count includes the parts into which it split our IOs.
 const MIN_IO: u64 = 4096;
 
-/// A run is flagged as disturbed if other processes did more than one IO per this many IOs of the run.
+/// A run is flagged as disturbed if other processes did more than one IO per this many IOs of the
+/// run.
 const IOS_PER_OTHER: u64 = 100;
 
 /// The share of processor time from which other processes count as a disturbance.
@@ -74,8 +76,8 @@ impl IoCount {
 }
 
 impl Surroundings {
-    /// Describes the drive whose sysfs directory is `disk` and whose temperature is in the file `sensor`; `/proc` and `/sys` are
-    /// below `root`.
+    /// Describes the drive whose sysfs directory is `disk` and whose temperature is in the file
+    /// `sensor`; `/proc` and `/sys` are below `root`.
     pub fn at(root: &Path, disk: Option<PathBuf>, sensor: Option<PathBuf>) -> Surroundings {
         Surroundings { root: root.into(), disk, sensor }
     }
@@ -109,7 +111,8 @@ impl Surroundings {
         governors
     }
 
-    /// Returns the name of the deepest idle state and its exit latency in µs. States are numbered from the lightest on.
+    /// Returns the name of the deepest idle state and its exit latency in µs. States are numbered
+    /// from the lightest on.
     fn deepest_idle_state(&self) -> Option<(String, Option<u64>)> {
         let states = self.root.join("sys/devices/system/cpu/cpu0/cpuidle");
         let state = |n: u32| Some(states.join(format!("state{n}"))).filter(|path| path.exists());
@@ -138,7 +141,8 @@ impl Surroundings {
     fn ticks(&self) -> Option<Ticks> {
         let stat = self.text("proc/stat")?;
         let fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
-        // The fields are user, nice, system, idle, iowait, irq, softirq and steal; guests are part of user.
+        // The fields are user, nice, system, idle, iowait, irq, softirq and steal; guests are part
+        // of user.
         let ticks: Vec<u64> = fields.take(8).map_while(|field| field.parse().ok()).collect();
         let total: u64 = ticks.iter().sum();
         let idle: u64 = ticks.get(3..5)?.iter().sum();
@@ -149,8 +153,8 @@ impl Surroundings {
         Some(Ticks { total, busy: total - idle, own })
     }
 
-    /// Returns the conditions of a run that submitted `own`, from the counters before the preceding pause, at its start, and at
-    /// its end.
+    /// Returns the conditions of a run that submitted `own`, from the counters before the preceding
+    /// pause, at its start, and at its end.
     pub fn conditions(&self, snapshots: [&Snapshot; 3], own: IoCount) -> Conditions {
         let [pause, start, end] = snapshots;
         let others = others(start, end, own);
@@ -200,8 +204,8 @@ fn processor_share(from: &Snapshot, to: &Snapshot) -> Option<f64> {
     (total >= MIN_TICKS).then_some(share)
 }
 
-/// Reads the counters of a drive (`Documentation/block/stat.rst`): for each of reads, writes and discards, the IOs, the merged
-/// IOs, the sectors, and the time.
+/// Reads the counters of a drive (`Documentation/block/stat.rst`): for each of reads, writes and
+/// discards, the IOs, the merged IOs, the sectors, and the time.
 fn traffic(stat: &str) -> Option<Traffic> {
     let fields: Vec<u64> = stat.split_whitespace().map_while(|field| field.parse().ok()).collect();
     let kinds = [fields.get(0..3), fields.get(4..7), fields.get(11..14)];
@@ -327,8 +331,8 @@ mod tests {
         assert_eq!(conditions, Conditions::default());
     }
 
-    /// Returns the conditions of a run of 1000 IOs of 4 KiB. During the run the drive counts `ios` and `sectors`, and the
-    /// processors are busy for `busy` of 400 ticks, 60 of them for the run.
+    /// Returns the conditions of a run of 1000 IOs of 4 KiB. During the run the drive counts `ios`
+    /// and `sectors`, and the processors are busy for `busy` of 400 ticks, 60 of them for the run.
     fn run(ios: u64, sectors: u64, busy: u64) -> Conditions {
         let stat = |ios, sectors| format!("{ios} 0 {sectors} 0 5 1 8 0 0 0 0 0 0 0 0");
         let cpu = |busy: u64, idle: u64| format!("cpu  {busy} 0 0 {idle} 0 0 0 0 9 9");

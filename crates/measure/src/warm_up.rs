@@ -19,8 +19,9 @@ pub enum WarmUp {
     Ios(u64),
     /// Until the workload has read, written and trimmed this many times the capacity of the drive.
     Capacities(f64),
-    /// Until the metric of the gauge meets [`STEADY`](crate::STEADY) or has no value. Each window writes and trims the capacity of
-    /// the drive once. Only windows since the drive began to erase count.
+    /// Until the metric of the gauge meets [`STEADY`](crate::STEADY) or has no value. Each window
+    /// writes and trims the capacity of the drive once. Only windows since the drive began to erase
+    /// count.
     Steady,
     /// Like `Steady`, but each window is a pass of a repeated workload. Boboila and Desnoyers
     /// (section IV) repeat traces in this way.

@@ -1,4 +1,5 @@
-//! S. Boboila and P. Desnoyers, "Performance Models of Flash-based Solid-State Drives for Real Workloads", MSST 2011.
+//! S. Boboila and P. Desnoyers, "Performance Models of Flash-based Solid-State Drives for Real
+//! Workloads", MSST 2011.
 
 mod drives;
 mod equations;

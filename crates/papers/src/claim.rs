@@ -175,8 +175,8 @@ impl Claim {
         self.settle(applies, State::PrintWrong, derivation)
     }
 
-    /// Marks the print of a number as wrong, if the measured value is `expected` within `tolerance`.
-    /// `derivation` leads to the expected value.
+    /// Marks the print of a number as wrong, if the measured value is `expected` within
+    /// `tolerance`. `derivation` leads to the expected value.
     #[must_use]
     pub(crate) fn print_wrong_by(
         self,

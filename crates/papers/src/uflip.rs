@@ -1,4 +1,5 @@
-//! L. Bouganim, B. Jónsson and P. Bonnet, "uFLIP: Understanding Flash IO Patterns", CIDR 2009, and their slides.
+//! L. Bouganim, B. Jónsson and P. Bonnet, "uFLIP: Understanding Flash IO Patterns", CIDR 2009, and
+//! their slides.
 
 mod alignment;
 mod bench;
@@ -101,5 +102,6 @@ const SEED: Input = Input {
     other: "1",
 };
 
-/// The relative tolerance of times and ratios: 10 %, because the paper's own three runs differ by 5 %.
+/// The relative tolerance of times and ratios: 10 %, because the paper's own three runs differ by 5
+/// %.
 const OFF: f64 = 0.1;

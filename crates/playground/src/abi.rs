@@ -1,5 +1,5 @@
-//! The functions that the page calls. A text goes in through [`playground_input`]; everything else comes out as a
-//! pointer to memory of this module, which stays valid until the next call.
+//! The functions that the page calls. A text goes in through [`playground_input`]; everything else
+//! comes out as a pointer to memory of this module, which stays valid until the next call.
 #![allow(unsafe_code, reason = "exports unmangled functions, which Rust counts as unsafe")]
 
 use std::cell::RefCell;
@@ -31,8 +31,8 @@ fn on<T: Default>(act: impl FnOnce(&mut Playground) -> T) -> T {
     with(|page| page.playground.as_mut().map(act).unwrap_or_default())
 }
 
-/// Returns the address of a buffer for a text of `len` bytes of UTF-8, which the next call of [`playground_open`]
-/// reads.
+/// Returns the address of a buffer for a text of `len` bytes of UTF-8, which the next call of
+/// [`playground_open`] reads.
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_input(len: usize) -> *mut u8 {
     with(|page| {
@@ -41,8 +41,8 @@ pub extern "C" fn playground_input(len: usize) -> *mut u8 {
     })
 }
 
-/// Opens the drive that the input names: see [`Setup`]. `pattern` is the position in
-/// [`Pattern`], and `skew` its value. Returns 1, or 0 if a setting is invalid; then [`playground_text`] is the
+/// Opens the drive that the input names: see [`Setup`]. `pattern` is the position in [`Pattern`],
+/// and `skew` its value. Returns 1, or 0 if a setting is invalid; then [`playground_text`] is the
 /// reason, and the playground is the previous one.
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_open(
@@ -67,8 +67,9 @@ pub extern "C" fn playground_open(
     })
 }
 
-/// Reads the input as a profile: see [`DroppedProfile`]. Returns 1; then [`playground_text`] has its fields, one per
-/// line. Returns 0 if the playground cannot show the profile; then the text is the reason.
+/// Reads the input as a profile: see [`DroppedProfile`]. Returns 1; then [`playground_text`] has
+/// its fields, one per line. Returns 0 if the playground cannot show the profile; then the text is
+/// the reason.
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_read() -> u32 {
     with(|page| {
@@ -114,7 +115,8 @@ fn pattern_of(number: u32, skew: f64) -> Pattern {
     }
 }
 
-/// Shows up to `commands` flash commands, but computes at most `ios` IOs: see [`Playground::advance`].
+/// Shows up to `commands` flash commands, but computes at most `ios` IOs: see
+/// [`Playground::advance`].
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_advance(commands: u32, ios: u32) -> u32 {
     on(|playground| playground.advance(commands, ios))
@@ -126,8 +128,8 @@ pub extern "C" fn playground_advance_io() {
     on(Playground::advance_io);
 }
 
-/// Takes a picture: updates the values of [`playground_emptied`], [`playground_numbers`], [`playground_curve`] and
-/// [`playground_in_flight`].
+/// Takes a picture: updates the values of [`playground_emptied`], [`playground_numbers`],
+/// [`playground_curve`] and [`playground_in_flight`].
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_picture() {
     with(|page| {
@@ -143,7 +145,8 @@ pub extern "C" fn playground_picture() {
     });
 }
 
-/// Clears the last touch of each flash page. The web page calls this after it has copied the picture.
+/// Clears the last touch of each flash page. The web page calls this after it has copied the
+/// picture.
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_forget_touches() {
     on(Playground::clear_touches);

@@ -10,8 +10,8 @@ use crate::playground::{refusal, suits};
 /// The maximum number of pages of a drive that can be drawn clearly.
 const MAX_PAGES: u64 = 16_384;
 
-/// The minimum numbers of blocks per plane and pages per block of a shrunken drive. Fewer blocks in a plane leave too
-/// little free space.
+/// The minimum numbers of blocks per plane and pages per block of a shrunken drive. Fewer blocks in
+/// a plane leave too little free space.
 const MIN_BLOCKS: u32 = 64;
 const MIN_PAGES: u32 = 16;
 
@@ -38,7 +38,8 @@ impl DroppedProfile {
     /// Reads a profile.
     ///
     /// # Errors
-    /// If the text is not a profile, or the profile has a structure that the playground does not show.
+    /// If the text is not a profile, or the profile has a structure that the playground does not
+    /// show.
     pub fn read(toml: &str) -> Result<DroppedProfile, Refusal> {
         let profile = setup::from_toml(toml).map_err(refusal)?;
         let whole = pages(&profile);
@@ -104,8 +105,8 @@ fn pages(profile: &Profile) -> u64 {
     blocks.saturating_mul(flash.pages_per_block.into())
 }
 
-/// Halves the first dimension of the drive, in a fixed order, that is above its minimum. Returns false if all are at
-/// their minima.
+/// Halves the first dimension of the drive, in a fixed order, that is above its minimum. Returns
+/// false if all are at their minima.
 fn shrink(profile: &mut Profile) -> bool {
     let flash = &mut profile.flash;
     let parts: [(&mut u32, u32); 5] = [
@@ -122,8 +123,8 @@ fn shrink(profile: &mut Profile) -> bool {
     })
 }
 
-/// Returns the fields of `small` that differ from `profile`. The map cache shrinks to `share` of its size, as the flash
-/// does.
+/// Returns the fields of `small` that differ from `profile`. The map cache shrinks to `share` of
+/// its size, as the flash does.
 #[allow(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

@@ -7,8 +7,8 @@ use flashscope_workload::Stream;
 pub(crate) struct Engine {
     stream: Box<dyn Stream>,
     depth: u32,
-    /// The time from which the next IOs follow, and their number: at first all IOs in flight, later the
-    /// IO that follows the last answer.
+    /// The time from which the next IOs follow, and their number: at first all IOs in flight, later
+    /// the IO that follows the last answer.
     due: Option<(Nanos, u32)>,
 }
 
@@ -27,8 +27,8 @@ impl Engine {
         Engine { stream, depth, due: None }
     }
 
-    /// Submits the IO that follows the last answer, and advances to the next answer. Returns false at
-    /// the end of the stream. `note` receives each event, with the drive at that moment.
+    /// Submits the IO that follows the last answer, and advances to the next answer. Returns false
+    /// at the end of the stream. `note` receives each event, with the drive at that moment.
     pub(crate) fn step(
         &mut self,
         drive: &mut SimDevice,

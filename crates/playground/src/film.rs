@@ -303,8 +303,8 @@ impl Film {
         &self.pages
     }
 
-    /// Returns a boolean for each block, true if the drive has recently moved a page out of it and has not
-    /// erased it since.
+    /// Returns a boolean for each block, true if the drive has recently moved a page out of it and
+    /// has not erased it since.
     pub(crate) fn emptied(&self) -> impl Iterator<Item = bool> {
         // The limit is four blocks of commands, because commands of other dies are interleaved.
         let recent = 4 * u64::from(self.pages_per_block);

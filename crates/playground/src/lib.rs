@@ -2,9 +2,9 @@
 //! at a time, and shows the state of every page in between. The page of flashscope runs it as
 //! WebAssembly in a worker, through the functions of [`abi`].
 //!
-//! Two parts work at different speeds. The *drive* ([`engine`]) computes whole IOs, as in every other
-//! simulation. The *film* ([`film`]) replays the flash commands of these IOs one by one, and keeps a
-//! picture of the flash between two commands. The counts that users see are those of the
+//! Two parts work at different speeds. The *drive* ([`engine`]) computes whole IOs, as in every
+//! other simulation. The *film* ([`film`]) replays the flash commands of these IOs one by one, and
+//! keeps a picture of the flash between two commands. The counts that users see are those of the
 //! film. Once the film has caught up, they equal the counters of the drive.
 
 pub mod abi;

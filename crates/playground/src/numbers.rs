@@ -1,7 +1,8 @@
 /// Defines [`Numbers`] from one list of fields.
 macro_rules! numbers {
     ($($(#[$doc:meta])* $field:ident,)+) => {
-        /// The numbers beside the picture of the flash. All counts are those of the film, since the fill.
+        /// The numbers beside the picture of the flash. All counts are those of the film, since the
+        /// fill.
         #[derive(Debug, Clone, Copy, PartialEq, Default)]
         pub struct Numbers {
             $($(#[$doc])* pub $field: f64,)+
@@ -55,7 +56,8 @@ numbers! {
     pages_free,
     /// Write amplification since the fill; 0 before the first write.
     write_amplification,
-    /// Write amplification that the theory predicts; 0 if no closed form covers the drive and its workload.
+    /// Write amplification that the theory predicts; 0 if no closed form covers the drive and its
+    /// workload.
     theory,
     /// Simulated time since the fill, in nanoseconds.
     time,
@@ -75,7 +77,8 @@ numbers! {
     last_page,
     /// The kind of that command: see [`crate::Touch`].
     last_touch,
-    /// The block from which that command moved data; -1 for data of the host, and for commands that move nothing.
+    /// The block from which that command moved data; -1 for data of the host, and for commands that
+    /// move nothing.
     last_source,
     /// Pages with the newest data in the block of that command.
     last_valid,

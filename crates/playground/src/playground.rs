@@ -32,8 +32,8 @@ const FILL_DEPTH: u32 = 16;
 /// The settings of a playground.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
-    /// The drive, as after `sim:` on the command line. A profile in TOML may follow after a line break; the name before the `?`
-    /// is then that of its file.
+    /// The drive, as after `sim:` on the command line. A profile in TOML may follow after a line
+    /// break; the name before the `?` is then that of its file.
     pub drive: String,
     /// The workload.
     pub workload: Workload,
@@ -126,8 +126,8 @@ impl Playground {
         self.latencies = Default::default();
     }
 
-    /// Changes the workload and the number of IOs in flight, but not the state of the drive. IOs in flight complete
-    /// first.
+    /// Changes the workload and the number of IOs in flight, but not the state of the drive. IOs in
+    /// flight complete first.
     ///
     /// # Errors
     /// Returns the reason if the workload is invalid.
@@ -190,7 +190,8 @@ impl Playground {
         self.film.show(event)
     }
 
-    /// Computes the next answer. Returns false if there is none, because the stream ended or the drive failed.
+    /// Computes the next answer. Returns false if there is none, because the stream ended or the
+    /// drive failed.
     fn compute(&mut self) -> bool {
         self.failure.is_none() && self.with_engine(|engine, drive, note| engine.step(drive, note))
     }
@@ -255,8 +256,8 @@ impl Playground {
         self.film.in_flight().iter().map(|(op, page)| [op.code().into(), *page])
     }
 
-    /// Returns the curve of write amplification: host pages since the fill, and the write amplification of
-    /// the window that ends there.
+    /// Returns the curve of write amplification: host pages since the fill, and the write
+    /// amplification of the window that ends there.
     pub fn curve(&self) -> impl Iterator<Item = (f64, f64)> {
         self.film.curve().points()
     }
@@ -272,7 +273,8 @@ impl Playground {
         self.failure.as_ref()
     }
 
-    /// Returns the command that simulates the same drive and workload. `--ios` sets the number of IOs.
+    /// Returns the command that simulates the same drive and workload. `--ios` sets the number of
+    /// IOs.
     #[must_use]
     pub fn command_line(&self) -> String {
         let Setup { drive, workload, queue_depth, filled, seed } = &self.setup;
@@ -285,7 +287,8 @@ impl Playground {
         )
     }
 
-    /// Returns the counters of the drive since the fill, which the film has shown once it has caught up.
+    /// Returns the counters of the drive since the fill, which the film has shown once it has
+    /// caught up.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.drive.counters().since(&self.filled.0)
@@ -341,8 +344,8 @@ impl Playground {
         }
     }
 
-    /// Lets the drive and the film finish all work. Returns the number of pages at which they differ:
-    /// pages with current data, or free pages, in only one of drive and film. For tests.
+    /// Lets the drive and the film finish all work. Returns the number of pages at which they
+    /// differ: pages with current data, or free pages, in only one of drive and film. For tests.
     pub fn differences(&mut self) -> usize {
         self.with_engine(|engine, drive, note| {
             engine.drain(drive, note);

@@ -7,8 +7,8 @@ use flashscope_sim::setup::{Eviction, Frontiers, Merge};
 
 use crate::workload::{HOT_SPACE, Pattern, Workload};
 
-/// Returns the write amplification in the steady state, or `None` if no closed form covers the drive
-/// and its workload.
+/// Returns the write amplification in the steady state, or `None` if no closed form covers the
+/// drive and its workload.
 pub(crate) fn write_amplification(design: &Design, workload: &Workload) -> Option<f64> {
     if workload.reads >= 1.0 {
         return None;

@@ -1,12 +1,14 @@
-//! Predicts the long run of a distribution on a page-mapped drive of which a grid of uniform writes was measured.
+//! Predicts the long run of a distribution on a page-mapped drive of which a grid of uniform writes
+//! was measured.
 //!
-//! A grid has the cost of uniform writes for the free space of the workload. Skewed writes cost what they would cost on the FIFO
-//! drive with the same cost of uniform writes (Desnoyers, equation 16). Time and erases are linear in the write amplification,
-//! because each moved page costs the same.
+//! A grid has the cost of uniform writes for the free space of the workload. Skewed writes cost
+//! what they would cost on the FIFO drive with the same cost of uniform writes (Desnoyers, equation
+//! 16). Time and erases are linear in the write amplification, because each moved page costs the
+//! same.
 //!
-//! Uniform writes cannot show whether a drive separates hot from cold data. The cost of skewed writes therefore lies
-//! between two bounds. For one, all data share the blocks. For the other, each class has separate blocks with the best
-//! share of the free space (section 5).
+//! Uniform writes cannot show whether a drive separates hot from cold data. The cost of skewed
+//! writes therefore lies between two bounds. For one, all data share the blocks. For the other,
+//! each class has separate blocks with the best share of the free space (section 5).
 
 use flashscope_model::{Class, Mix, fifo, pools};
 use flashscope_workload::synthetic::Law;
@@ -21,10 +23,11 @@ pub struct LawCost {
     pub nanos: f64,
     /// Blocks erased and pages programmed; `None` if the drive does not report them.
     pub counts: Option<(f64, f64)>,
-    /// The write amplification of a drive that separates data by write rate, divided by the predicted write
-    /// amplification; at most 1.
+    /// The write amplification of a drive that separates data by write rate, divided by the
+    /// predicted write amplification; at most 1.
     pub separated: f64,
-    /// True if the writes are shorter, or the free space is smaller, than at all points of the grid.
+    /// True if the writes are shorter, or the free space is smaller, than at all points of the
+    /// grid.
     pub is_beyond: bool,
     /// Pages per request.
     pub pages: f64,
@@ -39,8 +42,9 @@ const COARSE: f64 = 1.3;
 const MAX_ALPHA: f64 = 1e5;
 
 impl InterpolatedModel {
-    /// Predicts the long run of a distribution on a drive of `pages` pages of `page_size` bytes, with `free` free pages beyond
-    /// these. Returns `None` unless its requests have one size, in whole pages, and are independent.
+    /// Predicts the long run of a distribution on a drive of `pages` pages of `page_size` bytes,
+    /// with `free` free pages beyond these. Returns `None` unless its requests have one size, in
+    /// whole pages, and are independent.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     pub fn long_run(
@@ -95,7 +99,8 @@ impl InterpolatedModel {
     }
 }
 
-/// Returns the physical pages per live page with which FIFO GC has a write amplification (the inverse of Desnoyers, equation 4).
+/// Returns the physical pages per live page with which FIFO GC has a write amplification (the
+/// inverse of Desnoyers, equation 4).
 fn fifo_alpha(amplification: f64) -> f64 {
     let valid = 1.0 - 1.0 / amplification;
     if valid > 0.0 { (-amplification * valid.ln()).min(MAX_ALPHA) } else { MAX_ALPHA }

@@ -1,5 +1,5 @@
-//! Predicts a workload from the measured cost of uniform writes (Boboila and Desnoyers, section IV). The only property
-//! of the drive that the prediction needs is its size.
+//! Predicts a workload from the measured cost of uniform writes (Boboila and Desnoyers, section
+//! IV). The only property of the drive that the prediction needs is its size.
 
 use flashscope_model::trace::{Decomposition, Performance, Predictor, Space};
 use flashscope_model::{Family, GridError, Surface, Trend, Uniform};
@@ -15,7 +15,8 @@ pub struct Point {
     pub free_space: f64,
     /// Nanoseconds per page written.
     pub nanos: f64,
-    /// Blocks erased and pages programmed, per page written; `None` if the drive does not report them.
+    /// Blocks erased and pages programmed, per page written; `None` if the drive does not report
+    /// them.
     pub counts: Option<(f64, f64)>,
 }
 
@@ -40,21 +41,22 @@ pub struct Cost {
     pub nanos: f64,
     /// Blocks erased and pages programmed; 0 if the drive does not report them.
     pub counts: (f64, f64),
-    /// Pages of writes that are shorter, or have less free space, than all measured points. The prediction uses the
-    /// cost of the nearest point, which is too low.
+    /// Pages of writes that are shorter, or have less free space, than all measured points. The
+    /// prediction uses the cost of the nearest point, which is too low.
     pub beyond: u64,
 }
 
-/// Tolerance, as a share, for lengths and free spaces below the measured values. A drive rounds them to whole pages and
-/// blocks.
+/// Tolerance, as a share, for lengths and free spaces below the measured values. A drive rounds
+/// them to whole pages and blocks.
 const MARGIN: f64 = 0.05;
 
-/// The erases per page that replace 0, which has no logarithm, at a point where the drive erased nothing.
+/// The erases per page that replace 0, which has no logarithm, at a point where the drive erased
+/// nothing.
 const MIN_ERASURES: f64 = 1e-9;
 
 impl InterpolatedModel {
-    /// Builds the model from points that form a grid: every mean length combined with every free space. Assumes that costs fall
-    /// with free space, and corrects points that deviate by noise.
+    /// Builds the model from points that form a grid: every mean length combined with every free
+    /// space. Assumes that costs fall with free space, and corrects points that deviate by noise.
     ///
     /// # Errors
     /// If points are missing, or values are not above 0.
@@ -101,8 +103,8 @@ impl InterpolatedModel {
         AtLength { model: self, mean_len }
     }
 
-    /// Predicts a workload on a drive over as many passes as it takes to write all free space once. Returns the number of
-    /// passes and their total cost.
+    /// Predicts a workload on a drive over as many passes as it takes to write all free space once.
+    /// Returns the number of passes and their total cost.
     ///
     /// # Errors
     /// If the space is out of range, or nothing is written.
@@ -159,7 +161,8 @@ impl AtLength<'_> {
         others.min_by(|one, two| distance(one).total_cmp(&distance(two))).copied()
     }
 
-    /// Returns true if writes of this length and free space are within the measured points and their margin.
+    /// Returns true if writes of this length and free space are within the measured points and
+    /// their margin.
     pub(crate) fn covers(&self, free_space: f64) -> bool {
         self.mean_len >= self.model.least.0 && free_space >= self.model.least.1
     }
@@ -171,7 +174,8 @@ const APART: f64 = 0.1;
 /// A model on a drive.
 struct ModelOnDrive<'a> {
     model: &'a InterpolatedModel,
-    /// The mean length and the free space below which a piece of the workload lies beyond the points.
+    /// The mean length and the free space below which a piece of the workload lies beyond the
+    /// points.
     least: (f64, f64),
 }
 

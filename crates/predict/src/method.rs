@@ -30,7 +30,8 @@ pub struct Method {
     new: fn(&Design) -> Result<Box<dyn Predictor>, OutOfRange>,
 }
 
-/// The models that process every request. For an FTL with several methods, the first is the most accurate.
+/// The models that process every request. For an FTL with several methods, the first is the most
+/// accurate.
 pub const METHODS: &[Method] = &[
     Method {
         name: "fragment-bast",
@@ -133,9 +134,10 @@ fn cleaning(design: &Design) -> GcPolicy {
     if design.policies.victim.name == "fifo" { GcPolicy::Fifo } else { GcPolicy::Greedy }
 }
 
-/// Returns the map of a pool and the size of its cache, for a drive whose map is on the flash. Entries move between the memory of
-/// the drive and the memory of the host by last use. The two memories act as one cache of their total size. The pools share this
-/// cache, and each pool is assumed to get an equal part.
+/// Returns the map of a pool and the size of its cache, for a drive whose map is on the flash.
+/// Entries move between the memory of the drive and the memory of the host by last use. The two
+/// memories act as one cache of their total size. The pools share this cache, and each pool is
+/// assumed to get an equal part.
 fn map(design: &Design) -> Map {
     let cache = &design.map_cache;
     Map {
@@ -145,8 +147,8 @@ fn map(design: &Design) -> Map {
     }
 }
 
-/// The settings that control how a model of uniform writes is applied to a workload (Boboila and Desnoyers, sections III.C and
-/// IV).
+/// The settings that control how a model of uniform writes is applied to a workload (Boboila and
+/// Desnoyers, sections III.C and IV).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pieces {
     /// The rule for the space of a range.
@@ -162,8 +164,8 @@ impl Default for Pieces {
     }
 }
 
-/// The model that makes a prediction: a [`Method`], or equations for uniform writes that are applied to stretches of time
-/// and ranges of space.
+/// The model that makes a prediction: a [`Method`], or equations for uniform writes that are
+/// applied to stretches of time and ranges of space.
 #[derive(Clone, Copy)]
 pub enum SelectedModel {
     /// One of [`METHODS`].

@@ -15,9 +15,11 @@ pub struct Pools {
     /// The logical pages of a stripe.
     stripe: usize,
     pools: Vec<Box<dyn Predictor>>,
-    /// The pages of the free blocks of all pools; in FTLs with log blocks, the pages of the log blocks.
+    /// The pages of the free blocks of all pools; in FTLs with log blocks, the pages of the log
+    /// blocks.
     free_pages: u64,
-    /// Pages at the end of each block that list the logical pages of the block. The models do not include them.
+    /// Pages at the end of each block that list the logical pages of the block. The models do not
+    /// include them.
     summary_pages: f64,
 }
 
@@ -55,19 +57,22 @@ impl Pools {
         }
     }
 
-    /// Returns the number of pages in the free blocks. Writes cycle through these pages and the pages that hold data.
+    /// Returns the number of pages in the free blocks. Writes cycle through these pages and the
+    /// pages that hold data.
     pub(crate) const fn free_pages(&self) -> u64 {
         self.free_pages
     }
 
-    /// Returns the totals over all requests so far. Copies include the summary pages of as many blocks as were erased.
+    /// Returns the totals over all requests so far. Copies include the summary pages of as many
+    /// blocks as were erased.
     pub fn total(&mut self) -> Total {
         let pools = self.pools.iter_mut().map(|pool| pool.total());
         let total = pools.fold(Total::default(), |sum, pool| sum.plus(&pool));
         Total { copies: total.copies + total.erasures * self.summary_pages, ..total }
     }
 
-    /// Returns the number of cycles that the writes made through the log blocks, in the pool with the fewest cycles.
+    /// Returns the number of cycles that the writes made through the log blocks, in the pool with
+    /// the fewest cycles.
     #[must_use]
     pub fn turns(&self) -> f64 {
         self.pools.iter().map(|pool| pool.rounds()).fold(f64::INFINITY, f64::min)
@@ -110,9 +115,9 @@ pub(crate) fn summary_pages(design: &Design) -> f64 {
 
 /// Returns the space of a pool of a drive.
 ///
-/// For page-mapped drives, the space excludes the blocks that are always free or open, which hold no valid data. The
-/// models exclude this reserve from the physical pages. For drives with log blocks, `free_blocks` counts the log
-/// blocks.
+/// For page-mapped drives, the space excludes the blocks that are always free or open, which hold
+/// no valid data. The models exclude this reserve from the physical pages. For drives with log
+/// blocks, `free_blocks` counts the log blocks.
 #[must_use]
 pub fn space(design: &Design) -> Space {
     let block = design.slots_per_block();

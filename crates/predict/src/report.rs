@@ -16,9 +16,10 @@ use super::validation::Factors;
 #[allow(clippy::cast_precision_loss, reason = "2^30")]
 const GIB: f64 = Bytes::GIB.0 as f64;
 
-/// Computes a number from erases and write amplification with `of`, which must be monotone in both. The interval follows from
-/// `factors`, by which the predicted erases and write amplification may be off; `None` if they are unknown. It includes `grain`,
-/// the erases and the write amplification of a block that GC may collect just inside or outside the counted passes.
+/// Computes a number from erases and write amplification with `of`, which must be monotone in both.
+/// The interval follows from `factors`, by which the predicted erases and write amplification may
+/// be off; `None` if they are unknown. It includes `grain`, the erases and the write amplification
+/// of a block that GC may collect just inside or outside the counted passes.
 #[must_use]
 pub fn predicted_value(
     (erases, amplification): (f64, f64),
@@ -37,8 +38,8 @@ pub fn predicted_value(
     PredictedValue { value: of(erases, amplification), interval }
 }
 
-/// Compares the simulated totals, and their simulated time, with a prediction. `wall` is the wall-clock time that the simulation
-/// took.
+/// Compares the simulated totals, and their simulated time, with a prediction. `wall` is the
+/// wall-clock time that the simulation took.
 #[must_use]
 #[allow(clippy::cast_precision_loss, reason = "times and pages are below 2^53")]
 pub fn simulated_beside(
@@ -72,12 +73,14 @@ pub struct Numbers {
     /// The number of buses to packages, and of the parts of packages that work in parallel.
     buses: f64,
     units: f64,
-    /// The number of pools, in each of which a block may be collected earlier or later than predicted.
+    /// The number of pools, in each of which a block may be collected earlier or later than
+    /// predicted.
     pools: f64,
     /// The number of physical blocks, which all wear.
     blocks: f64,
     block_lifetime: u32,
-    /// True if all blocks wear evenly. Lifetimes assume this, and have an interval only if it is true.
+    /// True if all blocks wear evenly. Lifetimes assume this, and have an interval only if it is
+    /// true.
     wears_evenly: bool,
     /// The write amplification while all packages are busy, relative to the predicted one.
     busy: f64,
@@ -85,7 +88,8 @@ pub struct Numbers {
 
 #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
 impl Numbers {
-    /// Creates the numbers for the totals of a prediction of a drive. Intervals follow from `factors`; endurance has none.
+    /// Creates the numbers for the totals of a prediction of a drive. Intervals follow from
+    /// `factors`; endurance has none.
     #[must_use]
     pub fn new(design: &Design, total: Total, factors: Option<Factors>) -> Numbers {
         let blocks = design.geometry.blocks();
@@ -105,16 +109,16 @@ impl Numbers {
         }
     }
 
-    /// Adds two results of a computed long run: whether blocks wear evenly, which gives endurance an interval, and the
-    /// write amplification while all packages are busy.
+    /// Adds two results of a computed long run: whether blocks wear evenly, which gives endurance
+    /// an interval, and the write amplification while all packages are busy.
     #[must_use]
     pub fn in_the_long_run(self, run: &LongRun) -> Numbers {
         let busy = run.without_idle_time / run.amplification;
         Numbers { wears_evenly: run.wears_evenly, busy, ..self }
     }
 
-    /// Scales bytes for a host that writes this share of the logical pages that its writes touch: see
-    /// [`WrittenShare`](super::WrittenShare).
+    /// Scales bytes for a host that writes this share of the logical pages that its writes touch:
+    /// see [`WrittenShare`](super::WrittenShare).
     #[must_use]
     pub fn of_partial_pages(self, share: f64) -> Numbers {
         Numbers { page_size: self.page_size * share, ..self }
@@ -159,7 +163,8 @@ impl Numbers {
         Prediction { erasures, copies, merges: None }
     }
 
-    /// Returns [`PredictionReport::bytes_per_second`], without an interval: times were not validated.
+    /// Returns [`PredictionReport::bytes_per_second`], without an interval: times were not
+    /// validated.
     ///
     /// The units of a package share its bus, and the packages of a gang share one bus.
     #[must_use]
@@ -171,7 +176,8 @@ impl Numbers {
         PredictedValue::alone(1e9 * self.page_size * pages_per_ns)
     }
 
-    /// Returns the bytes that the host can write to a new drive until it is worn out; `None` if nothing is erased.
+    /// Returns the bytes that the host can write to a new drive until it is worn out; `None` if
+    /// nothing is erased.
     #[must_use]
     pub fn endurance(&self) -> Option<PredictedValue> {
         let finite = self.total.erasures > 0.0;
@@ -207,15 +213,15 @@ impl Numbers {
         self.total.pages as f64 * self.page_size
     }
 
-    /// Returns the bytes that the host can still write if each block has been erased `worn` times and the counted passes cause
-    /// `erases` erases.
+    /// Returns the bytes that the host can still write if each block has been erased `worn` times
+    /// and the counted passes cause `erases` erases.
     fn endurance_left(&self, worn: f64, erases: f64) -> f64 {
         let left = self.blocks * (f64::from(self.block_lifetime) - worn).max(0.0);
         if erases > 0.0 { left / erases * self.written() } else { f64::MAX }
     }
 
-    /// Predicts the lifetime of a drive whose blocks have `worn` erases each, if the host writes `bytes_per_day`. Assumes
-    /// that blocks wear evenly; without an interval if they do not.
+    /// Predicts the lifetime of a drive whose blocks have `worn` erases each, if the host writes
+    /// `bytes_per_day`. Assumes that blocks wear evenly; without an interval if they do not.
     #[must_use]
     pub fn lifetime(&self, worn: f64, bytes_per_day: f64) -> LifetimeReport {
         LifetimeReport {
@@ -239,8 +245,8 @@ fn units(design: &Design) -> u32 {
     }
 }
 
-/// Returns the equivalent throughput of a workload that needs at least `fewest` erases: at most 1, also
-/// where a model predicts fewer erases than that.
+/// Returns the equivalent throughput of a workload that needs at least `fewest` erases: at most 1,
+/// also where a model predicts fewer erases than that.
 #[must_use]
 pub fn equivalent_throughput(fewest: f64, erases: f64) -> f64 {
     if erases > fewest { fewest / erases } else { 1.0 }

@@ -1,4 +1,5 @@
-//! Turns workloads into requests for models: logical pages that are read, written and trimmed, in order.
+//! Turns workloads into requests for models: logical pages that are read, written and trimmed, in
+//! order.
 
 use flashscope_block::{Io, Nanos, Op};
 use flashscope_workload::Stream;
@@ -26,7 +27,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// Creates a request for `pages` logical pages from `page` on; `None` if the numbers are too large.
+    /// Creates a request for `pages` logical pages from `page` on; `None` if the numbers are too
+    /// large.
     #[must_use]
     pub fn new(access: Access, page: u64, pages: u64) -> Option<Request> {
         let page = u32::try_from(page).ok()?;
@@ -34,8 +36,9 @@ impl Request {
         Some(Request { page, pages_and_access: pages << 2 | access as u32 })
     }
 
-    /// Returns the request for the pages of `page_size` bytes that an IO affects. These are the pages that it reads or writes at
-    /// least in part, or trims as a whole. Returns `None` for a flush, and for a trim that covers no whole page.
+    /// Returns the request for the pages of `page_size` bytes that an IO affects. These are the
+    /// pages that it reads or writes at least in part, or trims as a whole. Returns `None` for a
+    /// flush, and for a trim that covers no whole page.
     #[must_use]
     pub fn of(io: &Io, page_size: u64) -> Option<Request> {
         let (from, to) = (io.offset.0, io.offset.0 + io.len.0);
@@ -76,7 +79,8 @@ impl Request {
     }
 }
 
-/// The bytes that the writes of a workload change, and the logical pages that they touch. Models count the touched pages.
+/// The bytes that the writes of a workload change, and the logical pages that they touch. Models
+/// count the touched pages.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WrittenShare {
     bytes: u64,
@@ -94,7 +98,8 @@ impl WrittenShare {
         Some(request)
     }
 
-    /// Returns the written share of the touched pages of `page_size` bytes, from 0 to 1; 1 without writes.
+    /// Returns the written share of the touched pages of `page_size` bytes, from 0 to 1; 1 without
+    /// writes.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "bytes are below 2^53")]
     pub fn share(self, page_size: u64) -> f64 {
@@ -140,7 +145,8 @@ impl Requests {
         self.pass_while(&mut || true, each)
     }
 
-    /// Does the same as [`Requests::pass`] while `go_on` returns true. Calls `go_on` every few thousand requests.
+    /// Does the same as [`Requests::pass`] while `go_on` returns true. Calls `go_on` every few
+    /// thousand requests.
     ///
     /// # Errors
     /// If the workload never writes, or `go_on` returned false.

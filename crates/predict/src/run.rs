@@ -8,19 +8,20 @@ use flashscope_document::prediction::Passes;
 use flashscope_measure::{Progress, Step};
 use flashscope_model::trace::{Space, Total};
 
-/// The number of times that writes must cycle through the written and free pages, and through the log blocks, before counting
-/// starts.
+/// The number of times that writes must cycle through the written and free pages, and through the
+/// log blocks, before counting starts.
 const TURNS: f64 = 3.0;
 
-/// The number of cycles before counting starts in a simulation that is compared with a computed long run. With trims,
-/// the number of live pages is steady only after ten cycles.
+/// The number of cycles before counting starts in a simulation that is compared with a computed
+/// long run. With trims, the number of live pages is steady only after ten cycles.
 pub const LONG_RUN_TURNS: f64 = 10.0;
 
-/// The number of cycles through the written and free pages after which the warm-up ends without convergence.
+/// The number of cycles through the written and free pages after which the warm-up ends without
+/// convergence.
 const MAX_CYCLES: f64 = 60.0;
 
-/// Maximum difference between the write amplifications of the two halves of the counted passes for a converged
-/// prediction, in addition to a margin for chance. See [`changes_little`].
+/// Maximum difference between the write amplifications of the two halves of the counted passes for
+/// a converged prediction, in addition to a margin for chance. See [`changes_little`].
 const STEADY: f64 = 0.005;
 
 /// The result of repeating a workload.
@@ -41,7 +42,8 @@ pub trait Countable {
     /// Returns the totals over all requests so far, and the simulated time.
     fn read(&mut self) -> (Total, Nanos);
 
-    /// Returns the number of cycles that the writes made through the log blocks; infinite without log blocks.
+    /// Returns the number of cycles that the writes made through the log blocks; infinite without
+    /// log blocks.
     fn turns(&self) -> f64 {
         f64::INFINITY
     }
@@ -72,7 +74,8 @@ impl Countable for SimulatedDrive {
 }
 
 impl CountedPasses {
-    /// Repeats the workload until the predicted `pools` have converged, then counts. See [`CountedPasses::until_steady`].
+    /// Repeats the workload until the predicted `pools` have converged, then counts. See
+    /// [`CountedPasses::until_steady`].
     ///
     /// # Errors
     /// If nothing is written, or `stop` was set.
@@ -86,11 +89,13 @@ impl CountedPasses {
         CountedPasses::until_steady(pools, turns, requests, "predicting", watched)
     }
 
-    /// Repeats the workload on a drive with `free_pages` pages in free blocks until it has converged, then counts. The warm-up has
-    /// at least `turns` cycles through the written and free pages. The repetition is the paper's method (Boboila and
-    /// Desnoyers, section III.C). The counted passes have two halves, each a third as long as the warm-up. If the write
-    /// amplifications of the halves differ, these passes become a part of the warm-up, and further passes are counted. Reports
-    /// the completed share of the shortest possible warm-up. Setting `stop` ends the repetition.
+    /// Repeats the workload on a drive with `free_pages` pages in free blocks until it has
+    /// converged, then counts. The warm-up has at least `turns` cycles through the written and free
+    /// pages. The repetition is the paper's method (Boboila and Desnoyers, section III.C). The
+    /// counted passes have two halves, each a third as long as the warm-up. If the write
+    /// amplifications of the halves differ, these passes become a part of the warm-up, and further
+    /// passes are counted. Reports the completed share of the shortest possible warm-up. Setting
+    /// `stop` ends the repetition.
     ///
     /// # Errors
     /// If nothing is written, or `stop` was set.
@@ -127,8 +132,9 @@ impl CountedPasses {
     }
 }
 
-/// Returns `passes` with a warm-up for a simulation. In the counted passes, the host writes `pages` pages. The warm-up
-/// writes the logical and free pages of `space` as often as the minimum warm-up of a model.
+/// Returns `passes` with a warm-up for a simulation. In the counted passes, the host writes `pages`
+/// pages. The warm-up writes the logical and free pages of `space` as often as the minimum warm-up
+/// of a model.
 #[must_use]
 pub fn steady_passes(passes: Passes, pages: u64, space: Space) -> Passes {
     let turn = f64::from(space.logical_blocks) + f64::from(space.free_blocks);
@@ -156,8 +162,8 @@ pub fn repeat_passes(
     Ok(after.since(&before))
 }
 
-/// Executes the same passes on the simulator. Returns the totals of the counted passes and their simulated time.
-/// Reports the completed share of all passes. Setting `stop` ends the simulation.
+/// Executes the same passes on the simulator. Returns the totals of the counted passes and their
+/// simulated time. Reports the completed share of all passes. Setting `stop` ends the simulation.
 ///
 /// # Errors
 /// If nothing is written, or `stop` was set.
@@ -209,8 +215,8 @@ struct MadePasses {
 }
 
 impl MadePasses {
-    /// Executes a pass. Reports the completed share of the shortest possible warm-up to `show`, which returns false to
-    /// stop.
+    /// Executes a pass. Reports the completed share of the shortest possible warm-up to `show`,
+    /// which returns false to stop.
     fn pass(
         &mut self,
         drive: &mut impl Countable,
@@ -237,14 +243,16 @@ impl MadePasses {
         ratio(self.written, self.touched.pages + self.free_pages)
     }
 
-    /// Returns the number of cycles through the written and free pages or through the log blocks, whichever is smaller.
+    /// Returns the number of cycles through the written and free pages or through the log blocks,
+    /// whichever is smaller.
     fn min_cycles(&self) -> f64 {
         self.turns().min(self.log_turns)
     }
 }
 
-/// Returns true if the write amplifications of two totals differ by no more than [`STEADY`] and a margin for chance.
-/// The margin is twice the standard error of a mean over as many blocks as the first total erased.
+/// Returns true if the write amplifications of two totals differ by no more than [`STEADY`] and a
+/// margin for chance. The margin is twice the standard error of a mean over as many blocks as the
+/// first total erased.
 fn changes_little(one: &Total, other: &Total) -> bool {
     let error = 1.0 / one.erasures.max(1.0).sqrt();
     let (one, other) = (one.write_amplification(), other.write_amplification());

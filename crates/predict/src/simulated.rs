@@ -37,7 +37,8 @@ impl SimulatedDrive {
         SimulatedDrive::for_pages(profile, memory, logical_page)
     }
 
-    /// Does the same as [`SimulatedDrive::within`] for requests in pages of `page_size` bytes, at least 1.
+    /// Does the same as [`SimulatedDrive::within`] for requests in pages of `page_size` bytes, at
+    /// least 1.
     ///
     /// # Errors
     /// See [`SimulatedDrive::within`].
@@ -78,7 +79,8 @@ impl SimulatedDrive {
         }
     }
 
-    /// Returns the totals over all requests so far, including the fill, in pages of the requests, and the simulated time.
+    /// Returns the totals over all requests so far, including the fill, in pages of the requests,
+    /// and the simulated time.
     #[must_use]
     #[allow(
         clippy::cast_precision_loss,

@@ -1,10 +1,12 @@
 //! The errors of predictions in cases that were simulated, and the intervals that follow from them.
 //!
-//! The cases come from `make bench-intervals`, which writes `validation.csv`: each model next to the simulator, on random drives
-//! with random workloads. The intervals are conformal within strata (V. Vovk, A. Gammerman and G. Shafer, *Algorithmic Learning
-//! in a Random World*, 2005; J. Lei et al., JASA 2018, section 2). For a new case from the same distribution, the error exceeds
-//! the ceil((n + 1) level)-th smallest of n errors with probability at most 1 - level. docs/intervals.md has the share of
-//! intervals that contain the simulated value, on drives and workloads of other kinds.
+//! The cases come from `make bench-intervals`, which writes `validation.csv`: each model next to
+//! the simulator, on random drives with random workloads. The intervals are conformal within strata
+//! (V. Vovk, A. Gammerman and G. Shafer, *Algorithmic Learning in a Random World*, 2005; J. Lei et
+//! al., JASA 2018, section 2). For a new case from the same distribution, the error exceeds the
+//! ceil((n + 1) level)-th smallest of n errors with probability at most 1 - level.
+//! docs/intervals.md has the share of intervals that contain the simulated value, on drives and
+//! workloads of other kinds.
 
 use std::fmt;
 
@@ -110,15 +112,17 @@ pub struct Factors {
     pub erases: f64,
     /// The factor for the write amplification.
     pub write_amplification: f64,
-    /// An additional factor by which both may be lower: 1, unless the work of GC depends on the idle time of the drive.
+    /// An additional factor by which both may be lower: 1, unless the work of GC depends on the
+    /// idle time of the drive.
     pub lower: f64,
-    /// An additional factor by which both may be higher: 1, unless the work of GC depends on the idle time of the
-    /// drive.
+    /// An additional factor by which both may be higher: 1, unless the work of GC depends on the
+    /// idle time of the drive.
     pub upper: f64,
 }
 
 impl Factors {
-    /// Returns the factors that contain the share `level` (0 to 1) of cases like `cases`; `None` if there are too few cases.
+    /// Returns the factors that contain the share `level` (0 to 1) of cases like `cases`; `None` if
+    /// there are too few cases.
     #[must_use]
     pub fn of(cases: &[Case<'_>], level: f64) -> Option<Factors> {
         let of = |error: fn(&Case<'_>) -> f64| factor(cases.iter().map(error).collect(), level);

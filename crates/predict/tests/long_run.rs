@@ -1,4 +1,5 @@
-//! The computed long run, compared with simulations to the steady state on drives that had no part in its intervals.
+//! The computed long run, compared with simulations to the steady state on drives that had no part
+//! in its intervals.
 
 use std::sync::atomic::AtomicBool;
 
@@ -8,7 +9,8 @@ use flashscope_predict::{CountedPasses, LONG_RUN_TURNS, Requests, SimulatedDrive
 use flashscope_sim::{Design, setup};
 use flashscope_workload::synthetic::{self, Generator, Ios, Target};
 
-/// A small page-mapped drive: 2 packages of 160 blocks of 40 pages. No validation case has blocks of this size.
+/// A small page-mapped drive: 2 packages of 160 blocks of 40 pages. No validation case has blocks
+/// of this size.
 const DRIVE: &str = "agrawal-2008?flash.packages=2&flash.dies_per_package=1&flash.planes_per_die=1&\
                      flash.blocks_per_plane=160&flash.pages_per_block=40&over_provisioning=0.2&\
                      cleaning.free_threshold=0.02&timed=false";
@@ -105,8 +107,8 @@ fn background_cleaning_lies_between_its_bounds() {
     );
 }
 
-// Packages are idle while other packages work. With few packages or long requests, the idle time does not suffice for
-// background cleaning.
+// Packages are idle while other packages work. With few packages or long requests, the idle time
+// does not suffice for background cleaning.
 #[test]
 fn background_cleaning_keeps_as_many_blocks_free_as_idle_time_allows() {
     let cases = [
@@ -141,7 +143,8 @@ fn idle_time_is_assumed_where_packages_share_a_bus_or_a_pool() {
     }
 }
 
-// Ignoring summaries in flash pages, bad blocks, or random choices of full blocks only would cause errors of 5 to 56 %.
+// Ignoring summaries in flash pages, bad blocks, or random choices of full blocks only would cause
+// errors of 5 to 56 %.
 #[test]
 fn summaries_bad_blocks_and_full_draws_are_counted() {
     let small = "agrawal-2008?flash.packages=2&flash.dies_per_package=1&flash.planes_per_die=1&\
@@ -213,7 +216,8 @@ fn kinds_of_writes_are_told_apart() {
     assert_eq!(skew("zipf", &youngest), Skew::SkewedYoungest);
 }
 
-// If the parts of a write counted as one unit, the predicted write amplification would be 4.26 instead of 5.68.
+// If the parts of a write counted as one unit, the predicted write amplification would be 4.26
+// instead of 5.68.
 #[test]
 fn writes_that_end_in_the_next_block_are_less_independent_than_whole_ones() {
     let drive = "agrawal-2008?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&\

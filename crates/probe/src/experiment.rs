@@ -13,7 +13,8 @@ pub struct Request {
     pub len: u64,
     /// The data to write.
     pub data: Data,
-    /// The delay after the answer to the previous request. At depth 1, the drive is idle during the delay.
+    /// The delay after the answer to the previous request. At depth 1, the drive is idle during the
+    /// delay.
     pub after: Nanos,
 }
 
@@ -79,7 +80,8 @@ impl Run {
 
 #[cfg(test)]
 impl Run {
-    /// Creates a run of consecutive IOs of one kind and length. Each item of `ios` is an offset and a latency in nanoseconds.
+    /// Creates a run of consecutive IOs of one kind and length. Each item of `ios` is an offset and
+    /// a latency in nanoseconds.
     pub fn of(op: Op, len: u64, ios: impl IntoIterator<Item = (u64, u64)>) -> Run {
         use flashscope_block::{Bytes, Completion, Io};
 

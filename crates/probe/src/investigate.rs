@@ -1,4 +1,5 @@
-//! The loop of assuming, testing and refining: chooses the next experiment and evaluates its results.
+//! The loop of assuming, testing and refining: chooses the next experiment and evaluates its
+//! results.
 
 use flashscope_block::Nanos;
 
@@ -9,7 +10,8 @@ use crate::{Contradiction, Finding, Halt, Knowledge, Lab, Parameter};
 /// Maximum number of attempts of a probe.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// The share of the uncertainty that a probe is expected to resolve in its first, second and third attempt.
+/// The share of the uncertainty that a probe is expected to resolve in its first, second and third
+/// attempt.
 const EXPECTED_SHARE: [f64; MAX_ATTEMPTS as usize] = [0.9, 0.5, 0.25];
 
 /// Minimum expected information, in bits, of a probe that is worth running.
@@ -172,7 +174,8 @@ fn choose(
     {
         return Some(first);
     }
-    // A probe waits for an unknown assumed parameter as long as another attempt may determine that parameter.
+    // A probe waits for an unknown assumed parameter as long as another attempt may determine that
+    // parameter.
     let waits = |index: &usize| {
         let unknown = |at: &&Parameter| !knowledge.finding(**at).is_some_and(Finding::is_known);
         let mut missing = PROBES[*index].assumes.iter().filter(unknown);
@@ -190,7 +193,8 @@ fn expected_gain(probe: &Probe, attempt: u32, knowledge: &Knowledge) -> f64 {
     unknown * EXPECTED_SHARE[attempt as usize]
 }
 
-/// Returns the cost of a probe in seconds: its time, plus the time that stands for its writes, see [`TIME_OF_A_DRIVE_WRITE`].
+/// Returns the cost of a probe in seconds: its time, plus the time that stands for its writes, see
+/// [`TIME_OF_A_DRIVE_WRITE`].
 #[allow(clippy::cast_precision_loss)]
 fn price(cost: &crate::Cost, scene: &crate::Scene) -> f64 {
     let drive_writes = cost.written.0 as f64 / scene.capacity.0.max(1) as f64;

@@ -31,7 +31,8 @@ impl Knowledge {
         }
     }
 
-    /// Returns the value of a parameter that is a whole number, such as a number of bytes, if it is believed.
+    /// Returns the value of a parameter that is a whole number, such as a number of bytes, if it is
+    /// believed.
     pub fn whole(&self, parameter: Parameter) -> Option<u64> {
         self.believed(parameter)?.answer.whole()
     }
@@ -53,8 +54,9 @@ impl Knowledge {
         self.finding(parameter).filter(|finding| finding.probability >= BELIEVED)
     }
 
-    /// Returns the uncertainty about a parameter in bits. Without a known finding, it is the logarithm of the number of
-    /// alternatives; with one, it is the entropy that the probability of the answer leaves.
+    /// Returns the uncertainty about a parameter in bits. Without a known finding, it is the
+    /// logarithm of the number of alternatives; with one, it is the entropy that the probability of
+    /// the answer leaves.
     pub fn uncertainty(&self, parameter: Parameter) -> f64 {
         let alternatives = f64::from(parameter.spec().alternatives);
         let known = self.finding(parameter).filter(|finding| finding.is_known());

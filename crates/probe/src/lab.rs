@@ -82,8 +82,8 @@ pub struct RunInProgress<'r> {
     pub of: Option<u64>,
 }
 
-/// The runs that filled the drive in order. Stores only the costs, because filling a large drive takes millions of
-/// writes.
+/// The runs that filled the drive in order. Stores only the costs, because filling a large drive
+/// takes millions of writes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fill {
     /// The numbers of the runs.
@@ -92,12 +92,14 @@ pub struct Fill {
     pub len: u64,
     /// The latency of each write, in nanoseconds.
     pub costs: Vec<f64>,
-    /// The bytes that other runs wrote before the end of the fill. They may have gone to an SLC cache.
+    /// The bytes that other runs wrote before the end of the fill. They may have gone to an SLC
+    /// cache.
     pub before: Bytes,
 }
 
 impl Fill {
-    /// Creates a fill from a run of writes in order, all of the same length; for an empty run the length is 0.
+    /// Creates a fill from a run of writes in order, all of the same length; for an empty run the
+    /// length is 0.
     #[must_use]
     pub fn of(run: &Run) -> Fill {
         let len = run.records.first().map_or(0, |record| record.len.0);
@@ -125,7 +127,8 @@ pub struct Lab<'a> {
     gone: bool,
     /// The random numbers of the experiments, from the seed of the investigation.
     pub rng: fastrand::Rng,
-    /// The number of earlier attempts of the running probe. Each attempt should take more samples, or use another method.
+    /// The number of earlier attempts of the running probe. Each attempt should take more samples,
+    /// or use another method.
     pub attempt: u32,
 }
 
@@ -218,13 +221,14 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// Returns the failed IOs, except those of operations that the drive does not support; `None` if there were none.
+    /// Returns the failed IOs, except those of operations that the drive does not support; `None`
+    /// if there were none.
     pub fn errors(&self) -> Option<&IoErrors> {
         self.errors.as_ref()
     }
 
-    /// Returns a random offset for a request of `len` bytes within `space`, at a multiple of `align` from the start of
-    /// `space`.
+    /// Returns a random offset for a request of `len` bytes within `space`, at a multiple of
+    /// `align` from the start of `space`.
     pub(crate) fn random_offset(&mut self, space: &Range<u64>, len: u64, align: u64) -> u64 {
         let places = (space.end - space.start).saturating_sub(len) / align + 1;
         space.start + self.rng.u64(0..places) * align
@@ -255,9 +259,9 @@ impl<'a> Lab<'a> {
         self.kept(purpose, depth, false, requests)
     }
 
-    /// Runs requests in pairs: submits both requests of a pair together, and the next pair [`PAIR_REST`] after the
-    /// first answer. If the second answer takes longer than this pause, the requests of the next pair are submitted at
-    /// different times; see [`Record::submitted`].
+    /// Runs requests in pairs: submits both requests of a pair together, and the next pair
+    /// [`PAIR_REST`] after the first answer. If the second answer takes longer than this pause, the
+    /// requests of the next pair are submitted at different times; see [`Record::submitted`].
     ///
     /// # Errors
     /// See [`Lab::run`].
@@ -340,7 +344,8 @@ impl<'a> Lab<'a> {
         }
         if let RunEnd::Failed { errors, first, gone } = ended {
             self.gone = gone;
-            // A drive may reject an operation that it does not support. The rejection is a result, not an error.
+            // A drive may reject an operation that it does not support. The rejection is a result,
+            // not an error.
             if !matches!(first.errno, Errno::EOPNOTSUPP | Errno::EINVAL) {
                 let first = io_errors(run.number, first);
                 self.errors.get_or_insert(first).ios += errors;
@@ -366,8 +371,9 @@ impl<'a> Lab<'a> {
         self.device.idle_until(until);
     }
 
-    /// Writes the whole drive once from the first byte to the last, unless it is already filled. Later reads then find
-    /// data that was written in a known order. A read-only drive is not written.
+    /// Writes the whole drive once from the first byte to the last, unless it is already filled.
+    /// Later reads then find data that was written in a known order. A read-only drive is not
+    /// written.
     ///
     /// # Errors
     /// See [`Lab::run`].
@@ -375,8 +381,9 @@ impl<'a> Lab<'a> {
         self.fill_up_to("fill the drive in order", self.capacity())
     }
 
-    /// Fills the first `bytes` of the drive in order, unless they are already filled. [`Lab::ensure_filled`] continues
-    /// after them. Returns the latency of each write so far, in nanoseconds.
+    /// Fills the first `bytes` of the drive in order, unless they are already filled.
+    /// [`Lab::ensure_filled`] continues after them. Returns the latency of each write so far, in
+    /// nanoseconds.
     ///
     /// # Errors
     /// See [`Lab::run`].
@@ -385,7 +392,8 @@ impl<'a> Lab<'a> {
         Ok(&self.fill.costs)
     }
 
-    /// Continues the fill up to an address. After an error, the next fill starts from the first byte.
+    /// Continues the fill up to an address. After an error, the next fill starts from the first
+    /// byte.
     fn fill_up_to(&mut self, purpose: &str, end: u64) -> Result<(), Halt> {
         let len = FILL_SIZE.min(self.capacity());
         let writes = self.fill.costs.len() as u64..end.min(self.capacity()) / len;
@@ -429,8 +437,9 @@ struct Pair {
 }
 
 impl Pair {
-    /// Returns the time at which the next request is due, if the previous answer came at `previous`. Both requests of a pair are
-    /// due at the same time, [`PAIR_REST`] after the first answer to the previous pair.
+    /// Returns the time at which the next request is due, if the previous answer came at
+    /// `previous`. Both requests of a pair are due at the same time, [`PAIR_REST`] after the first
+    /// answer to the previous pair.
     fn next(&mut self, previous: Nanos) -> Nanos {
         if self.first && previous > self.due {
             self.due = previous + PAIR_REST;

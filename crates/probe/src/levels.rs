@@ -27,23 +27,25 @@ pub fn median(values: &[f64]) -> f64 {
     *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
-/// Returns the spread: the median distance from the median, times 1.4826. For normally distributed costs that is the standard
-/// deviation. Single outliers hardly change it.
+/// Returns the spread: the median distance from the median, times 1.4826. For normally distributed
+/// costs that is the standard deviation. Single outliers hardly change it.
 pub fn spread(values: &[f64]) -> f64 {
     let middle = median(values);
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     1.4826 * median(&distances)
 }
 
-/// Returns the standard error of the median, calculated from the spread. The standard error of a mean is `deviation / sqrt(n)`;
-/// for the median of normally distributed costs it is `sqrt(pi / 2)` times as large. Returns NaN for no costs.
+/// Returns the standard error of the median, calculated from the spread. The standard error of a
+/// mean is `deviation / sqrt(n)`; for the median of normally distributed costs it is `sqrt(pi / 2)`
+/// times as large. Returns NaN for no costs.
 #[allow(clippy::cast_precision_loss, reason = "counts of costs are far below 2^53")]
 pub fn standard_error(costs: &[f64]) -> f64 {
     FRAC_PI_2.sqrt() * spread(costs) / (costs.len() as f64).sqrt()
 }
 
-/// Divides costs into two levels such that their logarithms vary least within each level (Otsu's criterion). It compares
-/// logarithms because the costs of a drive differ by factors. Returns `None` for fewer than four costs, or if all are equal.
+/// Divides costs into two levels such that their logarithms vary least within each level (Otsu's
+/// criterion). It compares logarithms because the costs of a drive differ by factors. Returns
+/// `None` for fewer than four costs, or if all are equal.
 pub fn levels(costs: &[f64]) -> Option<Levels> {
     let mut sorted: Vec<f64> = costs.iter().map(|cost| cost.max(1.0)).collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -73,7 +75,8 @@ pub fn levels(costs: &[f64]) -> Option<Levels> {
     Some(Levels { low, high, threshold, share, separation: (high - low) / within })
 }
 
-/// Returns the probability that a normally distributed quantity is off by less than this many standard errors.
+/// Returns the probability that a normally distributed quantity is off by less than this many
+/// standard errors.
 pub(crate) fn within_errors(errors: f64) -> f64 {
     1.0 - (-0.717 * errors - 0.416 * errors * errors).exp()
 }
@@ -93,8 +96,8 @@ mod tests {
         assert!(levels.threshold > 2.2e6 && levels.threshold < 120e6);
     }
 
-    // For normally distributed costs, the standard error matches the deviation of many medians. Sixteen times as many costs
-    // divide it by four.
+    // For normally distributed costs, the standard error matches the deviation of many medians.
+    // Sixteen times as many costs divide it by four.
     #[test]
     fn the_standard_error_matches_the_deviation_of_medians() {
         let mut rng = fastrand::Rng::with_seed(11);

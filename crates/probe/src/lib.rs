@@ -1,12 +1,14 @@
-//! Infers the internals of a drive from its timing: Sun and Zhang's method ("Flash Drives: Performance Study Based On
-//! Benchmarks") of assuming, testing and refining, as a program.
+//! Infers the internals of a drive from its timing: Sun and Zhang's method ("Flash Drives:
+//! Performance Study Based On Benchmarks") of assuming, testing and refining, as a program.
 //!
-//! A [`Probe`] is an experiment and its estimator, one module each in [`probes`]. It accesses the drive through a [`Lab`], the only
-//! part that touches the [`Device`](flashscope_block::Device), and states [findings](flashscope_document::probe::Finding). [`investigate`]
-//! chooses the next experiment by its expected information and its cost, and repeats experiments if findings contradict each
-//! other.
+//! A [`Probe`] is an experiment and its estimator, one module each in [`probes`]. It accesses the
+//! drive through a [`Lab`], the only part that touches the [`Device`](flashscope_block::Device),
+//! and states [findings](flashscope_document::probe::Finding). [`investigate`] chooses the next
+//! experiment by its expected information and its cost, and repeats experiments if findings
+//! contradict each other.
 //!
-//! This crate cannot link to the simulator: everything it finds in a simulated drive, it finds by timing.
+//! This crate cannot link to the simulator: everything it finds in a simulated drive, it finds by
+//! timing.
 
 mod experiment;
 mod investigate;

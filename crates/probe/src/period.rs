@@ -16,17 +16,18 @@ pub(crate) struct Period {
     pub count: usize,
     /// The share of the periods that have a slow request at the expected position.
     pub kept: f64,
-    /// The share of the slow requests that are at expected positions. The other slow requests may be hiccups of the
-    /// host.
+    /// The share of the slow requests that are at expected positions. The other slow requests may
+    /// be hiccups of the host.
     pub explained: f64,
     /// The probability that another length is the period.
     pub doubt: f64,
-    /// The log-likelihood ratio (natural logarithm) of this period against slow requests at random positions, minus the
-    /// cost of describing the positions.
+    /// The log-likelihood ratio (natural logarithm) of this period against slow requests at random
+    /// positions, minus the cost of describing the positions.
     pub score: f64,
 }
 
-/// Returns the indices of the costs that are so far above the median that noise alone seldom reaches them.
+/// Returns the indices of the costs that are so far above the median that noise alone seldom
+/// reaches them.
 pub(crate) fn slow(costs: &[f64]) -> Vec<usize> {
     let (middle, within) = (median(costs), spread(costs));
     let threshold = middle + (4.5 * within).max(0.15 * middle);
@@ -42,13 +43,14 @@ const MIN_PERIODS: usize = 4;
 /// Maximum number of slow requests to analyse.
 const MAX_SLOW_REQUESTS: usize = 600;
 
-/// Returns the shortest period whose score is close to the best score. `slow` holds the indices of the slow requests
-/// among `total` requests; a slow request may miss its expected position by a small tolerance. A period may contain
-/// several slow requests. An example is a host that writes several parts of the drive in turn, each with its slow
-/// requests.
+/// Returns the shortest period whose score is close to the best score. `slow` holds the indices of
+/// the slow requests among `total` requests; a slow request may miss its expected position by a
+/// small tolerance. A period may contain several slow requests. An example is a host that writes
+/// several parts of the drive in turn, each with its slow requests.
 ///
-/// Folding the requests distinguishes the period from its multiples and fractions; an autocorrelation does not. At a fraction of
-/// the period, most of the expected slow requests are missing. A multiple explains as much, but is longer than the period.
+/// Folding the requests distinguishes the period from its multiples and fractions; an
+/// autocorrelation does not. At a fraction of the period, most of the expected slow requests are
+/// missing. A multiple explains as much, but is longer than the period.
 pub(crate) fn period(slow: &[usize], total: usize) -> Option<Period> {
     let (first, last) = (*slow.first()?, *slow.last()?);
     let seen = (last + 1 - first).max(1);
@@ -59,7 +61,8 @@ pub(crate) fn period(slow: &[usize], total: usize) -> Option<Period> {
     let best = folded.iter().map(|period| period.score).fold(0.0, f64::max);
     let good = |period: &&Period| period.score > 0.0 && period.score >= 0.7 * best;
     let shortest = folded.iter().find(good)?.length;
-    // Because of the tolerance, nearby lengths have similar scores; choose the length with the sharpest positions.
+    // Because of the tolerance, nearby lengths have similar scores; choose the length with the
+    // sharpest positions.
     let near = folded.iter().filter(|p| p.length >= shortest && p.length <= shortest * 17 / 16);
     near.filter(good)
         .map(|period| (sharpness(slow, period.length), period))
@@ -70,22 +73,24 @@ pub(crate) fn period(slow: &[usize], total: usize) -> Option<Period> {
 /// The number of pages in the smallest known flash block: the shortest candidate of [`recurrence`].
 pub(crate) const MIN_BLOCK: usize = 32;
 
-/// Minimum share of slow requests that another slow request follows one period later. It is low because some drives
-/// also do other background work.
+/// Minimum share of slow requests that another slow request follows one period later. It is low
+/// because some drives also do other background work.
 const MIN_RECURRING_SHARE: f64 = 0.4;
 
 /// Returns the period after which a slow request is usually followed by another slow request, to
 /// within one request. Its `kept` and `explained` are the share of slow requests for which this
 /// holds.
 ///
-/// If a drive sometimes writes internal data, such as parts of its map, the slow requests drift away from their
-/// positions, and folding blurs the positions. From one period to the next, the drift is at most about one request.
+/// If a drive sometimes writes internal data, such as parts of its map, the slow requests drift
+/// away from their positions, and folding blurs the positions. From one period to the next, the
+/// drift is at most about one request.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
 pub(crate) fn recurrence(slow: &[usize]) -> Option<Period> {
     let (first, last) = (*slow.first()?, *slow.last()?);
     let span = (last - first).max(1);
     let chance = (3.0 * slow.len() as f64 / span as f64).clamp(1e-9, 0.9);
-    // Counts the slow requests that another slow request follows after `length` requests, to within `slack` requests.
+    // Counts the slow requests that another slow request follows after `length` requests, to within
+    // `slack` requests.
     let came = |due: &[usize], length: usize, slack: usize| {
         let again = |at: &&usize| {
             let next = slow.partition_point(|other| *other + slack < *at + length);
@@ -108,7 +113,8 @@ pub(crate) fn recurrence(slow: &[usize]) -> Option<Period> {
     let all: Vec<Period> =
         lengths.map(recurs).filter(|period| period.kept >= MIN_RECURRING_SHARE).collect();
     let best = all.iter().map(|period| period.score).fold(0.0, f64::max);
-    // A multiple of the period scores nearly as well, because only the drift is larger: take the shortest good length.
+    // A multiple of the period scores nearly as well, because only the drift is larger: take the
+    // shortest good length.
     let good = |period: &&Period| period.score > 0.0 && period.score >= 0.65 * best;
     let shortest = all.iter().find(good)?.length;
     let (length, doubt) = long_run(shortest, span, hits);
@@ -121,12 +127,13 @@ const BLOCK_STEP: usize = 8;
 /// Maximum number of periods over which [`long_run`] counts.
 const PERIODS: usize = 16;
 
-/// Returns the length near `shortest` after which slow requests recur in the long run, and the probability that another
-/// length is right. `hits` counts the slow requests that another slow request follows after a number of requests.
+/// Returns the length near `shortest` after which slow requests recur in the long run, and the
+/// probability that another length is right. `hits` counts the slow requests that another slow
+/// request follows after a number of requests.
 ///
-/// If slow requests come in groups, they also recur after the distance between two requests of a group. A stripe of
-/// several pages on each unit makes most distances longer than the mean. After many periods, only the period itself
-/// still leads to a slow request.
+/// If slow requests come in groups, they also recur after the distance between two requests of a
+/// group. A stripe of several pages on each unit makes most distances longer than the mean. After
+/// many periods, only the period itself still leads to a slow request.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
 fn long_run(shortest: usize, span: usize, hits: impl Fn(usize) -> usize) -> (usize, f64) {
     // Returns the length with the most hits, or `usual` if no length has hits.
@@ -150,8 +157,8 @@ fn long_run(shortest: usize, span: usize, hits: impl Fn(usize) -> usize) -> (usi
     let others = [far - reach..=total.saturating_sub(periods), total + periods..=far + reach];
     let rivals = others.map(|lengths| most(lengths, far).0).into_iter().max().unwrap_or(0);
     let rival = rivals as f64 / count.max(1) as f64;
-    // A rival length with more than four fifths of the hits is nearly as good. Without hits, neighbouring lengths are
-    // as likely.
+    // A rival length with more than four fifths of the hits is nearly as good. Without hits,
+    // neighbouring lengths are as likely.
     let doubt = if count == 0 { 0.3 } else { 0.5 * ((rival - 0.8) / 0.2).clamp(0.0, 1.0) };
     // A length rounded to whole blocks is likely, but not certain.
     let doubt = if total == periods * length { doubt } else { doubt.max(0.1) };
@@ -170,13 +177,13 @@ fn sharpness(slow: &[usize], length: usize) -> usize {
         *phases.entry(nth % length).or_default() += 1;
     }
     let sharp: usize = phases.values().map(|count| count * count).sum();
-    // Blocks hold a multiple of 8 pages or of a larger power of two. Among lengths of similar sharpness, prefer lengths that a
-    // large power of two divides.
+    // Blocks hold a multiple of 8 pages or of a larger power of two. Among lengths of similar
+    // sharpness, prefer lengths that a large power of two divides.
     sharp * (8 + length.trailing_zeros().min(5) as usize)
 }
 
-/// Returns the period of this length, with the positions at which slow requests come in most periods. Returns `None` if
-/// there is no such position.
+/// Returns the period of this length, with the positions at which slow requests come in most
+/// periods. Returns `None` if there is no such position.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
 fn fold(slow: &[usize], length: usize) -> Option<Period> {
     let slack = slack(length);
@@ -195,7 +202,8 @@ fn fold(slow: &[usize], length: usize) -> Option<Period> {
         let mut which: Vec<usize> = place.iter().map(|(_, period)| *period).collect();
         which.sort_unstable();
         which.dedup();
-        // Expect slow requests only after the first one at this position, because their cause may not exist earlier.
+        // Expect slow requests only after the first one at this position, because their cause may
+        // not exist earlier.
         let due = (slow[slow.len() - 1] / length).saturating_sub(which[0]).max(1);
         if (which.len() as f64) < MIN_REGULAR_SHARE * due as f64 || 2 * due < expected {
             continue;
@@ -218,8 +226,8 @@ fn fold(slow: &[usize], length: usize) -> Option<Period> {
     Some(Period { length, phases, count: expected, kept, explained, doubt: 0.0, score })
 }
 
-/// Groups the slow requests that are at nearby positions of a period. Each entry is the position of a slow request and
-/// the number of its period.
+/// Groups the slow requests that are at nearby positions of a period. Each entry is the position of
+/// a slow request and the number of its period.
 fn places(slow: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)>> {
     let mut folded: Vec<(usize, usize)> =
         slow.iter().map(|nth| (nth % length, nth / length)).collect();
@@ -231,7 +239,8 @@ fn places(slow: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)
             _ => places.push(vec![at]),
         }
     }
-    // A period ends where the next period begins: a group at the end and a group at the beginning may be one group.
+    // A period ends where the next period begins: a group at the end and a group at the beginning
+    // may be one group.
     if places.len() > 1 {
         let first = places[0][0].0;
         let last = places[places.len() - 1].last().map_or(0, |at| at.0);
@@ -293,7 +302,8 @@ mod tests {
         assert_eq!(recurrence(&[]), None);
     }
 
-    // Each block has 63 pages of data and a summary page. The host writes to one to eight units in turn.
+    // Each block has 63 pages of data and a summary page. The host writes to one to eight units in
+    // turn.
     #[test]
     fn a_period_needs_no_round_number_of_pages() {
         for units in 1..=8 {
@@ -320,7 +330,8 @@ mod tests {
         assert_eq!(long_run(256, 64 * 256, hits), (256, 0.3));
     }
 
-    // Four units have blocks of 63 pages. The host writes 16 pages to each unit before the next one.
+    // Four units have blocks of 63 pages. The host writes 16 pages to each unit before the next
+    // one.
     #[test]
     fn a_period_is_found_through_stripes() {
         let nth = |page: usize, unit: usize| page / 16 * 64 + unit * 16 + page % 16;

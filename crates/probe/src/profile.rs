@@ -25,9 +25,9 @@ const MAP_ENTRY: u64 = 8;
 const SECTIONS: [&str; 7] =
     ["flash", "cleaning", "log", "persistence", "cache", "interface", "map_cache"];
 
-/// Returns a simulated drive with the findings, as TOML for `sim:`. The simulated drive behaves like the probed drive,
-/// but may have other internals. Returns `None` unless the medium is flash, or is unknown while the
-/// FTL class is known.
+/// Returns a simulated drive with the findings, as TOML for `sim:`. The simulated drive behaves
+/// like the probed drive, but may have other internals. Returns `None` unless the medium is flash,
+/// or is unknown while the FTL class is known.
 pub fn profile(knowledge: &Knowledge, drive: &DeviceInfo) -> Option<String> {
     let is_flash = match knowledge.class(Parameter::Medium) {
         Some(medium) => medium == "flash",
@@ -124,8 +124,8 @@ impl<'k> Twin<'k> {
         self.direct_fields("");
     }
 
-    /// Returns the over-provisioning found, but at least the few blocks of each package that a drive needs: one to write to, one
-    /// to move pages to, and one to clean.
+    /// Returns the over-provisioning found, but at least the few blocks of each package that a
+    /// drive needs: one to write to, one to move pages to, and one to clean.
     fn over_provisioning(&self) -> f64 {
         let found = self.knowledge.value(Parameter::OverProvisioning);
         let found = found.filter(|share| (0.01..0.9).contains(share)).unwrap_or(OVER_PROVISIONING);
@@ -173,7 +173,8 @@ impl<'k> Twin<'k> {
         copied.saturating_sub(moved).max(page_read)
     }
 
-    /// Returns times that reproduce the costs of reads. The flash is so fast that the host bus determines the cost of long reads.
+    /// Returns times that reproduce the costs of reads. The flash is so fast that the host bus
+    /// determines the cost of long reads.
     fn times(&self) -> Times {
         let request = self.knowledge.whole(Parameter::RequestCost).unwrap_or(2 * PAGE_READ);
         let block = self.knowledge.whole(Parameter::BlockCost).unwrap_or(request / 4);
@@ -190,8 +191,8 @@ impl<'k> Twin<'k> {
 
     fn cleaning(&mut self) {
         self.direct_fields("cleaning");
-        // The threshold is well within the spare blocks, but at least the two that a drive needs: one to write to and one to move
-        // pages to.
+        // The threshold is well within the spare blocks, but at least the two that a drive needs:
+        // one to write to and one to move pages to.
         #[allow(clippy::cast_precision_loss, reason = "drives have fewer than 2^53 blocks")]
         let least = 1.999 / self.blocks() as f64;
         let threshold = (self.over_provisioning() / 4.0).min(0.03).max(least);
@@ -260,8 +261,8 @@ impl<'k> Twin<'k> {
         }
     }
 
-    /// Writes the fields of a section that are each determined by a single parameter; `""` stands for
-    /// the fields before the first section.
+    /// Writes the fields of a section that are each determined by a single parameter; `""` stands
+    /// for the fields before the first section.
     fn direct_fields(&mut self, section: &str) {
         for Spec { parameter, unit, field, .. } in PARAMETERS {
             let Some(path) = field.path() else { continue };

@@ -1,9 +1,10 @@
-//! Steps: positions at which a series goes from one level to another, such as the costs of writes when a buffer becomes
-//! full.
+//! Steps: positions at which a series goes from one level to another, such as the costs of writes
+//! when a buffer becomes full.
 
 use crate::median;
 
-/// The limit for values, as a multiple of the later half's median, so that a hiccup does not outweigh typical values.
+/// The limit for values, as a multiple of the later half's median, so that a hiccup does not
+/// outweigh typical values.
 const OUTLIER: f64 = 4.0;
 
 /// A step up in a series.
@@ -26,8 +27,8 @@ impl Step {
     }
 }
 
-/// Returns the step up that explains most of a series (least squares), at least `margin` values from either end. Returns `None`
-/// if the series falls or is too short.
+/// Returns the step up that explains most of a series (least squares), at least `margin` values
+/// from either end. Returns `None` if the series falls or is too short.
 pub(crate) fn step(series: &[f64], margin: usize) -> Option<Step> {
     let (margin, count) = (margin.max(1), series.len());
     if count < 2 * margin + 1 {
@@ -56,8 +57,8 @@ pub(crate) fn step(series: &[f64], margin: usize) -> Option<Step> {
     Some(Step { explains: between / variance.max(f64::MIN_POSITIVE), ..step })
 }
 
-/// Returns the median of several series at each position, up to the length of the shortest series. A step at the same
-/// position of every series remains; a hiccup in a single series does not.
+/// Returns the median of several series at each position, up to the length of the shortest series.
+/// A step at the same position of every series remains; a hiccup in a single series does not.
 pub(crate) fn medians(series: &[Vec<f64>]) -> Vec<f64> {
     let len = series.iter().map(Vec::len).min().unwrap_or(0);
     let at = |place: usize| series.iter().map(|one| one[place]).collect::<Vec<f64>>();

@@ -134,7 +134,8 @@ fn every_probe_survives_every_fault_at_many_points() {
     println!("{} faults were injected while drives were probed", inject(60));
 }
 
-// Guards against a former bug: after the removal, each remaining probe still ran, and the investigation counted as complete.
+// Guards against a former bug: after the removal, each remaining probe still ran, and the
+// investigation counted as complete.
 #[test]
 fn a_removed_drive_gets_no_further_requests() {
     let clock = Cell::new(0);

@@ -1,5 +1,5 @@
-//! C functions for the page, for one expression and one IO at a time. The page writes texts and numbers to the memory
-//! of this module; an address stays valid until the next call.
+//! C functions for the page, for one expression and one IO at a time. The page writes texts and
+//! numbers to the memory of this module; an address stays valid until the next call.
 #![allow(unsafe_code, reason = "exports unmangled functions, which Rust counts as unsafe")]
 
 use std::cell::RefCell;
@@ -48,8 +48,8 @@ pub extern "C" fn query_input(len: usize) -> *mut u8 {
     })
 }
 
-/// Parses the input. Returns 1 if it is an expression, and [`query_text`] is then its canonical form. Otherwise returns
-/// 0, and [`query_text`] is the error and [`query_place`] its place.
+/// Parses the input. Returns 1 if it is an expression, and [`query_text`] is then its canonical
+/// form. Otherwise returns 0, and [`query_text`] is the error and [`query_place`] its place.
 #[unsafe(no_mangle)]
 pub extern "C" fn query_parse() -> u32 {
     with(|page| match parse(&String::from_utf8_lossy(&page.input)) {
@@ -80,8 +80,8 @@ pub extern "C" fn query_text_len() -> usize {
     with(|page| page.text.len())
 }
 
-/// Returns the address of the place of an error: the index of its first character, and the index after its last
-/// character.
+/// Returns the address of the place of an error: the index of its first character, and the index
+/// after its last character.
 #[unsafe(no_mangle)]
 pub extern "C" fn query_place() -> *const u32 {
     with(|page| page.place.as_ptr())
@@ -99,13 +99,15 @@ pub extern "C" fn query_name(which: u32) {
     });
 }
 
-/// Returns the address for the numbers of an IO: the number of its run, its position, and its columns, 64 bits each.
+/// Returns the address for the numbers of an IO: the number of its run, its position, and its
+/// columns, 64 bits each.
 #[unsafe(no_mangle)]
 pub extern "C" fn query_numbers() -> *mut i64 {
     with(|page| page.numbers.as_mut_ptr())
 }
 
-/// Returns 0 or 1 if the expression is false or true for every IO of the run, and 2 if it depends on the IO.
+/// Returns 0 or 1 if the expression is false or true for every IO of the run, and 2 if it depends
+/// on the IO.
 #[unsafe(no_mangle)]
 pub extern "C" fn query_decided() -> u32 {
     with(|page| {

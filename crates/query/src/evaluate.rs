@@ -49,12 +49,14 @@ impl Expression {
         self.decided(&row.run, Some(row)) == Some(true)
     }
 
-    /// Returns the value of the expression if it is the same for every IO of a run, and `None` if it depends on the IO.
+    /// Returns the value of the expression if it is the same for every IO of a run, and `None` if
+    /// it depends on the IO.
     pub fn decided_by(&self, run: &Run<'_>) -> Option<bool> {
         self.decided(run, None)
     }
 
-    /// Returns the value of the expression, if it does not depend on fields that are missing (Kleene's logic).
+    /// Returns the value of the expression, if it does not depend on fields that are missing
+    /// (Kleene's logic).
     fn decided(&self, run: &Run<'_>, row: Option<&Row<'_>>) -> Option<bool> {
         match self {
             Expression::Not(inner) => inner.decided(run, row).map(|value| !value),

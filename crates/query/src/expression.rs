@@ -11,8 +11,8 @@ pub enum Expression {
     And(Box<Expression>, Box<Expression>),
     /// True if at least one operand is true.
     Or(Box<Expression>, Box<Expression>),
-    /// True if the operands have this relation. They have the same type, and at least one contains a field. Operations
-    /// and names are only compared for equality.
+    /// True if the operands have this relation. They have the same type, and at least one contains
+    /// a field. Operations and names are only compared for equality.
     Compare(Operand, Relation, Operand),
 }
 

@@ -126,7 +126,8 @@ impl Lexer<'_> {
         Token::Number(whole.replace('_', ""), part)
     }
 
-    /// Reads a name in quotes, after the opening quote. A backslash makes the next character ordinary.
+    /// Reads a name in quotes, after the opening quote. A backslash makes the next character
+    /// ordinary.
     fn quoted(&mut self, start: usize) -> Result<Token, ParseError> {
         let mut name = String::new();
         loop {

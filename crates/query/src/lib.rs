@@ -1,8 +1,9 @@
 //! The language that filters IOs: `latency > 10 ms and op = write`.
 //!
-//! An expression compares fields with values and with each other. The fields are the columns of a record and the run that
-//! an IO belongs to ([`Field`]). Values of times and sizes have a unit. `and`, `or`, `not` and parentheses combine
-//! comparisons; `offset % 4 KiB` is a remainder. An error names its place in the text ([`ParseError`]).
+//! An expression compares fields with values and with each other. The fields are the columns of a
+//! record and the run that an IO belongs to ([`Field`]). Values of times and sizes have a unit.
+//! `and`, `or`, `not` and parentheses combine comparisons; `offset % 4 KiB` is a remainder. An
+//! error names its place in the text ([`ParseError`]).
 //!
 //! The crate also compiles to WebAssembly, with which the page filters the IOs that it contains.
 

@@ -233,8 +233,8 @@ impl Parser {
     }
 }
 
-/// Returns the product of a decimal number and `size`: `None` if it is too large, and `Some(None)` if it is not an
-/// integer.
+/// Returns the product of a decimal number and `size`: `None` if it is too large, and `Some(None)`
+/// if it is not an integer.
 fn scaled(whole: &str, part: &str, size: i64) -> Option<Option<i64>> {
     let part = part.trim_end_matches('0');
     let digits: i128 = format!("{whole}{part}").parse().ok()?;

@@ -8,7 +8,8 @@ pub(crate) type Unit = (&'static str, Kind, i64);
 const KIB: i64 = 1024;
 const SECOND: i64 = 1_000_000_000;
 
-/// The units. For each type, the units that [`written`] uses come first, from the largest to the base unit.
+/// The units. For each type, the units that [`written`] uses come first, from the largest to the
+/// base unit.
 pub(crate) const UNITS: [Unit; 13] = [
     ("s", Kind::Time, SECOND),
     ("ms", Kind::Time, 1_000_000),

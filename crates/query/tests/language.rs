@@ -1,5 +1,5 @@
-//! Tests the expressions that the language accepts, the place of each error, and the values of expressions against a
-//! second evaluation.
+//! Tests the expressions that the language accepts, the place of each error, and the values of
+//! expressions against a second evaluation.
 
 use flashscope_block::column::{COLUMN_COUNT, ERRNO, LATENCY, SUBMITTED};
 use flashscope_query::{Expression, FIELDS, Field, Kind, Operand, Relation, Row, Run, parse};

@@ -63,9 +63,9 @@ const GIVEN_UP: &str = "";
 /// The part number that stands for the activity file of a run.
 const ACTIVITIES: i64 = -1;
 
-/// Statements that create an index for each sort order (see [`order`]). With the index, SQLite reads
-/// a page of results without sorting all of them. PostgreSQL has no such indices, because it limits
-/// the size of an indexed value, and a model name may be longer.
+/// Statements that create an index for each sort order (see [`order`]). With the index, SQLite
+/// reads a page of results without sorting all of them. PostgreSQL has no such indices, because it
+/// limits the size of an indexed value, and a model name may be longer.
 const ORDERS: [&str; 10] = [
     "CREATE INDEX IF NOT EXISTS results_by_name ON results (name, id)",
     "CREATE INDEX IF NOT EXISTS results_by_name_down ON results (name DESC, id)",
@@ -84,7 +84,8 @@ const ORDERS: [&str; 10] = [
 ];
 
 /// The statement that creates a covering index for searches. It keeps SQLite from reading the much
-/// larger `item` column. PostgreSQL needs no such index, because it stores large values out of line.
+/// larger `item` column. PostgreSQL needs no such index, because it stores large values out of
+/// line.
 const SEARCHED: &str = "CREATE INDEX IF NOT EXISTS results_searched_of_kind ON results
     (kind, capacity, id, name, model, firmware, words, started, random_write)";
 
@@ -145,9 +146,9 @@ impl Db {
             .after_connect(move |connection, _| {
                 Box::pin(async move {
                     if sqlite {
-                        // The cache and mmap sizes keep a registry of 10,000 results in memory. With
-                        // `synchronous = FULL`, committed writes survive a loss of power, as the
-                        // files in the store do.
+                        // The cache and mmap sizes keep a registry of 10,000 results in memory.
+                        // With `synchronous = FULL`, committed writes survive a loss of power, as
+                        // the files in the store do.
                         let pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
                                        PRAGMA busy_timeout = 10000; \
                                        PRAGMA cache_size = -65536; PRAGMA mmap_size = 1073741824";
@@ -159,8 +160,8 @@ impl Db {
         let pool = options.connect(url).await?;
         let mut transaction = pool.begin().await?;
         if !sqlite {
-            // The lock makes servers that start at the same time take turns, because creating a table
-            // concurrently fails.
+            // The lock makes servers that start at the same time take turns, because creating a
+            // table concurrently fails.
             sqlx::query("SELECT CAST(pg_advisory_xact_lock(7470) AS TEXT)")
                 .execute(&mut *transaction)
                 .await?;
@@ -247,8 +248,8 @@ impl Db {
         Ok(self.staged(place, token).await?.is_some())
     }
 
-    /// Restarts the time until a submission expires, because a submission must not expire during its
-    /// check.
+    /// Restarts the time until a submission expires, because a submission must not expire during
+    /// its check.
     pub(crate) async fn renew(&self, place: &str, token: &str) -> Result<(), Error> {
         let now = self.now;
         let sql = format!("UPDATE submissions SET created = {now} WHERE id = $1 AND token = $2");
@@ -296,8 +297,9 @@ impl Db {
         Ok(())
     }
 
-    /// Returns the prefixes and files of expired submissions. If a submission from an earlier version
-    /// cannot be parsed, returns the files that have arrived instead of the announced files.
+    /// Returns the prefixes and files of expired submissions. If a submission from an earlier
+    /// version cannot be parsed, returns the files that have arrived instead of the announced
+    /// files.
     pub(crate) async fn abandoned(&self) -> Result<Vec<(String, Vec<PartName>)>, Error> {
         let now = self.now;
         let sql = format!(
@@ -319,9 +321,9 @@ impl Db {
         Ok(abandoned)
     }
 
-    /// Takes an expired submission away from its token before its files are deleted. Returns false if
-    /// the submission was renewed or published in the meantime. If the deletion of the files fails,
-    /// the submission expires again a day later.
+    /// Takes an expired submission away from its token before its files are deleted. Returns false
+    /// if the submission was renewed or published in the meantime. If the deletion of the files
+    /// fails, the submission expires again a day later.
     pub(crate) async fn give_up(&self, place: &str) -> Result<bool, Error> {
         let now = self.now;
         let sql = format!(
@@ -358,8 +360,8 @@ impl Db {
     /// record files and need no staging.
     ///
     /// Returns the prefix of the published files. The prefix differs from `place` if another token
-    /// published the result before; the submission then stays staged. Returns `None` if the result is
-    /// not published.
+    /// published the result before; the submission then stays staged. Returns `None` if the result
+    /// is not published.
     pub(crate) async fn publish(
         &self,
         place: &str,
@@ -509,7 +511,8 @@ const fn name_of(kind: ResultKind) -> &'static str {
     }
 }
 
-/// Parses a staged submission. Simulations are never staged, because they are published immediately.
+/// Parses a staged submission. Simulations are never staged, because they are published
+/// immediately.
 fn submission(body: &str, kind: &str) -> Result<Submission, Error> {
     Ok(match kind == name_of(ResultKind::Probe) {
         true => Submission::Probe(serde_json::from_str(body)?),

@@ -50,7 +50,8 @@ pub(crate) struct Intake {
 }
 
 /// Returns the store prefix of the files that `token` sends for the future result `id`. The prefix
-/// depends on the token, so that two clients with the same result cannot see or change each other's files.
+/// depends on the token, so that two clients with the same result cannot see or change each other's
+/// files.
 fn place_of(token: &str, id: &str) -> String {
     hash(&format!("{id}/{token}"))
 }

@@ -8,8 +8,8 @@ pub(crate) const SUBMISSION: u64 = 32 << 20;
 pub(crate) const SIMULATION: u64 = 8 << 20;
 /// The maximum size of a probe in bytes of JSON; a complete probe takes 0.7 MB, most of it charts.
 pub(crate) const PROBE: u64 = 16 << 20;
-/// The maximum size of a record file in bytes; records of 4 million IOs take 20 MB, or 100 MB if they
-/// compress badly.
+/// The maximum size of a record file in bytes; records of 4 million IOs take 20 MB, or 100 MB if
+/// they compress badly.
 pub(crate) const PART: u64 = 128 << 20;
 /// The maximum total size of the record files of a submission in bytes.
 pub(crate) const RECORDS: u64 = 4 << 30;
@@ -31,7 +31,8 @@ pub(crate) const RECEIVING_OF_ONE: usize = 4;
 pub(crate) const CACHE: u64 = 4 << 30;
 /// The maximum number of results that the registry keeps open.
 pub(crate) const OPEN: usize = 64;
-/// The maximum number of requests per minute and token; a submission of 1,400 runs sends at least 1,400 files.
+/// The maximum number of requests per minute and token; a submission of 1,400 runs sends at least
+/// 1,400 files.
 pub(crate) const REQUESTS_PER_TOKEN_MINUTE: NonZeroU32 =
     NonZeroU32::new(3000).expect("it is not 0");
 /// The maximum number of requests without a token per minute and address. A page causes about 20

@@ -21,7 +21,8 @@ struct Readers {
     requests: AtomicUsize,
 }
 
-/// Limits the safe (read-only) requests of each address to `quota`, and answers further requests with 429.
+/// Limits the safe (read-only) requests of each address to `quota`, and answers further requests
+/// with 429.
 pub(crate) fn limit(router: Router, quota: Quota) -> Router {
     let readers = Readers { recent: RateLimiter::keyed(quota), requests: AtomicUsize::default() };
     router.layer(from_fn_with_state(Arc::new(readers), forward_or_refuse))

@@ -2,7 +2,8 @@ use flashscope_block::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// An attached drive and its address: the output of `flashscope attach --json` once clients can connect.
+/// An attached drive and its address: the output of `flashscope attach --json` once clients can
+/// connect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AttachedDrive {
     /// The drive, as the user named it.
@@ -13,10 +14,12 @@ pub struct AttachedDrive {
     pub logical_block_bytes: Bytes,
     /// The interface by which the drive is attached: `nbd`, `fuse`, `ublk` or `nvme_tcp`.
     pub way: String,
-    /// The address for clients: an NBD URI, `nvme+tcp://HOST:PORT/NQN`, or the path of a file or device.
+    /// The address for clients: an NBD URI, `nvme+tcp://HOST:PORT/NQN`, or the path of a file or
+    /// device.
     pub place: String,
-    /// The time that a 4 KiB request and its answer spend between client and drive, in addition to the drive's own time. The
-    /// server sends answers earlier by this time. Absent if it does not delay answers.
+    /// The time that a 4 KiB request and its answer spend between client and drive, in addition to
+    /// the drive's own time. The server sends answers earlier by this time. Absent if it does not
+    /// delay answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip_ns: Option<Nanos>,
     /// The address of the drive's web page; absent if the user requested no page.

@@ -102,7 +102,8 @@ fn volumes(out: &mut String, volumes: &[VolumeStatistics]) {
     let _ = write!(out, "\n{table}");
 }
 
-/// Formats the predictions of a collection as text: the summary, and the volumes with the most programmed pages.
+/// Formats the predictions of a collection as text: the summary, and the volumes with the most
+/// programmed pages.
 pub fn collection_prediction(prediction: &CollectionPrediction) -> String {
     let mut out = String::new();
     let summary = &prediction.summary;

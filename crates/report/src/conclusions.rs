@@ -25,8 +25,9 @@ pub fn conclusions(conclusions: &[Conclusion]) -> String {
 /// The maximum number of columns of a table.
 const MAX_DEPTHS: usize = 7;
 
-/// Writes the tables with several queue depths: a row for each IO size, a column for each queue depth. Of the sizes that ran at
-/// one depth, it writes the powers of two from 4 KiB; the page has all.
+/// Writes the tables with several queue depths: a row for each IO size, a column for each queue
+/// depth. Of the sizes that ran at one depth, it writes the powers of two from 4 KiB; the page has
+/// all.
 pub(crate) fn depths(out: &mut String, tables: &[DepthTable]) {
     let varies = |table: &&DepthTable| {
         table.cells.iter().any(|cell| cell.queue_depth != table.cells[0].queue_depth)

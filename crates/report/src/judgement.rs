@@ -26,8 +26,8 @@ fn word(judgement: Judgement) -> &'static str {
     }
 }
 
-/// Writes the grid (one row per micro-benchmark, with the reasons for interesting experiments) and the hints. Writes
-/// nothing if no experiment has a verdict.
+/// Writes the grid (one row per micro-benchmark, with the reasons for interesting experiments) and
+/// the hints. Writes nothing if no experiment has a verdict.
 pub(crate) fn judgement(out: &mut String, facts: &Facts) {
     if facts.grid.iter().all(|verdict| verdict.interest == Interest::NotPerformed) {
         return;

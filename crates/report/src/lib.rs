@@ -63,19 +63,22 @@ pub use what_if::{
 /// The page, built from `web/`, with [`MARKER`] in place of the report.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.html"));
 
-/// The simulator for the page: WebAssembly, compressed by gzip, in base64. Empty if it was not built.
+/// The simulator for the page: WebAssembly, compressed by gzip, in base64. Empty if it was not
+/// built.
 const PLAYGROUND: &str = include_str!(concat!(env!("OUT_DIR"), "/playground.txt"));
 
 /// The placeholder for the simulator in the page.
 const PLAYGROUND_MARKER: &str = "/*PLAYGROUND*/";
 
-/// The search for IOs for the page: WebAssembly, compressed by gzip, in base64. Empty if it was not built.
+/// The search for IOs for the page: WebAssembly, compressed by gzip, in base64. Empty if it was not
+/// built.
 const QUERY: &str = include_str!(concat!(env!("OUT_DIR"), "/query.txt"));
 
 /// The placeholder for the search for IOs in the page.
 const QUERY_MARKER: &str = "/*QUERY*/";
 
-/// The reader of dropped traces for the page: WebAssembly, compressed by gzip, in base64. Empty if it was not built.
+/// The reader of dropped traces for the page: WebAssembly, compressed by gzip, in base64. Empty if
+/// it was not built.
 const TRACE_PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/trace-page.txt"));
 
 /// The placeholder for the reader of traces in the page.
@@ -109,8 +112,8 @@ pub struct Summary {
     pub facts: Facts,
 }
 
-/// Renders results as one self-contained HTML file that works offline. Several measurements are compared with each other.
-/// Calls `progress` with the number of steps done and the total.
+/// Renders results as one self-contained HTML file that works offline. Several measurements are
+/// compared with each other. Calls `progress` with the number of steps done and the total.
 ///
 /// # Errors
 /// If records cannot be read, or the report cannot be written as JSON.
@@ -126,8 +129,9 @@ pub fn trace_html(trace: &Trace) -> Result<String, serde_json::Error> {
     filled(PAGE, trace)
 }
 
-/// Renders reproductions of papers as one HTML file. `reproductions` is the output of `flashscope reproduce --json`
-/// (`flashscope_papers::Reproductions`), a type that is not in this crate's dependencies.
+/// Renders reproductions of papers as one HTML file. `reproductions` is the output of
+/// `flashscope reproduce --json` (`flashscope_papers::Reproductions`), a type that is not in this
+/// crate's dependencies.
 ///
 /// # Errors
 /// If `reproductions` cannot be written as JSON.
@@ -155,8 +159,8 @@ pub struct Abilities {
     pub commands: bool,
 }
 
-/// Returns the page of a server, which loads its data from the server. The server sends the content security policy as a
-/// header.
+/// Returns the page of a server, which loads its data from the server. The server sends the content
+/// security policy as a header.
 pub fn served_html(Abilities { what_ifs, submissions, commands }: Abilities) -> String {
     let data = format!(
         r#"{{"served":true,"what_ifs":{what_ifs},"submissions":{submissions},"commands":{commands}}}"#
@@ -164,19 +168,20 @@ pub fn served_html(Abilities { what_ifs, submissions, commands }: Abilities) -> 
     without_policy(&whole_page()).replacen(MARKER, &data, 1)
 }
 
-/// Returns the page of an attached drive, which loads its data from the server. The server sends the content security
-/// policy as a header.
+/// Returns the page of an attached drive, which loads its data from the server. The server sends
+/// the content security policy as a header.
 pub fn attached_html() -> String {
     without_policy(PAGE).replacen(MARKER, r#"{"attached":true}"#, 1)
 }
 
-/// Returns the page of a command that runs, which loads its data from the server. The server sends the content security
-/// policy as a header.
+/// Returns the page of a command that runs, which loads its data from the server. The server sends
+/// the content security policy as a header.
 pub fn running_html() -> String {
     without_policy(PAGE).replacen(MARKER, r#"{"running":true}"#, 1)
 }
 
-/// Removes the content security policy from a page. The policy is for files, and forbids all connections.
+/// Removes the content security policy from a page. The policy is for files, and forbids all
+/// connections.
 fn without_policy(page: &str) -> String {
     let Some((before, rest)) = page.split_once(POLICY) else { return page.into() };
     let after = rest.split_once('>').map_or(rest, |(_, after)| after);
@@ -198,7 +203,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the content security policy of a page, and checks that it precedes all scripts and styles.
+    /// Returns the content security policy of a page, and checks that it precedes all scripts and
+    /// styles.
     fn policy(page: &str) -> &str {
         let (before, rest) = page.split_once(POLICY).expect("the page has a policy");
         assert!(!before.contains("<script") && !before.contains("<style"), "{before}");

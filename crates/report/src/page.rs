@@ -25,23 +25,27 @@ use serde_json::Value;
 /// The maximum size of a page in bytes, small enough for mail.
 const MAX_BYTES: usize = 15 << 20;
 
-/// The maximum shares of outlines and single IOs in the space for views; colours get the remaining space.
+/// The maximum shares of outlines and single IOs in the space for views; colours get the remaining
+/// space.
 const OUTLINES: f64 = 0.5;
 const IOS: f64 = 0.15;
 
-/// The maximum size of all comparisons together, in bytes: enough for a dozen results with all benchmarks of uFLIP.
+/// The maximum size of all comparisons together, in bytes: enough for a dozen results with all
+/// benchmarks of uFLIP.
 const MAX_COMPARISONS: usize = MAX_BYTES / 3;
 
-/// The minimum resolution of charts: the number of segments of an outline, and of columns of colours. A segment is a
-/// group of successive IOs, of which the outline shows the fastest and the slowest.
+/// The minimum resolution of charts: the number of segments of an outline, and of columns of
+/// colours. A segment is a group of successive IOs, of which the outline shows the fastest and the
+/// slowest.
 const MIN_STRETCHES: u64 = 50;
 const MIN_COLUMNS: u64 = 64;
 
-/// The maximum number of colour codes to compute for a measurement. More codes would not fit into the page.
+/// The maximum number of colour codes to compute for a measurement. More codes would not fit into
+/// the page.
 const MAX_CODES: u64 = 4 * MAX_BYTES as u64;
 
-/// The choices for the single IOs to show, from many IOs to few. Each is a number of slowest IOs of a run, and a number of
-/// neighbours before and after each of them.
+/// The choices for the single IOs to show, from many IOs to few. Each is a number of slowest IOs of
+/// a run, and a number of neighbours before and after each of them.
 const NEIGHBOURHOODS: [(usize, u64); 4] = [(3, 25), (1, 25), (1, 10), (0, 0)];
 
 /// The reason why a page cannot be built.
@@ -163,13 +167,14 @@ struct Page<'a> {
     what_ifs: &'a [WhatIfExhibit<'a>],
     twins: &'a [TwinExhibit<'a>],
     predictions: &'a [PredictedExhibit<'a>],
-    /// The comparisons, in which each measurement is the baseline in turn. The other measurements follow in their order,
-    /// wrapping around. The text is compressed JSON, as for the views of a measurement.
+    /// The comparisons, in which each measurement is the baseline in turn. The other measurements
+    /// follow in their order, wrapping around. The text is compressed JSON, as for the views of a
+    /// measurement.
     comparisons: Vec<String>,
 }
 
-/// A measurement as the page contains it. Views make up nearly all of its size. They are JSON, compressed by gzip and
-/// encoded in base64, which takes a quarter of the space of plain JSON.
+/// A measurement as the page contains it. Views make up nearly all of its size. They are JSON,
+/// compressed by gzip and encoded in base64, which takes a quarter of the space of plain JSON.
 #[derive(Serialize)]
 struct PageMeasurement<'a> {
     id: &'a str,
@@ -184,15 +189,17 @@ struct PageMeasurement<'a> {
     ios: String,
 }
 
-/// A callback that receives the number of steps done and the total. A step reads an IO for one kind of view.
+/// A callback that receives the number of steps done and the total. A step reads an IO for one kind
+/// of view.
 pub(crate) type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// The number of times that the records of a run are read: once for each kind of run view, for outlines, for colours and
-/// for single IOs.
+/// The number of times that the records of a run are read: once for each kind of run view, for
+/// outlines, for colours and for single IOs.
 const READS: u64 = RUN_VIEWS + 3;
 
-/// Renders the page of several results, which are compared with each other. To keep the page below 15 MiB, charts become
-/// coarser and fewer single IOs are shown. Manifests and facts are never reduced, and may exceed the limit.
+/// Renders the page of several results, which are compared with each other. To keep the page below
+/// 15 MiB, charts become coarser and fewer single IOs are shown. Manifests and facts are never
+/// reduced, and may exceed the limit.
 pub(crate) fn html(
     template: &str,
     exhibits: &Exhibits,
@@ -224,8 +231,9 @@ pub(crate) fn html(
     Ok(crate::filled(template, &page)?)
 }
 
-/// Compares the measurements, with each as the baseline in turn, until the comparisons exceed their size limit: their size
-/// grows with the square of the number of measurements. The first comparison is always included.
+/// Compares the measurements, with each as the baseline in turn, until the comparisons exceed their
+/// size limit: their size grows with the square of the number of measurements. The first comparison
+/// is always included.
 fn comparisons<'a>(measurements: &[Exhibit<'a>]) -> Result<Vec<String>, PageError> {
     let mut packed: Vec<String> = Vec::new();
     if measurements.len() < 2 {
@@ -280,8 +288,8 @@ fn bare(shown: Exhibit) -> PageMeasurement {
     }
 }
 
-/// Adds the views of a measurement, in about `room` bytes. Computes the finest views from the records, and derives the
-/// coarser ones from them.
+/// Adds the views of a measurement, in about `room` bytes. Computes the finest views from the
+/// records, and derives the coarser ones from them.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 fn fill(
     paged: &mut PageMeasurement,
@@ -316,8 +324,8 @@ fn fill(
     Ok(())
 }
 
-/// Returns the number of columns of the finest colours: one per IO of the longest run, or fewer if that gives too many
-/// codes.
+/// Returns the number of columns of the finest colours: one per IO of the longest run, or fewer if
+/// that gives too many codes.
 fn finest_columns(viewer: Viewer) -> u64 {
     let ios: Vec<u64> = recorded(viewer).map(|run| run.progress.ios()).collect();
     let codes =
@@ -332,7 +340,8 @@ fn halves(most: u64, least: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(most), move |n| (*n > least).then(|| n.div_ceil(2).max(least)))
 }
 
-/// Computes coarser and coarser views, and returns the first that fits into `room` bytes, or the coarsest.
+/// Computes coarser and coarser views, and returns the first that fits into `room` bytes, or the
+/// coarsest.
 fn first_that_fits<C, T: Serialize>(
     room: usize,
     coarser: impl Iterator<Item = C>,

@@ -11,7 +11,8 @@ use flashscope_document::rounds::{Metric, Rounds};
 use crate::BARS;
 use crate::table::Table;
 
-/// The maximum number of characters in a row of bars. With more rounds than that, the row shows every n-th round.
+/// The maximum number of characters in a row of bars. With more rounds than that, the row shows
+/// every n-th round.
 const SHOWN: usize = 60;
 
 /// Writes the report of a test.

@@ -16,8 +16,8 @@ use crate::reliability::{named, reliability};
 use crate::table::Table;
 use crate::{BARS, rounds, write_grid};
 
-/// Formats the summary of a result as text: the drive, its key characteristics, and the mean response times of each
-/// experiment as a row of bars (on a log axis).
+/// Formats the summary of a result as text: the drive, its key characteristics, and the mean
+/// response times of each experiment as a row of bars (on a log axis).
 pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
     let mut out = String::new();
     head(&mut out, manifest);
@@ -83,7 +83,8 @@ fn head(out: &mut String, manifest: &Manifest) {
     methodology(out, manifest);
 }
 
-/// The maximum number of failed runs to list. Without it, a drive that fails all the time would fill the summary.
+/// The maximum number of failed runs to list. Without it, a drive that fails all the time would
+/// fill the summary.
 const LISTED_FAILURES: usize = 8;
 
 fn failures(out: &mut String, manifest: &Manifest) {
@@ -148,8 +149,8 @@ fn runs_text(count: usize) -> String {
     if count == 1 { "1 run".into() } else { format!("{count} runs") }
 }
 
-/// Describes the runs whose means are least precise: those without an interval or, if all have one, the run with the widest
-/// interval.
+/// Describes the runs whose means are least precise: those without an interval or, if all have one,
+/// the run with the widest interval.
 fn least_precise(runs: &[&Run]) -> String {
     let precision = |run: &&Run| run.length.and_then(|length| length.relative_precision);
     let unknown = runs.iter().filter(|run| precision(run).is_none());
@@ -161,7 +162,8 @@ fn least_precise(runs: &[&Run]) -> String {
     format!("the worst: {:.1} %", 100.0 * widest)
 }
 
-/// Writes the share of response times that the harness itself takes, if it is significant in any run.
+/// Writes the share of response times that the harness itself takes, if it is significant in any
+/// run.
 fn harness(out: &mut String, manifest: &Manifest, facts: &Facts) {
     let shares = facts.runs.iter().filter_map(|facts| facts.harness_share);
     let (count, largest) = (shares.clone().count(), shares.fold(0.0, f64::max));

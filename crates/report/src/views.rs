@@ -83,7 +83,8 @@ pub struct WhatIfQuestion {
     pub drive: String,
     /// The workload: one of the choices. Fields to set may follow after `?`.
     pub workload: String,
-    /// The number of IOs to measure in each simulation; the default is that of `flashscope simulate`.
+    /// The number of IOs to measure in each simulation; the default is that of
+    /// `flashscope simulate`.
     #[serde(default)]
     pub ios: Option<u64>,
     /// The number of simulations of each variant; 1 by default.
@@ -122,7 +123,8 @@ pub struct ShelfItem {
     pub name: String,
     /// The kind of the result.
     pub kind: ResultKind,
-    /// The reason why the result cannot be shown, and the remedy; absent if the result can be shown.
+    /// The reason why the result cannot be shown, and the remedy; absent if the result can be
+    /// shown.
     pub problem: Option<String>,
     /// The drive.
     pub device: Option<DeviceInfo>,
@@ -136,7 +138,8 @@ pub struct ShelfItem {
     pub runs_planned: u64,
     /// IOs recorded.
     pub ios: u64,
-    /// The workload of a simulation, as the user wrote it; for a what-if or a prediction, the workload and the drive.
+    /// The workload of a simulation, as the user wrote it; for a what-if or a prediction, the
+    /// workload and the drive.
     pub workload: Option<String>,
     /// The factors of a sweep or a what-if; empty for other results.
     #[serde(default)]
@@ -258,7 +261,8 @@ impl ShelfItem {
         ShelfItem { workload, ..ShelfItem::unread(id, name, ResultKind::Prediction) }
     }
 
-    /// Returns the item of a probe of `device` that began at `started`. `runs` yields the IOs of each run.
+    /// Returns the item of a probe of `device` that began at `started`. `runs` yields the IOs of
+    /// each run.
     pub fn probe(
         id: String,
         name: String,

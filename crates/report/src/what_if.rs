@@ -131,7 +131,8 @@ pub fn what_if_simulated(variant: &Variant) -> String {
     out
 }
 
-/// Formats the numbers of variants that are impossible, failed or not simulated yet, if any, and the conclusions.
+/// Formats the numbers of variants that are impossible, failed or not simulated yet, if any, and
+/// the conclusions.
 pub fn what_if_end(what_if: &WhatIf) -> String {
     let mut counts = Vec::new();
     let mut add = |count: usize, how: &str| {
@@ -205,7 +206,8 @@ fn within(ModelEstimate { value, low, high, .. }: &ModelEstimate) -> String {
     off.map(|off| format!("± {:.1} %", 100.0 * off)).unwrap_or_default()
 }
 
-/// Formats the difference from the baseline in percent; for the baseline itself, the precision of its mean.
+/// Formats the difference from the baseline in percent; for the baseline itself, the precision of
+/// its mean.
 fn beneath(simulated: &SimulatedQuantity) -> String {
     let share = |half: f64, of: f64| 100.0 * (half / of).abs();
     let Some(difference) = &simulated.difference else {

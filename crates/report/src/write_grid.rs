@@ -7,7 +7,8 @@ use flashscope_document::grid::{Grid, GridPoint, GridRule};
 
 use crate::table::Table;
 
-/// Writes a table for each measured quantity: a row for each free space, a column for each mean length.
+/// Writes a table for each measured quantity: a row for each free space, a column for each mean
+/// length.
 pub(crate) fn report(out: &mut String, grid: &Grid) {
     let free = Bytes(grid.physical_capacity.0 - grid.device.capacity.0);
     line!(

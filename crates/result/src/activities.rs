@@ -120,7 +120,8 @@ fn write_rows(
 const NARROW: usize = 5;
 const FIRST_NARROW: usize = 3;
 
-/// Reads the operations of a run that overlap with `window`. Returns none if the file does not exist.
+/// Reads the operations of a run that overlap with `window`. Returns none if the file does not
+/// exist.
 pub(crate) fn read(path: &Path, window: &Range<Nanos>) -> Result<Activities, Error> {
     if !path.exists() {
         return Ok(Activities::default());

@@ -1,7 +1,8 @@
 //! The result folder of a collection of traces: `NAME.flashscope/collection.json`.
 //!
-//! While files are read, partial statistics are in `parts/`. Each part of a file has segments, `FILE-PART-SEGMENT.jsonl`, and
-//! its outcome, `FILE-PART.json`, which appears once all its segments are durable. At the end, the parts are removed.
+//! While files are read, partial statistics are in `parts/`. Each part of a file has segments,
+//! `FILE-PART-SEGMENT.jsonl`, and its outcome, `FILE-PART.json`, which appears once all its
+//! segments are durable. At the end, the parts are removed.
 
 #![cfg_attr(
     lint_writes,
@@ -34,11 +35,12 @@ pub struct CollectionFolder {
 }
 
 impl CollectionFolder {
-    /// Creates the folder. It appears together with the plan, which makes it resumable from the start.
+    /// Creates the folder. It appears together with the plan, which makes it resumable from the
+    /// start.
     ///
     /// # Errors
-    /// [`Error::Exists`], or [`Error::Busy`] if another process creates a result of this name, or the folder cannot be
-    /// written.
+    /// [`Error::Exists`], or [`Error::Busy`] if another process creates a result of this name, or
+    /// the folder cannot be written.
     pub fn create(path: &Path, collection: &Collection) -> Result<CollectionFolder, Error> {
         let mut staged = StagingFolder::create(path, Some(PARTS))?;
         write_json(&staged.place().join(COLLECTION), collection)?;
@@ -49,8 +51,8 @@ impl CollectionFolder {
     /// Opens the folder of a collection to resume it.
     ///
     /// # Errors
-    /// [`Error::NoCollection`], [`Error::Busy`] if another program is writing it, [`Error::Version`] if a later version wrote
-    /// it, or the file is damaged.
+    /// [`Error::NoCollection`], [`Error::Busy`] if another program is writing it,
+    /// [`Error::Version`] if a later version wrote it, or the file is damaged.
     pub fn resume(path: &Path) -> Result<(CollectionFolder, Collection), Error> {
         let collection = read_collection(path)?;
         let lock = lock(path)?;
@@ -136,7 +138,8 @@ pub fn is_collection(path: &Path) -> bool {
 /// Reads the `collection.json` of the folder at `path`.
 ///
 /// # Errors
-/// [`Error::NoCollection`], [`Error::Json`] if it is damaged, [`Error::Version`] if a later version wrote it.
+/// [`Error::NoCollection`], [`Error::Json`] if it is damaged, [`Error::Version`] if a later version
+/// wrote it.
 pub fn read_collection(path: &Path) -> Result<Collection, Error> {
     if !is_collection(path) {
         return Err(Error::NoCollection(path.into()));

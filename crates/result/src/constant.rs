@@ -31,8 +31,8 @@ struct EncodedColumn {
     close: ColumnCloseResult,
 }
 
-/// The maximum number of encoded columns in the cache: those of a full row group, and of the last row
-/// group of a run.
+/// The maximum number of encoded columns in the cache: those of a full row group, and of the last
+/// row group of a run.
 const KEPT: usize = 2 * COLUMN_COUNT;
 
 impl Constants {

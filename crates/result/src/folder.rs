@@ -58,7 +58,8 @@ pub fn rows(folder: &Path, run: u32) -> Result<Rows, Error> {
     Rows::open(files_of(&folder.join(RECORDS), run))
 }
 
-/// Removes the files of a folder whose names begin with one of `prefixes`, without a digit after it.
+/// Removes the files of a folder whose names begin with one of `prefixes`, without a digit after
+/// it.
 fn discard(folder: &Path, prefixes: &[String]) -> Result<(), Error> {
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let entry = entry.map_err(Error::io("list", folder))?;

@@ -1,11 +1,10 @@
 //! Reads and writes result folders, `NAME.flashscope/`. A benchmark result contains
 //! `manifest.json`, `records/*.parquet` (one row per IO), `activities/*.parquet` (internal
 //! operations of a simulated drive) and `facts.json`. A simulation contains `simulation.json`; a
-//! sweep `sweep.json` and `points.parquet`; a collection of traces `collection.json`; a
-//! what-if `what-if.json`; a prediction `prediction.json`; a probe `probe.json` and
-//! `records/*.parquet`; a watch `watch.json` and `readings.jsonl`. A twin is a file, `NAME.twin.json`.
-//! The format of results is the only link between the crates that measure and the crates that
-//! analyse.
+//! sweep `sweep.json` and `points.parquet`; a collection of traces `collection.json`; a what-if
+//! `what-if.json`; a prediction `prediction.json`; a probe `probe.json` and `records/*.parquet`; a
+//! watch `watch.json` and `readings.jsonl`. A twin is a file, `NAME.twin.json`. The format of
+//! results is the only link between the crates that measure and the crates that analyse.
 //!
 //! Every file appears only when it is complete and on stable storage; only `readings.jsonl` grows,
 //! line by line. A result is therefore

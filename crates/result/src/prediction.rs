@@ -53,8 +53,9 @@ pub fn is_of_twin(prediction: &Value) -> bool {
     prediction["latency_ns"].is_object()
 }
 
-/// Reads the `prediction.json` of the folder at `path`. It follows `docs/schemas/twin-prediction.schema.json` if
-/// [`is_of_twin`], else `docs/schemas/prediction.schema.json`.
+/// Reads the `prediction.json` of the folder at `path`. It follows
+/// `docs/schemas/twin-prediction.schema.json` if [`is_of_twin`], else
+/// `docs/schemas/prediction.schema.json`.
 ///
 /// # Errors
 /// [`Error::NoPrediction`], [`Error::Json`] if it is damaged or too large, [`Error::Version`] if a

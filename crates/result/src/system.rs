@@ -80,8 +80,8 @@ mod imp {
         false
     }
 
-    /// Returns true for a link in `/dev`, `/proc` or `/sys`, which belongs to the system. `/dev/shm`
-    /// is a folder like any other.
+    /// Returns true for a link in `/dev`, `/proc` or `/sys`, which belongs to the system.
+    /// `/dev/shm` is a folder like any other.
     pub(crate) fn is_system_link(path: &Path) -> bool {
         let Some(folder) = folder_of(path).filter(|_| path.is_symlink()) else { return false };
         let is_device_folder = folder.starts_with("/dev") && !folder.starts_with("/dev/shm");

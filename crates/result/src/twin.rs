@@ -10,8 +10,8 @@ use crate::document::read_versioned;
 /// The file extension of a twin's document.
 pub const TWIN_ENDING: &str = ".twin.json";
 
-/// Returns the path of the twin's document that belongs to the profile at `path`, or `path` itself if it is such a
-/// document.
+/// Returns the path of the twin's document that belongs to the profile at `path`, or `path` itself
+/// if it is such a document.
 pub fn twin_path(path: &Path) -> PathBuf {
     match is_twin_path(path) {
         true => path.into(),

@@ -119,8 +119,8 @@ pub fn is_watch(path: &Path) -> bool {
 /// Reads the header of the folder at `path`.
 ///
 /// # Errors
-/// [`Error::NoWatch`], [`Error::Json`] if it is damaged, [`Error::Version`] if a later version wrote
-/// it.
+/// [`Error::NoWatch`], [`Error::Json`] if it is damaged, [`Error::Version`] if a later version
+/// wrote it.
 pub fn read_header(path: &Path) -> Result<WatchHeader, Error> {
     if !is_watch(path) {
         return Err(Error::NoWatch(path.into()));

@@ -49,7 +49,8 @@ pub fn app_answering(library: impl Library, access: Access, what_ifs: impl WhatI
     guarded(with_page(api_with_service(library, access, Some(Arc::new(what_ifs)), None)), access)
 }
 
-/// Builds the application of [`app_answering`] over folders, and shows the running commands that write to them.
+/// Builds the application of [`app_answering`] over folders, and shows the running commands that
+/// write to them.
 pub fn app_watching(
     folders: Folders,
     access: Access,

@@ -25,7 +25,8 @@ impl CommandsOfShelf {
         CommandsOfShelf { commands, folders: folders.to_vec() }
     }
 
-    /// Returns the commands without charts, latest values and notes, which only the page of a command shows.
+    /// Returns the commands without charts, latest values and notes, which only the page of a
+    /// command shows.
     fn list(&self) -> ShelfCommands {
         let all = (self.commands.all)().into_iter();
         let shown = all.filter_map(|(id, command)| {
@@ -42,8 +43,8 @@ impl CommandsOfShelf {
         Some(self.of_shelf((self.commands.one)(id)?)?.1)
     }
 
-    /// Returns the name of the command's result, and its state with this name in place of the path. Returns `None` if
-    /// the result is not on the shelf.
+    /// Returns the name of the command's result, and its state with this name in place of the path.
+    /// Returns `None` if the result is not on the shelf.
     fn of_shelf(&self, command: RunningCommand) -> Option<(String, RunningCommand)> {
         let output = PathBuf::from(command.output.as_ref()?);
         self.folders.iter().find(|folder| lies_in(&output, folder))?;

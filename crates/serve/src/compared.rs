@@ -31,7 +31,8 @@ enum Content {
     TwinPrediction(Box<TwinPrediction>),
 }
 
-/// Compares the results `ids` with the first. A what-if stands for its baseline and its simulated variants.
+/// Compares the results `ids` with the first. A what-if stands for its baseline and its simulated
+/// variants.
 pub(crate) fn comparison(library: &dyn Library, ids: &[String]) -> Result<Comparison, Problem> {
     let mut all = Vec::new();
     for id in ids {

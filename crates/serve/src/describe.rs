@@ -8,11 +8,12 @@ use crate::problem::ProblemBody;
 /// The path of schema definitions in the document.
 pub(crate) const DEFINITIONS: &str = "/components/schemas";
 
-/// The suffix of the schema names of types in requests. Their schemas differ from those in responses: fields with defaults
-/// are optional.
+/// The suffix of the schema names of types in requests. Their schemas differ from those in
+/// responses: fields with defaults are optional.
 pub(crate) const RECEIVED: &str = "Request";
 
-/// Describes the responses of an operation: the status `ok`, with an `R` as JSON unless it is 204, and the problems.
+/// Describes the responses of an operation: the status `ok`, with an `R` as JSON unless it is 204,
+/// and the problems.
 pub(crate) fn responses<R: JsonSchema>(
     sent: &mut SchemaGenerator,
     ok: &str,

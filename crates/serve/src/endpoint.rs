@@ -1,5 +1,5 @@
-//! Endpoints and their description. The types of a handler define its input and output; the route and the OpenAPI 3.1
-//! document are both derived from these types.
+//! Endpoints and their description. The types of a handler define its input and output; the route
+//! and the OpenAPI 3.1 document are both derived from these types.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -72,7 +72,8 @@ impl Bearer {
 
 /// A state that admits requests by their token.
 pub trait Gate: Send + Sync + 'static {
-    /// The identity of an admitted caller. The request counts against the limits of the gate as long as this value lives.
+    /// The identity of an admitted caller. The request counts against the limits of the gate as
+    /// long as this value lives.
     type Caller: Send;
 
     /// Admits or rejects a request by its token, before its body is read.
@@ -152,8 +153,8 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         self
     }
 
-    /// Adds an endpoint for `PUT` at `path` with a JSON body of at most `limit` bytes. The server calls `may` before it reads
-    /// the body, and rejects the request if `may` fails.
+    /// Adds an endpoint for `PUT` at `path` with a JSON body of at most `limit` bytes. The server
+    /// calls `may` before it reads the body, and rejects the request if `may` fails.
     pub fn put<P, B, F, H>(
         mut self,
         path: &str,
@@ -184,8 +185,9 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         self.route_limited(path, put(route), limit)
     }
 
-    /// Adds an endpoint for `POST` at `path` that answers with a stream of JSON lines. It accepts a JSON body of at
-    /// most `limit` bytes. The server calls `may` before it reads the body, and rejects the request if `may` fails.
+    /// Adds an endpoint for `POST` at `path` that answers with a stream of JSON lines. It accepts a
+    /// JSON body of at most `limit` bytes. The server calls `may` before it reads the body, and
+    /// rejects the request if `may` fails.
     pub(crate) fn post_lines<B, R, F, H>(
         mut self,
         path: &str,
@@ -275,7 +277,8 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
 }
 
 impl<S: Gate> Endpoints<S> {
-    /// Adds an endpoint for `PUT` at `path` with a raw body of at most `limit` bytes. The endpoint requires a token.
+    /// Adds an endpoint for `PUT` at `path` with a raw body of at most `limit` bytes. The endpoint
+    /// requires a token.
     pub fn put_bytes<P, F, H>(mut self, path: &str, summary: &str, limit: u64, handler: H) -> Self
     where
         P: Parameters,
@@ -301,7 +304,8 @@ impl<S: Gate> Endpoints<S> {
         self.route_limited(path, put(route), limit)
     }
 
-    /// Adds an endpoint for `POST` at `path` with a JSON body of at most `limit` bytes. The endpoint requires a token.
+    /// Adds an endpoint for `POST` at `path` with a JSON body of at most `limit` bytes. The
+    /// endpoint requires a token.
     pub fn post<P, B, R, F, H>(mut self, path: &str, summary: &str, limit: u64, handler: H) -> Self
     where
         P: Parameters,
@@ -353,7 +357,8 @@ fn query_of<Q: DeserializeOwned>(uri: &Uri) -> Result<Q, Problem> {
     Ok(query)
 }
 
-/// Reads the JSON body of a request. Parses it on a blocking thread, because parsing a large body is slow.
+/// Reads the JSON body of a request. Parses it on a blocking thread, because parsing a large body
+/// is slow.
 async fn body_of<B: Body>(request: Request) -> Result<B, Problem> {
     require_type(request.headers(), "application/json")?;
     let body = arrived(Bytes::from_request(request, &()).await)?;
@@ -415,7 +420,8 @@ pub(crate) fn tag_of(bytes: &[u8]) -> String {
     format!("W/\"{}\"", hex::encode(&Sha256::digest(bytes)[..12]))
 }
 
-/// Builds a response with the entity tag `tag`, or status 304 without a body if the client has that version.
+/// Builds a response with the entity tag `tag`, or status 304 without a body if the client has that
+/// version.
 pub(crate) fn tagged_with(
     tag: String,
     kind: &'static str,

@@ -24,8 +24,8 @@ pub(crate) struct FollowedState<T> {
     pub is_last: bool,
 }
 
-/// Sends the state that `next` returns whenever it changes, until the last state or the end of the connection. `next`
-/// may block.
+/// Sends the state that `next` returns whenever it changes, until the last state or the end of the
+/// connection. `next` may block.
 pub(crate) async fn follow<T: Serialize + Send + 'static>(
     next: impl Fn() -> FollowedState<T> + Send + Sync + 'static,
     sender: Sender<T>,

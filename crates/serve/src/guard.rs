@@ -32,8 +32,8 @@ const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'";
 /// The clients that may access a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Programs on this machine. The `Host` of a request must be a loopback address or `localhost`, because an attacker's
-    /// domain name could resolve to this machine (DNS rebinding).
+    /// Programs on this machine. The `Host` of a request must be a loopback address or `localhost`,
+    /// because an attacker's domain name could resolve to this machine (DNS rebinding).
     Loopback,
     /// Anyone who reaches the address.
     Network,
@@ -53,7 +53,8 @@ pub fn guarded(router: Router, access: Access) -> Router {
         .layer(from_fn(with_headers))
 }
 
-/// Compresses responses, except streams of lines: the compressor would delay each line until the next line.
+/// Compresses responses, except streams of lines: the compressor would delay each line until the
+/// next line.
 fn compressed() -> CompressionLayer<impl Predicate> {
     let whole = DefaultPredicate::new().and(NotForContentType::new(LINES));
     CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(whole)

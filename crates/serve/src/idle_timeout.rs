@@ -1,5 +1,5 @@
-//! Idle timeouts for connections and request bodies. Without them, a client that stops reading or sending would hold its
-//! connection for ever.
+//! Idle timeouts for connections and request bodies. Without them, a client that stops reading or
+//! sending would hold its connection for ever.
 
 use std::io;
 use std::pin::Pin;
@@ -25,7 +25,8 @@ impl IdleTimer {
         IdleTimer { limit, waited: None }
     }
 
-    /// Returns `progress` and resets the timer if `progress` is ready. Fails if the timer expires first.
+    /// Returns `progress` and resets the timer if `progress` is ready. Fails if the timer expires
+    /// first.
     fn wait<T>(&mut self, cx: &mut Context<'_>, progress: Poll<T>) -> Poll<Result<T, io::Error>> {
         if let Poll::Ready(progress) = progress {
             self.waited = None;

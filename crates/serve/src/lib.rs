@@ -1,8 +1,10 @@
-//! A server for the web application. It has the same screens as the page that `flashscope report` writes, but computes
-//! them from the records on demand, for results that are too large for one page.
+//! A server for the web application. It has the same screens as the page that `flashscope report`
+//! writes, but computes them from the records on demand, for results that are too large for one
+//! page.
 //!
-//! Results and requests are untrusted input. The server looks ids up in an index and never makes paths from them. Sizes are
-//! bounded (`limits`). The shelf shows a damaged result with its problem; other results are not affected.
+//! Results and requests are untrusted input. The server looks ids up in an index and never makes
+//! paths from them. Sizes are bounded (`limits`). The shelf shows a damaged result with its
+//! problem; other results are not affected.
 
 mod api;
 mod app;
@@ -51,8 +53,9 @@ impl Access {
     }
 }
 
-/// Serves the router that `make` builds at `address`, until the program is interrupted or terminated. Port 0 picks a free
-/// port. Calls `ready` with the actual address once the server answers.
+/// Serves the router that `make` builds at `address`, until the program is interrupted or
+/// terminated. Port 0 picks a free port. Calls `ready` with the actual address once the server
+/// answers.
 ///
 /// # Errors
 /// If the address cannot be bound, or `make` fails.

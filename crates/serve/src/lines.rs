@@ -20,7 +20,8 @@ pub(crate) const LINES: &str = "application/x-ndjson";
 /// The content type of server-sent events.
 pub(crate) const EVENTS: &str = "text/event-stream";
 
-/// A stream of pieces of JSON, each a `T`. The queue is not bounded, because a stream has few pieces.
+/// A stream of pieces of JSON, each a `T`. The queue is not bounded, because a stream has few
+/// pieces.
 pub(crate) struct Lines<T> {
     kind: &'static str,
     received: UnboundedReceiver<Bytes>,

@@ -19,7 +19,8 @@ use crate::work::Work;
 
 /// Access to the state of an attached drive. The functions may block.
 pub struct Attachment<L> {
-    /// Returns a snapshot with all samples after the first N, or with only the last sample if N is `None`.
+    /// Returns a snapshot with all samples after the first N, or with only the last sample if N is
+    /// `None`.
     pub live: Box<dyn Fn(Option<u64>) -> L + Send + Sync>,
     /// Returns the metrics in the Prometheus text format.
     pub metrics: Box<dyn Fn() -> String + Send + Sync>,
@@ -58,8 +59,8 @@ where
     )
 }
 
-/// Builds an application that serves only metrics, at `/metrics`. `text` returns them in the Prometheus text format `kind`,
-/// and may block.
+/// Builds an application that serves only metrics, at `/metrics`. `text` returns them in the
+/// Prometheus text format `kind`, and may block.
 pub fn metrics_page(
     text: Box<dyn Fn() -> String + Send + Sync>,
     kind: &'static str,

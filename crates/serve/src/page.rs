@@ -16,11 +16,12 @@ use crate::endpoint::{tag_of, tagged_with};
 /// The page and its policy.
 pub(crate) struct Page {
     html: Bytes,
-    /// The compressed HTML. Most clients accept gzip, and compressing the page for each client would be most of the server's
-    /// work.
+    /// The compressed HTML. Most clients accept gzip, and compressing the page for each client
+    /// would be most of the server's work.
     gzip: Bytes,
     tag: String,
-    /// The `Content-Security-Policy`: the page runs only its own scripts and connects only to this server.
+    /// The `Content-Security-Policy`: the page runs only its own scripts and connects only to this
+    /// server.
     policy: HeaderValue,
 }
 
@@ -30,8 +31,8 @@ impl Page {
         let hashes: String = scripts(&html)
             .map(|script| format!(" 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script))))
             .collect();
-        // The simulator is WebAssembly in a worker, whose script is a part of the page. Charts use style attributes,
-        // which a policy cannot allow by hash.
+        // The simulator is WebAssembly in a worker, whose script is a part of the page. Charts use
+        // style attributes, which a policy cannot allow by hash.
         let policy = format!(
             "default-src 'none'; script-src{hashes} 'wasm-unsafe-eval'; worker-src blob:; style-src 'unsafe-inline'; \
              img-src data: blob:; font-src data:; connect-src 'self'; base-uri 'none'; \
@@ -65,8 +66,8 @@ fn gzip(bytes: &[u8]) -> Bytes {
     written.expect("memory absorbs writes").into()
 }
 
-/// Returns true if the client accepts gzip without a quality value. For any other header, the server sends the
-/// uncompressed page, which every client accepts.
+/// Returns true if the client accepts gzip without a quality value. For any other header, the
+/// server sends the uncompressed page, which every client accepts.
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT_ENCODING);
     let mut texts = accepted.iter().filter_map(|text| text.to_str().ok());

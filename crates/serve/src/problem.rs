@@ -21,7 +21,8 @@ pub struct Problem {
 pub(crate) struct ProblemBody {
     /// The problem, where it is, and what to do.
     pub error: String,
-    /// The position of the problem in the expression of a request, as a half-open range of characters, from 0.
+    /// The position of the problem in the expression of a request, as a half-open range of
+    /// characters, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<[usize; 2]>,
 }
@@ -106,7 +107,8 @@ impl Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
-    /// Adds the position of the problem in the text of the request, as a half-open range of characters.
+    /// Adds the position of the problem in the text of the request, as a half-open range of
+    /// characters.
     pub(crate) fn at(mut self, start: usize, end: usize) -> Problem {
         self.place = Some([start, end]);
         self

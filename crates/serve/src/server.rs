@@ -1,5 +1,5 @@
-//! Serves connections from a socket until the server stops. Limits the number of connections and the time that a client
-//! may take.
+//! Serves connections from a socket until the server stops. Limits the number of connections and
+//! the time that a client may take.
 
 use std::io;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use tower::Layer as _;
 use crate::idle_timeout::WriteTimeout;
 use crate::limits;
 
-/// Serves `router` until the future `stop` completes, then finishes open responses. Requests carry a [`ConnectInfo`] with
-/// the client's address.
+/// Serves `router` until the future `stop` completes, then finishes open responses. Requests carry
+/// a [`ConnectInfo`] with the client's address.
 pub(crate) async fn run(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
     let places = Arc::new(Semaphore::new(limits::CONNECTIONS));
     let under_way = GracefulShutdown::new();

@@ -5,9 +5,10 @@ use std::fmt::{self, Formatter};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// Finds the first array in `sent` at a place where `meant` has an object, and returns its path. Deserializers accept an
-/// array of the fields of an object in place of the object, which no schema allows. Skips unknown fields without parsing
-/// them into values, which could take 100 times the memory of the JSON.
+/// Finds the first array in `sent` at a place where `meant` has an object, and returns its path.
+/// Deserializers accept an array of the fields of an object in place of the object, which no schema
+/// allows. Skips unknown fields without parsing them into values, which could take 100 times the
+/// memory of the JSON.
 pub(crate) fn array_for_object(
     sent: &[u8],
     meant: &Value,
@@ -17,8 +18,8 @@ pub(crate) fn array_for_object(
     Ok(place.map(|place| format!("`{place}`")))
 }
 
-/// The value into which a part of the input was deserialized. As a visitor of this part, it returns the path of the first
-/// array that stands for an object.
+/// The value into which a part of the input was deserialized. As a visitor of this part, it returns
+/// the path of the first array that stands for an object.
 #[derive(Clone, Copy)]
 struct ExpectedShape<'a>(&'a Value);
 

@@ -142,7 +142,8 @@ async fn colours(
 }
 
 impl App {
-    /// Computes `view` from the records of `runs` of the measurement `id`. `key` identifies the view in the cache.
+    /// Computes `view` from the records of `runs` of the measurement `id`. `key` identifies the
+    /// view in the cache.
     async fn view<T: Serialize + JsonSchema + 'static>(
         self: Arc<App>,
         id: String,

@@ -23,15 +23,16 @@ pub trait WhatIfs: Send + Sync + 'static {
     /// Returns the choices for a request.
     fn choices(&self) -> WhatIfChoices;
 
-    /// Checks a request and returns the function that answers it. The function passes intermediate answers to its callback. It
-    /// ends when all simulations are done or the flag is set.
+    /// Checks a request and returns the function that answers it. The function passes intermediate
+    /// answers to its callback. It ends when all simulations are done or the flag is set.
     ///
     /// # Errors
     /// The problem with the request.
     fn ask(&self, question: &WhatIfQuestion) -> Result<Box<AnswerFn>, String>;
 }
 
-/// A function that answers a request (see [`WhatIfs::ask`]). Its arguments are the flag that cancels it and the callback.
+/// A function that answers a request (see [`WhatIfs::ask`]). Its arguments are the flag that
+/// cancels it and the callback.
 pub type AnswerFn = dyn FnOnce(&AtomicBool, &mut Tell<'_>) + Send;
 
 /// A callback that receives the answer so far.
@@ -52,7 +53,8 @@ impl WhatIfService {
 
     /// Wraps the service, or no service if `access` does not permit what-ifs.
     pub fn of(what_ifs: Option<Arc<dyn WhatIfs>>, access: Access) -> WhatIfService {
-        // A what-if occupies all processors for minutes, and is therefore only available on this machine.
+        // A what-if occupies all processors for minutes, and is therefore only available on this
+        // machine.
         let what_ifs = what_ifs.filter(|_| access == Access::Loopback);
         WhatIfService { what_ifs, places: Arc::new(Semaphore::new(limits::WHAT_IFS)) }
     }

@@ -15,8 +15,8 @@ pub struct Work {
 }
 
 impl Default for Work {
-    /// Allows as many concurrent tasks as the machine has processors, but at least two, so that a short task need not wait for
-    /// a long one.
+    /// Allows as many concurrent tasks as the machine has processors, but at least two, so that a
+    /// short task need not wait for a long one.
     fn default() -> Work {
         Work { places: Arc::new(Semaphore::new(limits::processors().max(2))) }
     }
@@ -26,7 +26,8 @@ impl Work {
     /// Runs `work` on a blocking thread, to its end even if the client disconnects.
     ///
     /// # Errors
-    /// The errors of `work`. A panic is reported as damaged data, because damaged records cause panics in libraries.
+    /// The errors of `work`. A panic is reported as damaged data, because damaged records cause
+    /// panics in libraries.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Problem> + Send + 'static,

@@ -7,8 +7,8 @@ pub struct Counters {
     pub host_pages_read: u64,
     /// Logical pages that the host has written, whole or in part.
     pub host_pages_written: u64,
-    /// Pages of `host_pages_written` that the host has moved in its own garbage collection: those of the stream
-    /// [`MOVED_STREAM`](flashscope_block::MOVED_STREAM).
+    /// Pages of `host_pages_written` that the host has moved in its own garbage collection: those
+    /// of the stream [`MOVED_STREAM`](flashscope_block::MOVED_STREAM).
     pub host_pages_moved: u64,
     /// Logical pages that the host has trimmed.
     pub host_pages_trimmed: u64,
@@ -43,9 +43,10 @@ impl Counters {
         (self.cleanings() > 0).then_some(1.0 - share)
     }
 
-    /// Returns the write amplification: the flash pages programmed per flash page's worth of logical
-    /// pages that the host wrote. A logical page counts whole, even if the host wrote only a part.
-    /// The value is below 1 if a write buffer absorbs pages. Returns `None` before the first write.
+    /// Returns the write amplification: the flash pages programmed per flash page's worth of
+    /// logical pages that the host wrote. A logical page counts whole, even if the host wrote only
+    /// a part. The value is below 1 if a write buffer absorbs pages. Returns `None` before the
+    /// first write.
     pub fn write_amplification(&self) -> Option<f64> {
         self.programmed_per(self.host_pages_written)
     }

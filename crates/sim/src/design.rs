@@ -60,7 +60,8 @@ impl Profile {
         Ok(self.design()?.layout)
     }
 
-    /// Does the same as [`Profile::design`] for a purpose that writes anywhere on the drive, such as `the models`.
+    /// Does the same as [`Profile::design`] for a purpose that writes anywhere on the drive, such
+    /// as `the models`.
     ///
     /// # Errors
     /// Returns the errors of [`Profile::design`], or an error if the drive has zones.

@@ -26,13 +26,13 @@ use crate::nand::{Array, BlockId, Lpn, Page, QueueEvent, Stamp, later};
 use crate::observe::ObserverHandle;
 use crate::setup::{Energy, Profile, ProfileError};
 
-/// A simulated SSD on virtual time, which advances only in [`Device::complete`] and the methods that wait for answers,
-/// and in [`SimDevice::cut_power`].
+/// A simulated SSD on virtual time, which advances only in [`Device::complete`] and the methods
+/// that wait for answers, and in [`SimDevice::cut_power`].
 ///
-/// The drive computes an IO at submission: it splits the IO into pages, sends each to its allocation
-/// pool, and completes the request with its last page. Errors are those of a real drive: `EINVAL`
-/// for a range that is empty, unaligned or past the end, `EAGAIN` beyond the queue depth, and
-/// `EOPNOTSUPP` for a trim that the drive does not support. `ENOSPC` means that no page can be
+/// The drive computes an IO at submission: it splits the IO into pages, sends each to its
+/// allocation pool, and completes the request with its last page. Errors are those of a real drive:
+/// `EINVAL` for a range that is empty, unaligned or past the end, `EAGAIN` beyond the queue depth,
+/// and `EOPNOTSUPP` for a trim that the drive does not support. `ENOSPC` means that no page can be
 /// freed, `EROFS` means the end of life, and `EIO` means unreadable data. Zones add the errors of
 /// [`ZonedDevice`]. An [`Io`] that is due in the future waits until then. A write that fails midway
 /// has written the pages before the failure.
@@ -97,8 +97,8 @@ impl SimDevice {
     /// [`Profile::raid`] describes an array.
     ///
     /// # Errors
-    /// Returns an error for the first invalid field of the profile, or if the drive needs more memory than the budget
-    /// allows: see [`crate::budget`].
+    /// Returns an error for the first invalid field of the profile, or if the drive needs more
+    /// memory than the budget allows: see [`crate::budget`].
     pub fn new(name: &str, profile: &Profile) -> Result<SimDevice, ProfileError> {
         SimDevice::within(name, profile, &Budget::default())
     }
@@ -106,7 +106,8 @@ impl SimDevice {
     /// Does the same as [`SimDevice::new`] with memory of this budget.
     ///
     /// # Errors
-    /// Returns an error if a field of the profile is invalid, or if the drive needs more memory than the budget allows.
+    /// Returns an error if a field of the profile is invalid, or if the drive needs more memory
+    /// than the budget allows.
     pub fn within(
         name: &str,
         profile: &Profile,
@@ -238,8 +239,8 @@ impl SimDevice {
         &self.cache
     }
 
-    /// Returns the address of the newest copy of a logical page on the flash, if there is one. The buffer may hold a
-    /// newer copy. Logical pages are numbered without the holes of zones.
+    /// Returns the address of the newest copy of a logical page on the flash, if there is one. The
+    /// buffer may hold a newer copy. Logical pages are numbered without the holes of zones.
     ///
     /// # Panics
     /// If `lpn` is beyond the capacity.
@@ -258,8 +259,9 @@ impl SimDevice {
         Some(entry.stamp)
     }
 
-    /// Keeps the stamps of all pages written from now on for [`SimDevice::stamp`] and [`Array::entry`],
-    /// even if no part of the drive uses stamps. This does not change what the drive does.
+    /// Keeps the stamps of all pages written from now on for [`SimDevice::stamp`] and
+    /// [`Array::entry`], even if no part of the drive uses stamps. This does not change what the
+    /// drive does.
     pub fn keep_stamps(&mut self) {
         self.nand.keep_stamps();
     }
@@ -274,7 +276,8 @@ impl SimDevice {
         self.ftl.health()
     }
 
-    /// Returns the counts of the drive's work on data that the host has placed: see [`crate::setup::Placement`].
+    /// Returns the counts of the drive's work on data that the host has placed: see
+    /// [`crate::setup::Placement`].
     pub fn placement(&self) -> PlacementCounts {
         match self.zones {
             // Zones use the handles, not the host.
@@ -334,8 +337,8 @@ impl SimDevice {
         }
     }
 
-    /// Returns the logical page that the host addresses as `page`. For an address in the hole of a zone, returns a page
-    /// beyond the capacity.
+    /// Returns the logical page that the host addresses as `page`. For an address in the hole of a
+    /// zone, returns a page beyond the capacity.
     #[inline]
     fn numbered(&self, page: u64) -> Lpn {
         match &self.zones {

@@ -24,7 +24,8 @@ impl Drive {
     /// machine's memory.
     ///
     /// # Errors
-    /// Returns an error if a field of the profile is invalid, or if the drive needs more memory than this budget.
+    /// Returns an error if a field of the profile is invalid, or if the drive needs more memory
+    /// than this budget.
     pub fn new(name: &str, profile: &Profile) -> Result<Drive, ProfileError> {
         Drive::within(name, profile, &Budget::default())
     }
@@ -32,7 +33,8 @@ impl Drive {
     /// Does the same as [`Drive::new`] with memory of this budget.
     ///
     /// # Errors
-    /// Returns an error if a field of the profile is invalid, or if the drive needs more memory than the budget allows.
+    /// Returns an error if a field of the profile is invalid, or if the drive needs more memory
+    /// than the budget allows.
     pub fn within(name: &str, profile: &Profile, memory: &Budget) -> Result<Drive, ProfileError> {
         if profile.raid.drives == 1 {
             return Ok(Drive::One(Box::new(SimDevice::within(name, profile, memory)?)));
@@ -77,8 +79,9 @@ impl Drive {
         counters.fold(Counters::default(), |sum, drive| sum.plus(&drive))
     }
 
-    /// Returns the energy of a period of length `took`, in which the drive executed the commands of `counted` and
-    /// answered `requests` requests. Returns `None` if the profile does not state the power of the drive.
+    /// Returns the energy of a period of length `took`, in which the drive executed the commands of
+    /// `counted` and answered `requests` requests. Returns `None` if the profile does not state the
+    /// power of the drive.
     pub fn energy(&self, counted: &Counters, requests: u64, took: Nanos) -> Option<EnergyUse> {
         let members = self.members();
         let power = members[0].power()?;

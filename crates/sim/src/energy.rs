@@ -24,8 +24,8 @@ pub struct EnergyUse {
 }
 
 impl EnergyUse {
-    /// Returns the energy of a period of length `took`, in which `drives` drives of this power executed the commands of
-    /// `counted` and answered `requests` requests.
+    /// Returns the energy of a period of length `took`, in which `drives` drives of this power
+    /// executed the commands of `counted` and answered `requests` requests.
     #[allow(clippy::cast_precision_loss)] // exact up to 2^53 ns, which is 104 days
     pub(crate) fn new(
         power: &Energy,

@@ -74,7 +74,8 @@ pub(crate) struct DonePart {
 }
 
 impl DonePart {
-    /// Returns true if the part sends data to the host: a part of a read, or the wait of a read for its turn.
+    /// Returns true if the part sends data to the host: a part of a read, or the wait of a read for
+    /// its turn.
     pub(crate) const fn is_read(&self) -> bool {
         self.sending.is_some()
     }
@@ -156,7 +157,8 @@ pub(crate) struct Interface {
     fetched: BinaryHeap<Reverse<Place>>,
     /// The flushes, in the order of submission, because each flush waits for every earlier request.
     flushes: VecDeque<u32>,
-    /// The request in flight, if it is the only one and has no data to send. It bypasses the queues, which are slower.
+    /// The request in flight, if it is the only one and has no data to send. It bypasses the
+    /// queues, which are slower.
     lone: Option<Pending>,
 }
 
@@ -212,8 +214,8 @@ impl Interface {
         }
     }
 
-    /// Receives the command of a request submitted at `at`. Returns the time at which the controller has received the
-    /// command and a core, if any, has processed it.
+    /// Receives the command of a request submitted at `at`. Returns the time at which the
+    /// controller has received the command and a core, if any, has processed it.
     pub(crate) fn receive_command(&mut self, at: Nanos) -> Nanos {
         self.in_free = later(at.max(self.in_free), self.costs.request);
         if self.cores_free.is_empty() {
@@ -222,7 +224,8 @@ impl Interface {
         self.process()
     }
 
-    /// Lets the core that is free first work on the command that came last. Returns the time at which it is done.
+    /// Lets the core that is free first work on the command that came last. Returns the time at
+    /// which it is done.
     #[cold]
     fn process(&mut self) -> Nanos {
         let (arrived, command) = (self.in_free, self.costs.command);
@@ -233,8 +236,8 @@ impl Interface {
         self.processed
     }
 
-    /// Receives the next `len` bytes of the request whose command came last. Returns the time at which the controller
-    /// has the bytes and has processed the command.
+    /// Receives the next `len` bytes of the request whose command came last. Returns the time at
+    /// which the controller has the bytes and has processed the command.
     #[inline]
     pub(crate) fn receive_data(&mut self, len: Bytes) -> Nanos {
         if self.costs.per_kib == Nanos(0) {
@@ -262,10 +265,11 @@ impl Interface {
         self.queue(number);
     }
 
-    /// Stores a request that waits for `parts` flash commands, until [`Interface::part_done`] has been called `parts`
-    /// times. Returns the number of the request. For a read, `data` holds the length of the data to send and the length
-    /// of a page. `first` is the time at which the first page is available, as far as it is known. `next` is the start
-    /// of the request's next part, if any.
+    /// Stores a request that waits for `parts` flash commands, until [`Interface::part_done`] has
+    /// been called `parts` times. Returns the number of the request. For a read, `data` holds the
+    /// length of the data to send and the length of a page. `first` is the time at which the first
+    /// page is available, as far as it is known. `next` is the start of the request's next part, if
+    /// any.
     pub(crate) fn wait(
         &mut self,
         request: &Request,

@@ -88,11 +88,13 @@ impl Queue {
 }
 
 /// An array of equal drives. It stripes bytes over them, splits each request into a part for each
-/// drive concerned, and completes it when its last part is done. The controller itself adds no time.
+/// drive concerned, and completes it when its last part is done. The controller itself adds no
+/// time.
 ///
-/// A flush goes to every drive. If a part fails, the request fails with the error of the failed part that was answered
-/// first; the other parts are still carried out. The queue depth of the array is the sum of the queue depths of its
-/// drives, at most 65,536. Parts beyond the queue depth of a drive wait.
+/// A flush goes to every drive. If a part fails, the request fails with the error of the failed
+/// part that was answered first; the other parts are still carried out. The queue depth of the
+/// array is the sum of the queue depths of its drives, at most 65,536. Parts beyond the queue depth
+/// of a drive wait.
 ///
 /// The array advances the clock of a drive only when it needs the drive. The clock of an idle
 /// drive may lag behind.
@@ -110,7 +112,8 @@ pub struct Raid0<D> {
     done: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
 }
 
-/// Returns the memory that an array needs in addition to its drives, each of queue depth `queue_depth`.
+/// Returns the memory that an array needs in addition to its drives, each of queue depth
+/// `queue_depth`.
 pub(crate) fn footprint(drives: u32, queue_depth: u32) -> Size {
     let most = max_in_flight(drives, queue_depth);
     // At most one part of each request waits at a drive.

@@ -8,8 +8,9 @@ use flashscope_sim::budget::Budget;
 use super::simulator::Simulator;
 use super::{Error, Hooks, Simulation, SimulationRequest, Work, request};
 
-/// Runs each tenant of a simulation alone, on a fresh drive and in its namespace, for as many IOs as it completed with the
-/// others. Adds the latencies, the slowdowns and the fairness to the simulation. Ends early if `stop` is set.
+/// Runs each tenant of a simulation alone, on a fresh drive and in its namespace, for as many IOs
+/// as it completed with the others. Adds the latencies, the slowdowns and the fairness to the
+/// simulation. Ends early if `stop` is set.
 ///
 /// # Errors
 /// The same as for the simulation.
@@ -47,7 +48,8 @@ pub fn run_alone(
     Ok(())
 }
 
-/// Returns the smallest slowdown over the largest; `None` unless the slowdowns of at least two tenants are known.
+/// Returns the smallest slowdown over the largest; `None` unless the slowdowns of at least two
+/// tenants are known.
 fn fairness(tenants: &[TenantResult]) -> Option<f64> {
     let slowdowns: Option<Vec<f64>> = tenants.iter().map(|tenant| tenant.slowdown).collect();
     let slowdowns = slowdowns.filter(|slowdowns| slowdowns.len() > 1)?;

@@ -1,4 +1,5 @@
-//! Simulates a workload on a drive: fill, warm-up, measurement. This is `flashscope simulate` as a function.
+//! Simulates a workload on a drive: fill, warm-up, measurement. This is `flashscope simulate` as a
+//! function.
 //!
 //! A simulation reads no real clock; the caller measures how long the simulation takes.
 

@@ -11,7 +11,8 @@ use super::{Error, Tenant};
 /// A request for a simulation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SimulationRequest {
-    /// The simulated drive: a profile or a TOML file, with or without `sim:`, and any fields to set after `?`.
+    /// The simulated drive: a profile or a TOML file, with or without `sim:`, and any fields to set
+    /// after `?`.
     pub drive: String,
     /// The work to do on the drive.
     #[serde(flatten)]
@@ -19,8 +20,8 @@ pub struct SimulationRequest {
 }
 
 impl SimulationRequest {
-    /// Returns the request for repeat `nth`, from 0. The seed increases by 1 per repeat, so that the same repeats of
-    /// different drives share their seed (common random numbers).
+    /// Returns the request for repeat `nth`, from 0. The seed increases by 1 per repeat, so that
+    /// the same repeats of different drives share their seed (common random numbers).
     #[must_use]
     pub fn repeated(&self, nth: u32) -> SimulationRequest {
         let mut request = self.clone();
@@ -37,25 +38,25 @@ pub struct Work {
     pub workload: String,
     /// The contents of the drive at the start.
     pub fill: Fill,
-    /// The warm-up before the measurement, serialized as text. By default it lasts until the drive is steady, and a workload
-    /// that ends has no warm-up.
+    /// The warm-up before the measurement, serialized as text. By default it lasts until the drive
+    /// is steady, and a workload that ends has no warm-up.
     #[serde(with = "text")]
     pub warm_up: Option<WarmUp>,
-    /// The number of IOs to measure. Without this and [`Work::duration`], the default is a million IOs, or
-    /// the whole workload if it ends.
+    /// The number of IOs to measure. Without this and [`Work::duration`], the default is a million
+    /// IOs, or the whole workload if it ends.
     pub ios: Option<u64>,
     /// The simulated time to measure.
     #[serde(rename = "duration_ns")]
     pub duration: Option<Nanos>,
-    /// IOs in flight at once, unless the workload sets it. The default is 1, or in an open loop as many as the drive
-    /// accepts.
+    /// IOs in flight at once, unless the workload sets it. The default is 1, or in an open loop as
+    /// many as the drive accepts.
     pub queue_depth: Option<u32>,
     /// The seed of all random choices, unless the workload has its own.
     pub seed: u64,
     /// The names of observers that record details of the drive during the measurement.
     pub observe: Vec<String>,
-    /// The tenants of the drive, which run at the same time in separate namespaces. With tenants, [`Work::workload`] is
-    /// not used.
+    /// The tenants of the drive, which run at the same time in separate namespaces. With tenants,
+    /// [`Work::workload`] is not used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<Tenant>,
     /// The rule that chooses the tenant whose command is next.
@@ -64,7 +65,8 @@ pub struct Work {
     /// True to run each tenant alone as well, to measure how much the other tenants slow it down.
     #[serde(skip_serializing_if = "is_true")]
     pub alone: bool,
-    /// True to enable all observers and the latency heat map, which the web pages of a simulation show.
+    /// True to enable all observers and the latency heat map, which the web pages of a simulation
+    /// show.
     pub pictures: bool,
 }
 
@@ -110,8 +112,8 @@ pub fn profile_name(name: &str) -> Result<&str, Error> {
 /// Opens the simulated drive `name`, which may start with `sim:`. The drive is empty.
 ///
 /// # Errors
-/// If `name` is not a simulated drive, its profile is invalid, or the drive cannot work or needs more memory than the budget
-/// has.
+/// If `name` is not a simulated drive, its profile is invalid, or the drive cannot work or needs
+/// more memory than the budget has.
 pub fn drive(name: &str, memory: &Budget) -> Result<Drive, Error> {
     Ok(flashscope_sim::open_within(profile_name(name)?, memory)?)
 }

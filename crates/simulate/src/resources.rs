@@ -26,8 +26,8 @@ impl<'a> Resources<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Returns the resources for one of several threads. A drive of that thread waits until other drives
-    /// release enough memory.
+    /// Returns the resources for one of several threads. A drive of that thread waits until other
+    /// drives release enough memory.
     #[must_use]
     pub fn of_thread(&self) -> Resources<'a> {
         Resources { memory: self.memory.waiting(), ..self.clone() }

@@ -52,8 +52,8 @@ pub struct SimulationResult {
 }
 
 impl Simulator {
-    /// Opens the drive of a request within this memory budget. Reads a trace once to its end, and reports the progress to
-    /// `hooks`; setting `stop` ends the reading.
+    /// Opens the drive of a request within this memory budget. Reads a trace once to its end, and
+    /// reports the progress to `hooks`; setting `stop` ends the reading.
     ///
     /// # Errors
     /// If the request is invalid.
@@ -100,7 +100,8 @@ impl Simulator {
         Ok(Simulator { name, drive, workload, load, fill, watch, pictures })
     }
 
-    /// Does the same as [`Simulator::on`] for the tenants of `work`. If `only` is given, only this tenant runs.
+    /// Does the same as [`Simulator::on`] for the tenants of `work`. If `only` is given, only this
+    /// tenant runs.
     pub(crate) fn with_tenants(
         mut drive: Drive,
         work: &Work,
@@ -125,7 +126,8 @@ impl Simulator {
         only(&mut self.drive)
     }
 
-    /// Fills the drive, warms it up and measures. Setting `stop` ends it early; the measurements up to then are kept.
+    /// Fills the drive, warms it up and measures. Setting `stop` ends it early; the measurements up
+    /// to then are kept.
     ///
     /// # Errors
     /// If nothing was measured, or a trace cannot be read again.

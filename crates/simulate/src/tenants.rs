@@ -38,8 +38,8 @@ pub struct Tenant {
     /// The class of the submission queue.
     #[serde(default)]
     pub class: QueueClass,
-    /// The workload, with any fields to set after `?`; a trace is `trace:FILE`. Offsets count from the start of the
-    /// namespace.
+    /// The workload, with any fields to set after `?`; a trace is `trace:FILE`. Offsets count from
+    /// the start of the namespace.
     pub workload: String,
 }
 
@@ -291,8 +291,8 @@ fn depth(work: &Work, workload: &Workload, device_depth: u32) -> Result<u32, Err
 
 type StreamOfTenant = (Box<dyn Stream + Send>, (bool, bool, Option<ReplayError>));
 
-/// Opens the stream of a tenant, which stays empty unless the tenant runs. Also returns whether the stream is endless,
-/// whether it is an open loop, and the error of a trace.
+/// Opens the stream of a tenant, which stays empty unless the tenant runs. Also returns whether the
+/// stream is endless, whether it is an open loop, and the error of a trace.
 fn open(
     tenant: &Tenant,
     workload: Workload,

@@ -48,8 +48,8 @@ fn a_drive_that_keeps_buckets_and_regions_of_a_cache_apart_moves_fewer_pages() {
 const ZONED: &str =
     "&zones.blocks=1&persistence.map=nv-ram&background_cleaning=false&interface.logical_block=4KiB";
 
-// Both drives have the same flash and as much live data. A zoned drive leaves all moves to the host, and host and drive
-// together move less data.
+// Both drives have the same flash and as much live data. A zoned drive leaves all moves to the
+// host, and host and drive together move less data.
 #[test]
 fn zones_leave_all_write_amplification_to_the_host() {
     let [zoned, usual] = [ZONED, "&background_cleaning=false"].map(|fields| {
@@ -223,7 +223,8 @@ fn invalid_requests_differ_from_failures() {
     assert!(matches!(bast, Err(Error::Failed { .. })), "{:?}", bast.err());
 }
 
-/// Returns the write amplification of each quarter of the capacity after a fill, and of the long run.
+/// Returns the write amplification of each quarter of the capacity after a fill, and of the long
+/// run.
 fn after_fill(drive: &str, fill: Fill) -> (Vec<f64>, f64) {
     let window = |warm_up, ios, fill| {
         let work = Work { fill, warm_up: Some(warm_up), ios: Some(ios), ..Work::default() };
@@ -236,7 +237,8 @@ fn after_fill(drive: &str, fill: Fill) -> (Vec<f64>, f64) {
     ((0..4).map(quarter).collect(), long)
 }
 
-// Compares two ways to the same state: a pass of at most 1.2 times the flash, and eight times the capacity at random.
+// Compares two ways to the same state: a pass of at most 1.2 times the flash, and eight times the
+// capacity at random.
 #[test]
 fn a_steady_fill_has_the_write_amplification_of_the_long_run_from_the_first_write_on() {
     let mut off = 0.0_f64;

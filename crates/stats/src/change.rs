@@ -11,8 +11,8 @@ const SHORTEST_SERIES: usize = 2 * SEGMENTS * MIN_START_UP;
 const SEGMENTS: usize = 12;
 
 /// The factor by which the deviance of a change must exceed that of the most deviant segment in the
-/// remainder of the series. Calibrated together with `SIGNIFICANT`: at most 0.4 % false alarms in 1,000
-/// series of each kind in `scripted`.
+/// remainder of the series. Calibrated together with `SIGNIFICANT`: at most 0.4 % false alarms in
+/// 1,000 series of each kind in `scripted`.
 const CLEARLY: f64 = 1.5;
 
 /// A segment at the start of a series that differs from the remainder.
@@ -33,13 +33,13 @@ pub(crate) struct Change {
 /// Heavy tails and bimodal distributions therefore do not distort it.
 ///
 /// As in quasi-likelihood, the ratio is divided by the dispersion between segments of the same
-/// length in the remainder, and compared with Student's distribution. If values depend on each other,
-/// oscillate or drift, the segments of the remainder differ too. The start must then differ from them by
-/// much more. Bonferroni's correction covers the choice among the levels and among the doublings of
-/// the length.
+/// length in the remainder, and compared with Student's distribution. If values depend on each
+/// other, oscillate or drift, the segments of the remainder differ too. The start must then differ
+/// from them by much more. Bonferroni's correction covers the choice among the levels and among the
+/// doublings of the length.
 ///
-/// A known `period` of the remainder lowers the assumed minimum dispersion: segments of several periods
-/// may vary less than segments of independent values.
+/// A known `period` of the remainder lowers the assumed minimum dispersion: segments of several
+/// periods may vary less than segments of independent values.
 pub(crate) fn first_change(series: &[f64], period: Option<usize>) -> Option<Change> {
     if series.len() < SHORTEST_SERIES {
         return None;
@@ -79,8 +79,8 @@ fn inwards<'a, 'b>(levels: &'a [Counts<'b>], i: usize) -> &'a [Counts<'b>] {
 /// The minimum deviance of a change. Independent values reach it once in a thousand series.
 const MIN_DEVIANCE: f64 = 10.8;
 
-/// The minimum number of values that each segment of the remainder needs on either side of a level to
-/// show how values cluster.
+/// The minimum number of values that each segment of the remainder needs on either side of a level
+/// to show how values cluster.
 const MIN_VALUES: usize = 16;
 
 /// The number of levels to look inwards. Up to eight times as many values lie beyond the last of
@@ -217,8 +217,8 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// The remainder of a series after a start segment, divided into segments as long as the start segment.
-/// The segments are shorter if fewer than `SEGMENTS` would fit.
+/// The remainder of a series after a start segment, divided into segments as long as the start
+/// segment. The segments are shorter if fewer than `SEGMENTS` would fit.
 struct Rest<'a> {
     likelihood: &'a Likelihood,
     segment: usize,

@@ -49,8 +49,8 @@ pub struct Knee {
 /// which are a few dozen at most.
 ///
 /// A curve may rise twice. If the second rise is high, the fit treats the first rise as scatter of
-/// the low level. The function therefore looks for an earlier knee among the costs up to the knee if
-/// the interval of one of them lies above `cheap`. The earlier knee counts if it is at least two
+/// the low level. The function therefore looks for an earlier knee among the costs up to the knee
+/// if the interval of one of them lies above `cheap`. The earlier knee counts if it is at least two
 /// positions before the later knee: a single cost between two rises belongs to the later rise.
 pub fn knee(costs: &[Estimate], cheap: f64) -> Option<Knee> {
     let mut knee = one_rise(costs)?;
@@ -240,7 +240,8 @@ mod tests {
             [0.65, 0.72, 0.75, 5.71, 3.96, 12.82, 22.68, 34.38, 20.77].map(|ms| ms / 0.65);
         assert_eq!(at(&samsung), Some(2));
         assert_eq!(knee(&certain(&samsung), CHEAP).unwrap().last, 2);
-        // Small areas of this drive are written in the buffer, but areas up to 16 MiB are cheap as well.
+        // Small areas of this drive are written in the buffer, but areas up to 16 MiB are cheap as
+        // well.
         let areas =
             [0.39, 0.39, 0.39, 0.39, 0.55, 0.83, 0.99, 1.05, 1.1, 1.1, 5.5, 11.6, 14.2, 15.5];
         assert_eq!(at(&areas.map(|ms| ms / 0.65)), Some(9));

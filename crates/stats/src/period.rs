@@ -119,8 +119,8 @@ fn chance(standard: &[f64], correlation: &[f64], contrast: f64) -> f64 {
     let dependent = correlation[1..].iter().take_while(|&&rho| rho > noise_level);
     let bartlett = 1.0 + 2.0 * dependent.map(|rho| rho * rho).sum::<f64>();
     // The variance of the contrast. The correlations at the four multiples, and at the three lags
-    // midway between them, have the weight 1/2. The correlations half a lag before the first multiple and
-    // half a lag after the last one have the weight 1/4.
+    // midway between them, have the weight 1/2. The correlations half a lag before the first
+    // multiple and half a lag after the last one have the weight 1/4.
     let variance = (0.25 * 7.0 + 2.0 * 0.0625) * bartlett / count;
     let largest = standard.iter().map(|x| x * x).fold(0.0, f64::max) / count / 2.0;
     let u = largest * contrast / variance;

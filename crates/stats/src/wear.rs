@@ -114,9 +114,9 @@ pub enum UnknownWear {
 /// Each step of the percentage happened between two readings. The bytes from one step to the next
 /// give the bytes per percent and its scatter, and blocks of the last four weeks give the load. The
 /// forecast assumes that both keep their means, and that their fluctuations keep the observed size
-/// and correlation. A significant trend of the bytes per percent is not extrapolated, but widens the
-/// interval. Readings before a reset of a counter do not count, and neither do single readings that
-/// contradict the others.
+/// and correlation. A significant trend of the bytes per percent is not extrapolated, but widens
+/// the interval. Readings before a reset of a counter do not count, and neither do single readings
+/// that contradict the others.
 ///
 /// # Errors
 /// The reason why the readings do not support a forecast.
@@ -164,7 +164,8 @@ pub fn wear_forecast(readings: &[WearReading]) -> Result<WearForecast, UnknownWe
     })
 }
 
-/// Returns the readings since the last reset of a counter, without those that contradict the others.
+/// Returns the readings since the last reset of a counter, without those that contradict the
+/// others.
 ///
 /// A reading contradicts an earlier reading if its time or a counter is lower. The function drops
 /// the lower reading if one of the next readings is as high as before. It also drops a last reading
@@ -315,7 +316,8 @@ fn sums(gaps: &[(f64, f64)]) -> [f64; 2] {
     gaps.iter().fold([0.0, 0.0], |[percents, bytes], gap| [percents + gap.0, bytes + gap.1])
 }
 
-/// Returns the change of the bytes per percent from one percent to the next if it is significant, else 0.
+/// Returns the change of the bytes per percent from one percent to the next if it is significant,
+/// else 0.
 fn trend(gaps: &[(f64, f64)]) -> f64 {
     let mut level = 0.0;
     let point = |(percents, bytes): &(f64, f64)| {

@@ -1,5 +1,6 @@
-//! The status socket of a process: a Unix socket in a folder of the user. The ID of the process and the kind of the
-//! status form its name. Each connection receives the status as JSON. Clients are processes of the same user.
+//! The status socket of a process: a Unix socket in a folder of the user. The ID of the process and
+//! the kind of the status form its name. Each connection receives the status as JSON. Clients are
+//! processes of the same user.
 
 #![cfg_attr(
     lint_writes,
@@ -36,8 +37,8 @@ pub struct StatusSocket {
 }
 
 impl StatusSocket {
-    /// Starts a server that sends the return value of `status` to each client, as a status of this kind. Creates the
-    /// folder if it does not exist.
+    /// Starts a server that sends the return value of `status` to each client, as a status of this
+    /// kind. Creates the folder if it does not exist.
     ///
     /// # Errors
     /// Returns an error if the socket cannot be created, or if the folder belongs to another user.
@@ -107,8 +108,8 @@ impl Drop for StatusSocket {
     }
 }
 
-/// Returns the statuses of this kind with the IDs of their processes, in the order of the IDs. The list is empty if the
-/// folder does not exist. Removes the sockets of processes that have ended.
+/// Returns the statuses of this kind with the IDs of their processes, in the order of the IDs. The
+/// list is empty if the folder does not exist. Removes the sockets of processes that have ended.
 ///
 /// # Errors
 /// Returns an error if the folder cannot be read.
@@ -132,7 +133,8 @@ pub fn statuses<T: DeserializeOwned>(folder: &Path, kind: &str) -> io::Result<Ve
     Ok(sockets.into_iter().filter_map(status).collect())
 }
 
-/// Returns the status of this kind of one process; `None` if the process has ended or its reply is invalid.
+/// Returns the status of this kind of one process; `None` if the process has ended or its reply is
+/// invalid.
 pub fn status_of<T: DeserializeOwned>(folder: &Path, kind: &str, process: u32) -> Option<T> {
     request(process, &folder.join(name(process, kind)))
 }

@@ -21,8 +21,8 @@ fn with<T>(act: impl FnOnce(&mut Page) -> T) -> T {
     PAGE.with_borrow_mut(act)
 }
 
-/// Returns the address of a buffer of `len` bytes, for the name of a file and its content. The next call of
-/// [`trace_read`] reads the buffer.
+/// Returns the address of a buffer of `len` bytes, for the name of a file and its content. The next
+/// call of [`trace_read`] reads the buffer.
 #[unsafe(no_mangle)]
 pub extern "C" fn trace_input(len: usize) -> *mut u8 {
     with(|page| {
@@ -31,8 +31,9 @@ pub extern "C" fn trace_input(len: usize) -> *mut u8 {
     })
 }
 
-/// Reads the input as a trace; the first `name` bytes are the name of its file. Returns 1; then [`trace_text`] is the
-/// document of its statistics. Returns 0 if the file is no trace; then the text is the reason.
+/// Reads the input as a trace; the first `name` bytes are the name of its file. Returns 1; then
+/// [`trace_text`] is the document of its statistics. Returns 0 if the file is no trace; then the
+/// text is the reason.
 #[unsafe(no_mangle)]
 pub extern "C" fn trace_read(name: usize) -> u32 {
     with(|page| {

@@ -1,7 +1,8 @@
-//! The statistics of a trace that the user drops on the page. [`abi`] has the functions that the page calls.
+//! The statistics of a trace that the user drops on the page. [`abi`] has the functions that the
+//! page calls.
 //!
-//! The trace is in memory and not compressed; the browser decompresses gzip. The formats and the statistics are those of
-//! `flashscope trace stat`, except for Parquet.
+//! The trace is in memory and not compressed; the browser decompresses gzip. The formats and the
+//! statistics are those of `flashscope trace stat`, except for Parquet.
 
 pub mod abi;
 
@@ -11,8 +12,8 @@ use flashscope_document::trace::{Trace, TraceStatus};
 use flashscope_trace::statistics::Characteristics;
 use flashscope_trace::{OnBad, Options, Reader, Source, open};
 
-/// Returns the statistics of the trace in `content`, the content of the file `name`. Skips and counts lines that cannot
-/// be read.
+/// Returns the statistics of the trace in `content`, the content of the file `name`. Skips and
+/// counts lines that cannot be read.
 ///
 /// # Errors
 /// The reason why the file is no trace, for the user.

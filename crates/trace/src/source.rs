@@ -37,7 +37,8 @@ pub struct Source {
     )]
     is_file: bool,
     content: Box<dyn Read + Send>,
-    /// The first bytes of the content, and the number of those bytes already returned to the reader.
+    /// The first bytes of the content, and the number of those bytes already returned to the
+    /// reader.
     head: Vec<u8>,
     given: usize,
     compression: Option<&'static str>,

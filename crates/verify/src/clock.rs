@@ -16,8 +16,8 @@ pub struct Jump {
     pub by_ns: i64,
 }
 
-/// The minimum difference between the two clocks that counts as a jump, in ns. Adjustments of time servers stay far
-/// below it.
+/// The minimum difference between the two clocks that counts as a jump, in ns. Adjustments of time
+/// servers stay far below it.
 const MIN_JUMP: i64 = 1_000_000_000;
 
 /// Returns the jumps between successive moments of one boot.
@@ -32,8 +32,9 @@ pub fn jumps(moments: &[Moment]) -> Vec<Jump> {
     moments.windows(2).filter_map(jump).collect()
 }
 
-/// Returns the jump if the time of day after a power cut is before the end of the journal. A machine without a working
-/// battery loses the time. The duration of the power cut is unknown; a jump forward is therefore not detected.
+/// Returns the jump if the time of day after a power cut is before the end of the journal. A
+/// machine without a working battery loses the time. The duration of the power cut is unknown; a
+/// jump forward is therefore not detected.
 #[must_use]
 pub fn jump_at_resume(last: Moment, wall_ns: i64) -> Option<Jump> {
     let by_ns = wall_ns.saturating_sub(last.wall_ns);

@@ -8,8 +8,8 @@ use crate::plan::Plan;
 /// The time of an event that the journal does not contain: after all other events.
 const NEVER: u64 = u64::MAX;
 
-/// The error for a journal with an event that no writer records, such as an acknowledgement of a write that was not in
-/// flight.
+/// The error for a journal with an event that no writer records, such as an acknowledgement of a
+/// write that was not in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("event {0} of the journal is invalid: another program wrote the journal, or it is damaged")]
 pub struct Impossible(u64);
@@ -82,7 +82,8 @@ impl History {
         self.writes.len() as u64
     }
 
-    /// Returns the time of the submission. A write that is not in the journal came after all other writes.
+    /// Returns the time of the submission. A write that is not in the journal came after all other
+    /// writes.
     pub(crate) fn submitted(&self, write: u64) -> u64 {
         self.get(write).map_or(NEVER, |write| write.submitted)
     }
@@ -97,7 +98,8 @@ impl History {
         self.acknowledged(write) != NEVER
     }
 
-    /// Returns true if the host received the acknowledgement of `write` before it submitted `other`.
+    /// Returns true if the host received the acknowledgement of `write` before it submitted
+    /// `other`.
     pub(crate) fn precedes(&self, write: u64, other: u64) -> bool {
         self.acknowledged(write) < self.submitted(other)
     }

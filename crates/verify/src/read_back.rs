@@ -54,8 +54,8 @@ pub type Read<'a> = dyn FnMut(Bytes, &mut [u8]) -> Result<(), Errno> + 'a;
 /// Reads the target space with `read`. Calls `progress` with the number of bytes that were read.
 ///
 /// # Errors
-/// Returns an error if `stop` is set, or if the drive was removed or does not answer. A range that the drive
-/// cannot read is not an error.
+/// Returns an error if `stop` is set, or if the drive was removed or does not answer. A range that
+/// the drive cannot read is not an error.
 pub fn read_back(
     plan: &Plan,
     read: &mut Read<'_>,

@@ -4,7 +4,8 @@ use flashscope_block::{Io, WriteData};
 
 use crate::stamp::{SECTOR, Stamp};
 
-/// Stamps the writes in flight, for the drive. Each slot of the queue is a stream, which has one IO in flight.
+/// Stamps the writes in flight, for the drive. Each slot of the queue is a stream, which has one IO
+/// in flight.
 pub struct Stamper {
     run: u64,
     writes: Box<[AtomicU64]>,

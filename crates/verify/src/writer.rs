@@ -63,8 +63,8 @@ struct InFlight {
 }
 
 impl<'a> Writer<'a> {
-    /// Creates a writer. `stamper` must be the source of the data that `device` writes, and `log` must have received
-    /// the start of the journal that `encoder` continues.
+    /// Creates a writer. `stamper` must be the source of the data that `device` writes, and `log`
+    /// must have received the start of the journal that `encoder` continues.
     pub fn new(
         plan: &'a Plan,
         (device, stamper): (&'a mut dyn Device, &'a Stamper),
@@ -90,8 +90,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes until a limit, until `stop` is set, or until the drive fails. Calls `progress` with the number of
-    /// acknowledged writes.
+    /// Writes until a limit, until `stop` is set, or until the drive fails. Calls `progress` with
+    /// the number of acknowledged writes.
     ///
     /// # Errors
     /// Returns an error if the journal cannot be written.
@@ -124,8 +124,8 @@ impl<'a> Writer<'a> {
         Ok(WritingResult { end, acknowledged: self.acknowledged, error: self.error })
     }
 
-    /// Fills the queue of the drive. While a flush is in flight, writes continue only until the next flush is due: some
-    /// systems hold back a flush as long as writes arrive.
+    /// Fills the queue of the drive. While a flush is in flight, writes continue only until the
+    /// next flush is due: some systems hold back a flush as long as writes arrive.
     fn submit(&mut self, most: u64) {
         while let Some(stream) = self.free.pop() {
             let is_due = self.submitted > self.flushed_at
@@ -168,7 +168,8 @@ impl<'a> Writer<'a> {
         self.device.submit(&io);
     }
 
-    /// Waits for an answer of the drive. Returns false if the drive gives no answer, which counts as a failure.
+    /// Waits for an answer of the drive. Returns false if the drive gives no answer, which counts
+    /// as a failure.
     fn complete(&mut self) -> io::Result<bool> {
         let Some(completion) = self.device.complete(Nanos::MAX) else {
             self.error.get_or_insert(Errno::ETIMEDOUT);

@@ -72,10 +72,11 @@ pub enum InitialContents {
 /// Writes every byte of a space exactly once, in random order, in IOs of random size from one
 /// logical block to 128 KiB.
 ///
-/// The paper requires "random IOs of random size (ranging from 0.5KB to the flash block size, 128 KB) on the whole
-/// device", to write the device completely. Independent random addresses would never guarantee that. Therefore, this
-/// fill divides the space into chunks of 128 KiB, and cuts each chunk at random into four pieces. It visits all pieces
-/// in the order of a pseudo-random permutation that needs no memory.
+/// The paper requires "random IOs of random size (ranging from 0.5KB to the flash block size, 128
+/// KB) on the whole device", to write the device completely. Independent random addresses would
+/// never guarantee that. Therefore, this fill divides the space into chunks of 128 KiB, and cuts
+/// each chunk at random into four pieces. It visits all pieces in the order of a pseudo-random
+/// permutation that needs no memory.
 pub struct RandomFill {
     offset: Bytes,
     size: Bytes,
@@ -148,8 +149,8 @@ impl SequentialFill {
         SequentialFill { next: offset, end: offset + size, zone: offset, size, capacity: size }
     }
 
-    /// Creates a fill of the zones from the start of a drive to `end`. A zone of `size` bytes holds `capacity` bytes;
-    /// no IO is in two zones.
+    /// Creates a fill of the zones from the start of a drive to `end`. A zone of `size` bytes holds
+    /// `capacity` bytes; no IO is in two zones.
     pub fn of_zones(end: Bytes, size: Bytes, capacity: Bytes) -> SequentialFill {
         let start = Bytes(0);
         SequentialFill { next: start, end, zone: start, size, capacity }

@@ -1,4 +1,5 @@
-//! Writes that bring a page-mapped drive close to the steady state of uniform random writes in one pass.
+//! Writes that bring a page-mapped drive close to the steady state of uniform random writes in one
+//! pass.
 
 use flashscope_block::{Bytes, Data, Io, Nanos, Op};
 use rand::RngExt;
@@ -10,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::permutation::Permutation;
 use crate::{Stream, seed_for};
 
-/// The factor by which the pass overestimates the given spare space. Free blocks at the end of the pass cost more
-/// accuracy than garbage collection that begins early.
+/// The factor by which the pass overestimates the given spare space. Free blocks at the end of the
+/// pass cost more accuracy than garbage collection that begins early.
 const MARGIN: f64 = 1.1;
 
-/// The random writes after the pass, as a share of the pages. They correct errors of the pass, such as those from
-/// a wrong estimate of the spare space.
+/// The random writes after the pass, as a share of the pages. They correct errors of the pass, such
+/// as those from a wrong estimate of the spare space.
 const CORRECTION: f64 = 0.125;
 
 /// Minimum share of spare space; a smaller share counts as this share.
@@ -30,8 +31,8 @@ pub struct SpareSpace {
     /// Bytes of a write: a page of the drive's mapping.
     #[serde(rename = "page_bytes")]
     pub page: Bytes,
-    /// The pages that the drive programs before it has to collect a block, beyond the addressable pages, divided by the
-    /// addressable pages ([`MIN_SPARE`] to [`MAX_SPARE`]).
+    /// The pages that the drive programs before it has to collect a block, beyond the addressable
+    /// pages, divided by the addressable pages ([`MIN_SPARE`] to [`MAX_SPARE`]).
     pub share: f64,
 }
 
@@ -56,19 +57,21 @@ impl SpareSpace {
     }
 }
 
-/// Writes the pages such that the blocks hold as many valid pages at the end as in the steady state of uniform random
-/// writes. Each page has one final write; earlier writes of the page fill the blocks with invalid pages.
+/// Writes the pages such that the blocks hold as many valid pages at the end as in the steady state
+/// of uniform random writes. Each page has one final write; earlier writes of the page fill the
+/// blocks with invalid pages.
 ///
-/// In the steady state, all blocks are collected at about the same age T. A page stays valid for a time t with
-/// probability exp(-t), where the unit of time is as many host writes as there are pages. This is equation 4 of
-/// Desnoyers, SYSTOR 2012; other policies differ little from it. The ages of blocks are uniform, and a share (1 -
-/// exp(-T)) / T of the flash is therefore valid. This equals L / P, the addressable pages divided by all pages, and
-/// gives T.
+/// In the steady state, all blocks are collected at about the same age T. A page stays valid for a
+/// time t with probability exp(-t), where the unit of time is as many host writes as there are
+/// pages. This is equation 4 of Desnoyers, SYSTOR 2012; other policies differ little from it. The
+/// ages of blocks are uniform, and a share (1 - exp(-T)) / T of the flash is therefore valid. This
+/// equals L / P, the addressable pages divided by all pages, and gives T.
 ///
-/// The pass programs all P pages once. A drive that was empty therefore collects no block meanwhile, and no method can
-/// write less to fill the flash. At the share u of the pass, a write is final with probability exp(-T (1 - u)). Any
-/// other write goes to a page whose final write comes later. The final writes are in the order of a permutation without
-/// memory. Uniform random writes have no memory either: their future depends on the valid pages of the blocks alone.
+/// The pass programs all P pages once. A drive that was empty therefore collects no block
+/// meanwhile, and no method can write less to fill the flash. At the share u of the pass, a write
+/// is final with probability exp(-T (1 - u)). Any other write goes to a page whose final write
+/// comes later. The final writes are in the order of a permutation without memory. Uniform random
+/// writes have no memory either: their future depends on the valid pages of the blocks alone.
 pub struct SteadyFill {
     offset: Bytes,
     size: Bytes,
@@ -122,7 +125,8 @@ impl SteadyFill {
         }
         let valid = (-self.age * (1.0 - (self.next as f64 + 0.5) / self.pass as f64)).exp();
         let oldest = (-self.age).exp();
-        // The expected number of final writes still to come. It corrects the random deviations of the earlier writes.
+        // The expected number of final writes still to come. It corrects the random deviations of
+        // the earlier writes.
         let expected = self.pages as f64 * (1.0 - valid) / (1.0 - oldest);
         let probability = valid * left as f64 / expected.max(0.5);
         let must = self.pass - self.next <= left;
@@ -147,8 +151,8 @@ impl Stream for SteadyFill {
     }
 }
 
-/// Returns the age T at which blocks are collected if there are `physical` pages for each addressable page: the root of
-/// (1 - exp(-T)) / T = 1 / `physical`.
+/// Returns the age T at which blocks are collected if there are `physical` pages for each
+/// addressable page: the root of (1 - exp(-T)) / T = 1 / `physical`.
 fn age_of_collection(physical: f64) -> f64 {
     let (mut low, mut high) = (0.0, physical);
     for _ in 0..100 {
@@ -169,7 +173,8 @@ mod tests {
         std::iter::from_fn(move || fill.next(Nanos(0))).collect()
     }
 
-    /// Returns the share of the writes of the pass that no later write of the pass replaces, by tenth of the pass.
+    /// Returns the share of the writes of the pass that no later write of the pass replaces, by
+    /// tenth of the pass.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few pages")]
     fn valid(size: Bytes, spare: SpareSpace) -> Vec<f64> {
         let mut ios = ios(size, spare, 1);
@@ -203,7 +208,8 @@ mod tests {
         }
     }
 
-    // The expected shares are those of uniform random writes, at the middle of each tenth of the pass.
+    // The expected shares are those of uniform random writes, at the middle of each tenth of the
+    // pass.
     #[test]
     fn valid_pages_of_the_pass_fall_with_age_as_in_the_steady_state() {
         for share in [0.05, 0.28, 1.0] {

@@ -150,7 +150,8 @@ impl Row {
     }
 }
 
-/// Divides the measured commands into batches of equal size; the last batch also has the remaining commands.
+/// Divides the measured commands into batches of equal size; the last batch also has the remaining
+/// commands.
 fn batches(measured: &[CompletedCommand]) -> Vec<&[CompletedCommand]> {
     let size = measured.len() / BATCHES;
     let end = |nth: usize| if nth + 1 == BATCHES { measured.len() } else { size * (nth + 1) };

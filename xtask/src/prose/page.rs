@@ -11,7 +11,8 @@ const HIDDEN_SPEAKER: [&str; 4] = ["asked", "said", "seen", "told"];
 /// Forms of "be" that make a passive.
 const BE: [&str; 7] = ["is", "are", "was", "were", "be", "been", "being"];
 
-/// Words that end with a full stop within a sentence. Initials, as in "B. Jónsson", count as such words, too.
+/// Words that end with a full stop within a sentence. Initials, as in "B. Jónsson", count as such
+/// words, too.
 const ABBREVIATIONS: [&str; 6] = ["al", "cf", "e.g", "i.e", "no", "vs"];
 
 /// A heading, a paragraph or a list item.
@@ -60,7 +61,8 @@ fn of_sentence(line: usize, sentence: &str) -> Vec<Finding> {
     findings
 }
 
-/// Returns the passive verb of speech or perception in a sentence, with at most one word between "be" and the verb.
+/// Returns the passive verb of speech or perception in a sentence, with at most one word between
+/// "be" and the verb.
 fn hidden_speaker(words: &[&str]) -> Option<&'static str> {
     let words: Vec<String> = words.iter().map(|word| letters(word).to_lowercase()).collect();
     let verb = |word: &String| HIDDEN_SPEAKER.iter().find(|verb| *verb == word).copied();
@@ -119,7 +121,8 @@ fn list_item(text: &str) -> Option<&str> {
         .or_else(|| number.strip_prefix(". ").filter(|_| is_numbered))
 }
 
-/// Returns the text without markup: a code span becomes the word `code`, a link its text, a picture nothing.
+/// Returns the text without markup: a code span becomes the word `code`, a link its text, a picture
+/// nothing.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     for (index, part) in text.split('`').enumerate() {
@@ -139,7 +142,8 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// Returns three positions of the first link `[text](address)`: its start, the end of its text, and its end.
+/// Returns three positions of the first link `[text](address)`: its start, the end of its text, and
+/// its end.
 fn link(text: &str) -> Option<(usize, usize, usize)> {
     let middle = text.find("](")?;
     let start = text[..middle].rfind('[')?;

@@ -1,4 +1,5 @@
-//! `docs/drives.md`: the names, options and engines of real drives, and the guards that protect them.
+//! `docs/drives.md`: the names, options and engines of real drives, and the guards that protect
+//! them.
 
 use std::fmt::Write;
 

@@ -69,7 +69,8 @@ pub(crate) fn page() -> Result<String> {
     Ok(page)
 }
 
-/// Returns the parts of an application that its workload leaves out, as a list if a semicolon separates them.
+/// Returns the parts of an application that its workload leaves out, as a list if a semicolon
+/// separates them.
 fn simplifications(leaves_out: &str) -> String {
     let parts: Vec<&str> = leaves_out.split("; ").collect();
     if let [part] = parts[..] {
@@ -89,7 +90,8 @@ fn fields(page: &mut String, fields: &[Field]) -> Result<()> {
     Ok(())
 }
 
-/// Returns `text` with a full stop and an initial capital, unless it begins with a name such as uFLIP.
+/// Returns `text` with a full stop and an initial capital, unless it begins with a name such as
+/// uFLIP.
 fn sentence(text: &str) -> String {
     let (first, rest) = text.split_at(1);
     let name = rest.starts_with(|second: char| second.is_uppercase());

@@ -1,4 +1,5 @@
-//! Moves definitions that several schemas repeat to a schema of their own, to which the others refer.
+//! Moves definitions that several schemas repeat to a schema of their own, to which the others
+//! refer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +13,9 @@ const LOCAL: &str = "#/$defs/";
 /// A definition with everything to which it refers, as text.
 type Text = String;
 
-/// Moves the definitions that occur in at least two schemas, with all that they refer to, to a schema of their own, and
-/// returns it. If definitions of one name differ, the most frequent one moves.
+/// Moves the definitions that occur in at least two schemas, with all that they refer to, to a
+/// schema of their own, and returns it. If definitions of one name differ, the most frequent one
+/// moves.
 pub(super) fn extract(schemas: &mut [&mut Value]) -> Value {
     let mut counts: BTreeMap<String, BTreeMap<Text, usize>> = BTreeMap::new();
     for schema in schemas.iter() {
@@ -86,7 +88,8 @@ fn references(value: &Value) -> Vec<String> {
     }
 }
 
-/// Replaces each reference to a definition of the same schema by the result of `to`, which receives the definition's name.
+/// Replaces each reference to a definition of the same schema by the result of `to`, which receives
+/// the definition's name.
 fn map_references(value: &mut Value, to: &impl Fn(&str) -> String) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| map_references(item, to)),
@@ -138,7 +141,8 @@ mod tests {
         assert_eq!(definitions(&z).keys().collect::<Vec<_>>(), ["A", "B"]);
     }
 
-    // B of strings is the most frequent variant. A over numbers occurs twice, but must not refer to B of strings.
+    // B of strings is the most frequent variant. A over numbers occurs twice, but must not refer to
+    // B of strings.
     #[test]
     fn a_definition_stays_where_it_refers_to_a_variant_that_stays() {
         let alone = json!({ "$defs": { "B": { "type": "string" } } });

@@ -132,8 +132,9 @@ impl Draft<'_> {
             let batch = self.one_of(&[1, 1, 4]);
             self.set("cache.batch", batch);
             if class == "blocks" && self.packages > 1 {
-                // All writes reach the flash as complete blocks, with a share for every package. The address therefore
-                // determines the package even under dynamic mapping, and no package is written alone.
+                // All writes reach the flash as complete blocks, with a share for every package.
+                // The address therefore determines the package even under dynamic mapping, and no
+                // package is written alone.
                 self.is(Parameter::Mapping, Truth::Class("static"));
                 self.truth.remove(&Parameter::Volumes);
             }
@@ -146,8 +147,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Generates the SLC cache, given the blocks per package. The cache consists of complete blocks of each package; an
-    /// SLC block holds a third of the pages of a normal block.
+    /// Generates the SLC cache, given the blocks per package. The cache consists of complete blocks
+    /// of each package; an SLC block holds a third of the pages of a normal block.
     pub(super) fn slc(&mut self, share: f64, blocks: u64) {
         self.set("slc.share", share);
         self.set_us("slc.page_program", self.page_program / 3);
@@ -165,9 +166,9 @@ impl Draft<'_> {
         self.gc = None;
     }
 
-    /// Corrects the true separation of cleaned data for drives with an SLC cache. Data that
-    /// leaves the cache goes to the same blocks as cleaned data. Without idle cleaning, all host data goes this
-    /// way and mixes with cleaned data; with idle cleaning, only a part of it does.
+    /// Corrects the true separation of cleaned data for drives with an SLC cache. Data that leaves
+    /// the cache goes to the same blocks as cleaned data. Without idle cleaning, all host data goes
+    /// this way and mixes with cleaned data; with idle cleaning, only a part of it does.
     fn separation_with_slc(&mut self) {
         let apart = Some(&Truth::Class("apart"));
         if self.truth.get(&Parameter::CleaningSeparation) != apart {

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use super::draft::Draft;
 
-/// The ranges of the parameters of random drives. A value that a list contains several times is more frequent.
+/// The ranges of the parameters of random drives. A value that a list contains several times is
+/// more frequent.
 #[derive(Clone)]
 pub struct Ranges {
-    /// The percentage of drives with a page map in memory, and of drives with a page map on the flash. All other drives
-    /// have log blocks.
+    /// The percentage of drives with a page map in memory, and of drives with a page map on the
+    /// flash. All other drives have log blocks.
     pub(super) page_maps: [u32; 2],
     pub(super) page_kib: &'static [u64],
     pub(super) pages_per_block: &'static [u64],

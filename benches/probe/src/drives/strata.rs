@@ -1,5 +1,5 @@
-//! Held-out drives, in strata. Each stratum has ranges and options that no drive of [`CALIBRATION`] has, and no probe was
-//! developed on them.
+//! Held-out drives, in strata. Each stratum has ranges and options that no drive of [`CALIBRATION`]
+//! has, and no probe was developed on them.
 
 use flashscope_document::probe::Parameter;
 
@@ -187,15 +187,18 @@ fn interleave(draft: &mut Draft<'_>) {
         return;
     }
     draft.set("interleaving", "die");
-    // Two pages on one package can be read together if they are on different dies, which depends on the time of writing.
+    // Two pages on one package can be read together if they are on different dies, which depends on
+    // the time of writing.
     leave_out(draft, &PARALLEL);
     let dynamic = draft.spec.contains("active_blocks=");
     if !dynamic && draft.chance(60) {
         let lanes = draft.one_of(&["die", "plane"]);
         draft.set("active_blocks", lanes);
-        // Each die or plane cleans alone: the onset does not follow from the sum of the spare blocks.
+        // Each die or plane cleans alone: the onset does not follow from the sum of the spare
+        // blocks.
         leave_out(draft, &CLEANING);
-        // A lane has few blocks: cleaning while idle keeps no more of them free than cleaning under load.
+        // A lane has few blocks: cleaning while idle keeps no more of them free than cleaning under
+        // load.
         leave_out(draft, &[Parameter::Segment, Parameter::SlcCache, Parameter::IdleCleaning]);
     }
 }

@@ -33,7 +33,8 @@ fn assert_is(knowledge: &Knowledge, medium: &str) {
     assert_eq!(count, flashscope_document::probe::PARAMETERS.len() - 1);
 }
 
-// The disks vary in cache, capacity and rotation, the probes in write budget, and the host is noisy.
+// The disks vary in cache, capacity and rotation, the probes in write budget, and the host is
+// noisy.
 #[test]
 fn hard_disks_are_rotating() {
     let turns = [Nanos::micros(11_111), Nanos::micros(8333), Nanos::micros(4000)];

@@ -10,8 +10,8 @@ fn finding(spec: &str, seed: u64, parameter: Parameter) -> Finding {
     outcome.knowledge.finding(parameter).unwrap().clone()
 }
 
-// A block has 63 pages of data and a page with the summary of the block. The size of a segment is therefore no power of
-// two.
+// A block has 63 pages of data and a page with the summary of the block. The size of a segment is
+// therefore no power of two.
 #[test]
 fn segments_are_found_on_any_number_of_packages() {
     for (packages, seed) in [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (7, 6)] {
@@ -33,8 +33,8 @@ fn segments_are_found_through_stripes_and_blocks_on_each_plane() {
     }
 }
 
-// Packages on a shared bus serve one read at a time if the bus takes longer than the flash. They then count as one
-// channel.
+// Packages on a shared bus serve one read at a time if the bus takes longer than the flash. They
+// then count as one channel.
 #[test]
 fn packages_that_share_buses_are_not_counted_one_by_one() {
     for (fields, units) in
@@ -81,7 +81,8 @@ fn idle_cleaning_is_not_denied_behind_a_small_map_cache() {
     }
 }
 
-/// A drive that answers reads of unwritten addresses without delay, because its interface takes no time.
+/// A drive that answers reads of unwritten addresses without delay, because its interface takes no
+/// time.
 const INSTANT: &str = "agrawal-2008?flash.packages=4&flash.dies_per_package=1&flash.planes_per_die=1&flash.page_size=8192\
                        &flash.pages_per_block=96&flash.blocks_per_plane=200&stripe=16384&cells.bits_per_cell=2&slc.share=.1\
                        &slc.page_program=120us&flash.page_program=1500us&flash.page_read=80us&persistence.map=pages\
@@ -112,8 +113,8 @@ fn log_lists_of_unknown_packages_are_not_taken_for_shared_log_segments() {
     assert!(found.agrees_with(&Finding::class(Parameter::FtlClass, "bast", 1.0)), "{found:?}");
 }
 
-// A stripe over all packages is as long as the longest request, or the request is a divisor of every compared
-// difference.
+// A stripe over all packages is as long as the longest request, or the request is a divisor of
+// every compared difference.
 #[test]
 fn splits_that_no_comparison_can_show_are_not_denied() {
     let interface = "&interface.request_overhead=60us&interface.transfer_per_kib=0.3us";

@@ -9,8 +9,8 @@ use super::regressions::inverse;
 use super::verdict_of;
 use crate::words::{list, number};
 
-/// The classes of patterns, by operation. If both classes of an operation have the same verdict, the conclusion names only the
-/// operation.
+/// The classes of patterns, by operation. If both classes of an operation have the same verdict,
+/// the conclusion names only the operation.
 const CLASSES: [(&str, [&str; 2]); 2] = [
     ("reads", ["random reads", "sequential reads"]),
     ("writes", ["random writes", "sequential writes"]),
@@ -155,8 +155,8 @@ fn range(ratios: impl Iterator<Item = Estimate>) -> String {
 /// Maximum number of workloads of a class to name one by one.
 const MAX_NAMED: usize = 3;
 
-/// Returns the names of the workloads `some`. The name of a class replaces its workloads if `some` has all or many of
-/// them.
+/// Returns the names of the workloads `some`. The name of a class replaces its workloads if `some`
+/// has all or many of them.
 fn names(some: &[&JudgedWorkload], all: &[JudgedWorkload]) -> String {
     let count_some = |of: &str| some.iter().filter(|one| class(one) == Some(of)).count();
     let count_all = |of: &str| all.iter().filter(|one| class(one) == Some(of)).count();

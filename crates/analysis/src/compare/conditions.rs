@@ -7,7 +7,8 @@ use crate::words::list;
 /// The largest ratio of target spaces that count as equal.
 const SAME_SPACE: f64 = 1.1;
 
-/// Returns the conditions that differ from those of the baseline and may explain differences, as sentences.
+/// Returns the conditions that differ from those of the baseline and may explain differences, as
+/// sentences.
 pub(super) fn differing(results: &[Contestant<'_>]) -> Vec<String> {
     let mut all = Vec::new();
     let states = results.iter().filter_map(|one| Some((one.name, start(&one.subject)?)));
@@ -39,7 +40,8 @@ fn space_ratio(a: Bytes, b: Bytes) -> f64 {
     a.max(b).0 as f64 / a.min(b).0.max(1) as f64
 }
 
-/// Returns the state of a drive before the first IO, in words; `None` if the result does not state it.
+/// Returns the state of a drive before the first IO, in words; `None` if the result does not state
+/// it.
 fn start(subject: &Subject<'_>) -> Option<String> {
     use flashscope_workload::state::Fill;
     let state = match subject {

@@ -75,7 +75,8 @@ pub enum Subject<'a> {
     TwinPrediction(&'a TwinPrediction),
 }
 
-/// Compares results with the first. `limit` is the largest tolerated loss, as a share; `None` does not look for regressions.
+/// Compares results with the first. `limit` is the largest tolerated loss, as a share; `None` does
+/// not look for regressions.
 #[must_use]
 pub fn compare(results: &[Contestant<'_>], limit: Option<f64>) -> Comparison {
     let workloads = workloads(results);
@@ -124,7 +125,8 @@ fn described(one: &Contestant<'_>) -> ComparedResult {
     ComparedResult { name: one.name.into(), kind, drive: drive.clone() }
 }
 
-/// Returns the workloads and quantities that at least two results have, in the order of the results.
+/// Returns the workloads and quantities that at least two results have, in the order of the
+/// results.
 fn workloads(all: &[Contestant<'_>]) -> Vec<ComparedWorkload> {
     let mut shared: Vec<(String, Quantity, Vec<Option<Number>>)> = Vec::new();
     for workload in all.iter().flat_map(|one| &one.numbers) {

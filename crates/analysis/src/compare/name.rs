@@ -142,7 +142,8 @@ impl What {
         is_plain.then_some(What::Pattern { is_random, reads_percent, size })
     }
 
-    /// Returns the pattern of a synthetic workload; `None` if it is more than a pattern over the whole drive.
+    /// Returns the pattern of a synthetic workload; `None` if it is more than a pattern over the
+    /// whole drive.
     fn of_synthetic(spec: &str) -> Option<What> {
         let (name, fields) = spec.split_once('?').unwrap_or((spec, ""));
         let is_random = match name {

@@ -14,7 +14,8 @@ use super::Subject;
 use super::name::{InFlight, What, WorkloadName};
 use super::spread::{self, RepeatedWorkload};
 
-/// The degrees of freedom of an interval by batch means, which has at least 32 batches once there are enough data.
+/// The degrees of freedom of an interval by batch means, which has at least 32 batches once there
+/// are enough data.
 const BATCH_FREEDOM: f64 = 31.0;
 
 const PERCENTILES: [Quantity; 3] =
@@ -56,7 +57,8 @@ impl Number {
         Number::batch(Estimate::symmetric(value, None))
     }
 
-    /// Returns the number with the interval at 95 % instead of `level`. Assumes a normally distributed error.
+    /// Returns the number with the interval at 95 % instead of `level`. Assumes a normally
+    /// distributed error.
     fn at_level(value: f64, low: f64, high: f64, level: f64) -> Number {
         Number { value: Estimate::at_level(value, low, high, level), freedom: f64::INFINITY }
     }
@@ -97,7 +99,8 @@ fn measured(manifest: &Manifest, facts: &Facts) -> Vec<RepeatedWorkload> {
             }
         }
         let mut quantities = rates(&runs);
-        // The latency over all IOs of a mix depends on the shares of its operations. Only its parts are compared.
+        // The latency over all IOs of a mix depends on the shares of its operations. Only its parts
+        // are compared.
         if runs[0].1.operations.is_empty() {
             let latency: Vec<Latency> = runs.iter().map(|(_, facts)| facts.latency_ns).collect();
             quantities.extend(latencies(&latency));
@@ -123,8 +126,8 @@ pub(crate) struct DepthNumbers {
     pub numbers: Vec<(Quantity, Estimate)>,
 }
 
-/// Returns the numbers of the patterns of one operation, by their IOs in flight. Concurrent sequential streams have an IO in flight
-/// each.
+/// Returns the numbers of the patterns of one operation, by their IOs in flight. Concurrent
+/// sequential streams have an IO in flight each.
 pub(crate) fn by_depth(manifest: &Manifest, facts: &Facts) -> Vec<DepthNumbers> {
     let of_group = |group: Group| {
         let What::Pattern { size, .. } = group.name.what else { return None };
@@ -145,8 +148,9 @@ pub(crate) fn by_depth(manifest: &Manifest, facts: &Facts) -> Vec<DepthNumbers> 
     groups(manifest, facts).into_iter().filter_map(of_group).collect()
 }
 
-/// Groups the runs of a benchmark by pattern. A pattern that runs in several experiments counts once: in the experiment with the
-/// largest target space, and in the first of those. The preparation comes first and has the longest runs.
+/// Groups the runs of a benchmark by pattern. A pattern that runs in several experiments counts
+/// once: in the experiment with the largest target space, and in the first of those. The
+/// preparation comes first and has the longest runs.
 fn groups<'a>(manifest: &'a Manifest, facts: &Facts) -> Vec<Group<'a>> {
     let find = |id: &u32| manifest.runs().find(|run| run.id == *id);
     let rounds = facts.rounds.iter().flat_map(|rounds| &rounds.cells);
@@ -184,8 +188,8 @@ fn space(reference: &Reference) -> Option<Bytes> {
     Some(pattern.target_size)
 }
 
-/// Returns the numbers of runs of the same pattern, without regard to other patterns. The interval of a single run comes
-/// from its IOs.
+/// Returns the numbers of runs of the same pattern, without regard to other patterns. The interval
+/// of a single run comes from its IOs.
 fn numbers_alone(runs: &[(&Run, &RunFacts)]) -> Vec<(Quantity, Estimate)> {
     let latency: Vec<Latency> = runs.iter().map(|(_, facts)| facts.latency_ns).collect();
     let all = [latencies(&latency), rates(runs)].concat();
@@ -218,8 +222,8 @@ fn rates(runs: &[(&Run, &RunFacts)]) -> Vec<(Quantity, Vec<f64>)> {
     ]
 }
 
-/// Returns a rate. In a closed loop, the rate is the IOs in flight over the mean latency (Little's law). Its relative
-/// interval is therefore that of the mean latency.
+/// Returns a rate. In a closed loop, the rate is the IOs in flight over the mean latency (Little's
+/// law). Its relative interval is therefore that of the mean latency.
 fn rate_number(rate: f64, mean: Number) -> Option<Number> {
     let end =
         |end: Option<f64>| end.filter(|end| *end > 0.0).map(|end| rate * mean.value.value / end);

@@ -4,8 +4,8 @@ use flashscope_stats::Estimate;
 
 use super::verdict::MIN_DIFFERENCE;
 
-/// Ranks results by the geometric mean of their speeds over the workloads that all results share, the fastest first.
-/// Returns an empty ranking if they share no workload.
+/// Ranks results by the geometric mean of their speeds over the workloads that all results share,
+/// the fastest first. Returns an empty ranking if they share no workload.
 pub(super) fn ranking(results: usize, workloads: &[ComparedWorkload]) -> Vec<Rank> {
     let latency = |workload: &&ComparedWorkload| {
         let mean = |one: &&_| {
@@ -62,8 +62,8 @@ impl Log {
     }
 }
 
-/// Returns the speed of `fast` relative to `slow`. The results are independent. The workloads of a result share the state of
-/// the drive, so their errors may have one cause and add up.
+/// Returns the speed of `fast` relative to `slow`. The results are independent. The workloads of a
+/// result share the state of the drive, so their errors may have one cause and add up.
 fn mean_speed(shared: &[Vec<Log>], fast: usize, slow: usize, pairs: usize) -> Estimate {
     #[allow(clippy::cast_precision_loss, reason = "workloads are few")]
     let count = shared.len() as f64;

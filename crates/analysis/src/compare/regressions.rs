@@ -28,8 +28,9 @@ pub(super) fn check(workloads: &[ComparedWorkload], limit: f64) -> RegressionChe
     check
 }
 
-/// Returns the loss, as a share. For a quantity of which less is better, this is its rise; for a rate, the excess of
-/// the baseline over the rate. A rate of 1/1.1 and a latency of 1.1 are both a loss of 10 %.
+/// Returns the loss, as a share. For a quantity of which less is better, this is its rise; for a
+/// rate, the excess of the baseline over the rate. A rate of 1/1.1 and a latency of 1.1 are both a
+/// loss of 10 %.
 fn loss(ratio: Estimate, quantity: Quantity) -> Option<Estimate> {
     let factor = match quantity.is_better_higher() {
         false => ratio,

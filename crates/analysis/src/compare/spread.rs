@@ -1,10 +1,11 @@
 //! The intervals of measured numbers, from the spread between runs of the same pattern.
 //!
-//! A run begins where the runs before it left the drive. Response times within a run do not show how much this changes
-//! them: of 28 pairs of results of one simulated drive with single runs, all differed beyond the intervals from within
-//! the runs. Three repeats of a pattern may agree by chance. The spread is therefore pooled over all patterns of a result
-//! with the same operation and quantity, unless a pattern varies significantly more than the others. A pattern that ran
-//! once has the pooled spread, and no interval if no pattern was repeated.
+//! A run begins where the runs before it left the drive. Response times within a run do not show
+//! how much this changes them: of 28 pairs of results of one simulated drive with single runs, all
+//! differed beyond the intervals from within the runs. Three repeats of a pattern may agree by
+//! chance. The spread is therefore pooled over all patterns of a result with the same operation and
+//! quantity, unless a pattern varies significantly more than the others. A pattern that ran once
+//! has the pooled spread, and no interval if no pattern was repeated.
 
 use flashscope_block::{Bytes, Op};
 use flashscope_document::what_if::Quantity;
@@ -50,7 +51,8 @@ pub(super) fn numbers(workloads: Vec<RepeatedWorkload>) -> Vec<WorkloadNumbers> 
     workloads.into_iter().map(of_workload).collect()
 }
 
-/// Returns the mean of runs. `spreads` are those of all workloads with the same operation, this one included.
+/// Returns the mean of runs. `spreads` are those of all workloads with the same operation, this one
+/// included.
 pub(super) fn number(values: &[f64], spreads: &[Spread]) -> Option<Number> {
     let own = Spread::of(values);
     let others = own.and_then(|own| Spread::pooled(&without(spreads, own)));

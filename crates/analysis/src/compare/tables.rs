@@ -1,9 +1,10 @@
 //! Compares measurements value by value.
 //!
-//! Two numbers of repeated runs differ if the 95 % interval of their ratio excludes 1. One in twenty truly equal numbers appears to differ by
-//! chance, and a full uFLIP result has hundreds of numbers. A single mark among many therefore means little; several marks in a
-//! row mean more. The intervals are not widened for the number of comparisons, because only the reader knows which comparisons
-//! matter.
+//! Two numbers of repeated runs differ if the 95 % interval of their ratio excludes 1. One in
+//! twenty truly equal numbers appears to differ by chance, and a full uFLIP result has hundreds of
+//! numbers. A single mark among many therefore means little; several marks in a row mean more. The
+//! intervals are not widened for the number of comparisons, because only the reader knows which
+//! comparisons matter.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +77,8 @@ pub(super) fn experiments(results: &[(&Manifest, &Facts)]) -> Vec<ComparedExperi
             }
         }
     }
-    // The micro-benchmarks of uFLIP come first, in their order, and then all others in the order of the results.
+    // The micro-benchmarks of uFLIP come first, in their order, and then all others in the order of
+    // the results.
     let rank = |benchmark: &str| uflip::all().position(|known| known.name == benchmark);
     named.sort_by_key(|(benchmark, _)| rank(benchmark).unwrap_or(usize::MAX));
     let compared = |(benchmark, experiment): (&str, &str)| {
@@ -98,8 +100,8 @@ pub(super) fn experiments(results: &[(&Manifest, &Facts)]) -> Vec<ComparedExperi
     named.into_iter().filter_map(compared).collect()
 }
 
-/// Returns the means of an experiment. A value that ran once has no interval, because a single run does not show how much
-/// runs differ.
+/// Returns the means of an experiment. A value that ran once has no interval, because a single run
+/// does not show how much runs differ.
 fn by_value(experiment: &Experiment, facts: &Facts) -> ByValue {
     let runs = |value: i64| experiment.runs.iter().filter(|run| run.value == value).count();
     let means = facts.means(experiment).into_iter();

@@ -180,7 +180,8 @@ fn more_comparisons_need_clearer_differences() {
         let (ratio, _) = verdict_of(&comparison.workloads[0], Quantity::MeanLatency, 1).unwrap();
         ratio.half_width().unwrap()
     };
-    // With 2 degrees of freedom, twice as many comparisons widen the tails by up to the square root of 2.
+    // With 2 degrees of freedom, twice as many comparisons widen the tails by up to the square root
+    // of 2.
     assert!(width(&two) > 1.35 * width(&one));
 }
 

@@ -4,8 +4,8 @@ use flashscope_stats::Estimate;
 
 use super::numbers::Number;
 
-/// The smallest difference, as a share, that can be significant. Runs of the same drive with other seeds differ by up
-/// to this much, for reasons that the interval of a single run does not cover.
+/// The smallest difference, as a share, that can be significant. Runs of the same drive with other
+/// seeds differ by up to this much, for reasons that the interval of a single run does not cover.
 pub(super) const MIN_DIFFERENCE: f64 = 0.02;
 
 /// The largest difference, as a share, of numbers that count as equivalent.
@@ -19,7 +19,8 @@ pub(super) fn comparisons(results: &[Option<Number>]) -> usize {
     if has_interval(first) { others.iter().filter(|one| has_interval(one)).count() } else { 0 }
 }
 
-/// Compares a quantity of each result with that of the first. The intervals of ratios hold for `comparisons` ratios at once.
+/// Compares a quantity of each result with that of the first. The intervals of ratios hold for
+/// `comparisons` ratios at once.
 pub(super) fn beside_baseline(
     results: &[Option<Number>],
     quantity: Quantity,

@@ -14,7 +14,8 @@ const GAIN: f64 = 1.1;
 /// Minimum number of depths of a curve.
 const MIN_DEPTHS: usize = 3;
 
-/// Returns a conclusion for the pattern that gains the most by concurrency, if any pattern ran at several depths.
+/// Returns a conclusion for the pattern that gains the most by concurrency, if any pattern ran at
+/// several depths.
 pub(super) fn conclusions(manifest: &Manifest, facts: &Facts) -> Option<Conclusion> {
     let curves = facts.depths.iter().flat_map(|table| {
         let by_size = table.cells.chunk_by(|a, b| a.io_size_bytes == b.io_size_bytes);
@@ -85,8 +86,8 @@ fn knee(cells: &[DepthCell]) -> Option<&DepthCell> {
     (0..knee).all(is_certain).then(|| &cells[knee])
 }
 
-/// Returns `value` as evidence for a conclusion about a cell. The evidence links to the experiment of the first run of
-/// the cell.
+/// Returns `value` as evidence for a conclusion about a cell. The evidence links to the experiment
+/// of the first run of the cell.
 fn rate(
     manifest: &Manifest,
     name: &str,

@@ -16,7 +16,8 @@ use crate::words::{duration, number, percent, rate, ratio_text, rounded, with_in
 /// The ratio from which free space makes a difference.
 const SPACE_MATTERS: f64 = 1.1;
 
-/// Returns the conclusions about a drive, the most consequential first; empty if nothing that they need was measured.
+/// Returns the conclusions about a drive, the most consequential first; empty if nothing that they
+/// need was measured.
 pub(crate) fn conclusions(manifest: &Manifest, means: &Means, facts: &Facts) -> Vec<Conclusion> {
     if facts.verdicts_withheld.is_some() {
         return vec![disturbed(facts)];
@@ -136,7 +137,8 @@ fn names<'a>((benchmark, experiment, _): OfRun<'a>) -> (&'a str, &'a str) {
     (&benchmark.name, &experiment.name)
 }
 
-/// Returns the response times of the run with the slowest mean, for a result without other conclusions.
+/// Returns the response times of the run with the slowest mean, for a result without other
+/// conclusions.
 #[allow(clippy::cast_precision_loss, reason = "latencies are far below 2^53 ns")]
 fn slowest(manifest: &Manifest, facts: &Facts) -> Option<Conclusion> {
     let order =

@@ -1,6 +1,6 @@
-//! Conclusions: each document begins with a few sentences that state findings and advice. The sentences follow
-//! from the data of the document. The terminal, the page and Python therefore show the same sentences. Each claim is
-//! significant according to the intervals of its numbers.
+//! Conclusions: each document begins with a few sentences that state findings and advice. The
+//! sentences follow from the data of the document. The terminal, the page and Python therefore show
+//! the same sentences. Each claim is significant according to the intervals of its numbers.
 
 mod depths;
 mod measurement;
@@ -87,9 +87,9 @@ pub fn prediction_with_conclusions(json: Value) -> Value {
     }
 }
 
-/// Replaces the conclusions of a document in JSON by the conclusions that follow from its data. Documents of earlier
-/// versions have no conclusions, and documents of third parties may contain false conclusions. A damaged document has
-/// no conclusions.
+/// Replaces the conclusions of a document in JSON by the conclusions that follow from its data.
+/// Documents of earlier versions have no conclusions, and documents of third parties may contain
+/// false conclusions. A damaged document has no conclusions.
 #[must_use]
 pub fn with_conclusions<D: Conclude + DeserializeOwned + Serialize>(mut json: Value) -> Value {
     let conclusions = serde_json::from_value::<D>(json.clone()).map(|document| document.conclude());

@@ -81,7 +81,8 @@ fn found(report: &ProbeReport) -> Option<Conclusion> {
     Some(Conclusion::new(text, named.into_iter().map(evidence).collect()))
 }
 
-/// Returns a title as it appears inside a sentence: with a small first letter, unless it begins with an abbreviation.
+/// Returns a title as it appears inside a sentence: with a small first letter, unless it begins
+/// with an abbreviation.
 fn lower(title: &str) -> String {
     let mut letters = title.chars();
     match (letters.next(), letters.clone().next()) {

@@ -16,7 +16,8 @@ const LONG_WARM_UP: &str = "200x";
 /// The write amplification above which its cause is worth removing.
 const CHEAP: f64 = 1.1;
 
-/// The ratio of the 99th percentile to the median above which a few IOs wait much longer than the others.
+/// The ratio of the 99th percentile to the median above which a few IOs wait much longer than the
+/// others.
 const LONG_TAIL: f64 = 10.0;
 
 pub(super) fn conclusions<O>(simulation: &Simulation<O>) -> Vec<Conclusion> {
@@ -141,7 +142,8 @@ fn amplification<O>(simulation: &Simulation<O>) -> Option<Conclusion> {
     Some(Conclusion::new(text, all))
 }
 
-/// Returns a sentence on the write amplification of a workload that moves data itself, and of the drive.
+/// Returns a sentence on the write amplification of a workload that moves data itself, and of the
+/// drive.
 fn together(total: f64, of_workload: f64, of_drive: f64) -> String {
     let remedy = match of_workload >= of_drive {
         true => "a smaller share of live data lowers the larger factor, that of the workload",

@@ -50,7 +50,8 @@ fn every_micro_benchmark_has_a_rule() {
     assert_eq!(ruled, known);
 }
 
-/// Returns a linear cost of 0.07 ms plus 0.23 ms for 32 KiB, as the paper states for the Memoright SSD.
+/// Returns a linear cost of 0.07 ms plus 0.23 ms for 32 KiB, as the paper states for the Memoright
+/// SSD.
 fn line(bytes: i64) -> f64 {
     0.07 + 0.23 * f64::from(i32::try_from(bytes).unwrap()) / 32_768.0
 }
@@ -174,8 +175,9 @@ fn borrowed(given: &[OwnedMeans]) -> Vec<GivenMeans<'_>> {
     given.iter().map(|(b, e, means)| (b.as_str(), e.as_str(), means.as_slice())).collect()
 }
 
-// Noise alone never makes an experiment interesting if the means are as precise as in a benchmark. With less precise
-// means, noise makes an experiment interesting hardly more often than an interval misses its true value.
+// Noise alone never makes an experiment interesting if the means are as precise as in a benchmark.
+// With less precise means, noise makes an experiment interesting hardly more often than an interval
+// misses its true value.
 #[test]
 fn noise_alone_is_rarely_interesting() {
     let (manifest, _) = result(&[]);
@@ -188,7 +190,8 @@ fn noise_alone_is_rarely_interesting() {
         for _ in 0..60 {
             let mut noisy = truth.clone();
             for mean in noisy.series.iter_mut().flat_map(|series| &mut series.means) {
-                // The interval is 1.96 standard errors wide to either side; `relative` is that half-width.
+                // The interval is 1.96 standard errors wide to either side; `relative` is that
+                // half-width.
                 let error = relative / 1.96 * normal(&mut random);
                 let value = (mean.ns.value * (1.0 + error)).max(0.01 * mean.ns.value);
                 mean.ns = Estimate::symmetric(value, Some(relative * mean.ns.value));

@@ -29,7 +29,8 @@ struct Half<'a> {
     size: &'a Mean,
     /// The best size.
     best: &'a Mean,
-    /// The smallest size that may have half the throughput, and the smallest size that certainly has it.
+    /// The smallest size that may have half the throughput, and the smallest size that certainly
+    /// has it.
     between: [i64; 2],
 }
 

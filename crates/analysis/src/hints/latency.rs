@@ -4,7 +4,8 @@ use crate::means::Means;
 use crate::words::{baseline_words, duration};
 use flashscope_document::conclusion::{Evidence, EvidenceUnit};
 
-/// The ratio of a byte's cost in small IOs to that in large ones, above which larger IOs are beneficial.
+/// The ratio of a byte's cost in small IOs to that in large ones, above which larger IOs are
+/// beneficial.
 const BENEFICIAL: f64 = 1.5;
 
 /// The size of small IOs in bytes: a page of a file system.

@@ -1,7 +1,8 @@
 //! Judges the design hints of uFLIP's section 5.3 for one drive.
 //!
-//! The paper derived the hints from eleven drives of 2008. In this module, each hint is a set of questions. The
-//! interval of a measured ratio answers a question by yes, no or unsure; see [`judge`].
+//! The paper derived the hints from eleven drives of 2008. In this module, each hint is a set of
+//! questions. The interval of a measured ratio answers a question by yes, no or unsure; see
+//! [`judge`].
 
 mod alignment;
 mod block_size;
@@ -70,8 +71,8 @@ struct Question {
     evidence: Evidence,
 }
 
-/// Returns the judgement that follows from the answers. The hint holds if all are yes, does not hold if all are no, and
-/// holds in part if some are yes. In all other cases, it is undecided.
+/// Returns the judgement that follows from the answers. The hint holds if all are yes, does not
+/// hold if all are no, and holds in part if some are yes. In all other cases, it is undecided.
 fn judge(answers: impl IntoIterator<Item = Answer>) -> Judgement {
     let answers: Vec<Answer> = answers.into_iter().collect();
     let all = |wanted| answers.iter().all(|answer| *answer == wanted);

@@ -134,7 +134,8 @@ fn the_hints_do_not_hold_for_a_drive_of_today() {
     assert_eq!(found[3..], [DoesNotHold, DoesNotHold, DoesNotHold, DoesNotHold]);
 }
 
-// If an interval contains the limit, the hint is undecided. If only half of a hint was measured, it holds at most in part.
+// If an interval contains the limit, the hint is undecided. If only half of a hint was measured, it
+// holds at most in part.
 #[test]
 fn uncertain_or_incomplete_measurements_limit_the_judgement() {
     let mut given: Vec<GivenMeans> =

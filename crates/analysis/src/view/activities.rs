@@ -8,8 +8,8 @@ use flashscope_result::{Error, ResultFolder};
 /// Maximum number of activities to return at once.
 const MAX_ACTIVITIES: usize = 1000;
 
-/// Returns the internal activities of the drive at any time in `window` of run `run`, in the order of their start; if there are
-/// too many, only the longest.
+/// Returns the internal activities of the drive at any time in `window` of run `run`, in the order
+/// of their start; if there are too many, only the longest.
 pub(super) fn activities(
     folder: &ResultFolder,
     run: u32,

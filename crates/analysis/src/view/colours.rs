@@ -12,8 +12,8 @@ use super::clamp;
 use super::overview::{CHUNK, Overview, whole_chunks};
 use crate::Facts;
 
-/// The colour analysis of an experiment (uFLIP's "experiment color analysis"), with a row per run. A column is one IO, or several
-/// successive IOs.
+/// The colour analysis of an experiment (uFLIP's "experiment color analysis"), with a row per run.
+/// A column is one IO, or several successive IOs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Colours {
     /// The micro-benchmark.
@@ -26,8 +26,8 @@ pub struct Colours {
     pub to: u64,
     /// The number of successive IOs per column, which shows the slowest of them.
     pub ios_per_column: u64,
-    /// The response time of code 1: the fastest counted IO of the experiment. It does not depend on the window, so that a colour
-    /// keeps its meaning; faster IOs have the same code.
+    /// The response time of code 1: the fastest counted IO of the experiment. It does not depend on
+    /// the window, so that a colour keeps its meaning; faster IOs have the same code.
     pub low_ns: f64,
     /// The response time of code 255: the slowest counted IO of the experiment.
     pub high_ns: f64,
@@ -42,14 +42,14 @@ pub struct ColourRow {
     pub run: u32,
     /// The number of IOs in the run.
     pub ios: u64,
-    /// A byte per column, in base64. Codes 1 to 255 divide the logarithm of the response time evenly between `low_ns` and
-    /// `high_ns`; 0 is a column in which every IO failed.
+    /// A byte per column, in base64. Codes 1 to 255 divide the logarithm of the response time
+    /// evenly between `low_ns` and `high_ns`; 0 is a column in which every IO failed.
     pub codes: String,
 }
 
 impl Colours {
-    /// Returns the colours at half the resolution: each pair of columns becomes one column, which shows the slower of
-    /// the two. A last column without a partner remains.
+    /// Returns the colours at half the resolution: each pair of columns becomes one column, which
+    /// shows the slower of the two. A last column without a partner remains.
     pub fn halved(&self) -> Colours {
         let rows = self.rows.iter().map(|row| {
             // Invalid base64 cannot come from this crate.

@@ -21,8 +21,9 @@ pub struct LatencyHistogram {
     pub ios: u64,
     /// The non-empty bins by rising time, each 1/16 of a factor of ten wide.
     pub bins: Vec<LatencyBin>,
-    /// Percentiles in percent, with their response times in ns, accurate to within 0.1 %; the 0th is the fastest and the 100th
-    /// the slowest. Percentiles beyond which there is no IO are omitted.
+    /// Percentiles in percent, with their response times in ns, accurate to within 0.1 %; the 0th
+    /// is the fastest and the 100th the slowest. Percentiles beyond which there is no IO are
+    /// omitted.
     pub percentiles: Vec<(f64, u64)>,
 }
 

@@ -13,7 +13,8 @@ use super::activities::activities;
 use super::clamp;
 use super::columns::RecordColumns;
 
-/// Successive IOs of a run, exactly as recorded, with the internal activities of the drive at that time.
+/// Successive IOs of a run, exactly as recorded, with the internal activities of the drive at that
+/// time.
 ///
 /// The lists are columns of one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,7 +28,8 @@ pub struct Ios {
     /// The columns of the records.
     #[serde(flatten)]
     pub columns: RecordColumns,
-    /// The internal activities of the drive while any of these IOs was in flight; for simulated drives only.
+    /// The internal activities of the drive while any of these IOs was in flight; for simulated
+    /// drives only.
     pub activities: Vec<Activity>,
 }
 
@@ -52,8 +54,8 @@ pub(super) fn ios(
 }
 
 impl Ios {
-    /// Returns the result of [`super::Viewer::slowest`] for `count` and `around`, from an earlier result `all`. Both
-    /// arguments must be at most as large as in the earlier call.
+    /// Returns the result of [`super::Viewer::slowest`] for `count` and `around`, from an earlier
+    /// result `all`. Both arguments must be at most as large as in the earlier call.
     pub fn fewer(all: &[Ios], count: usize, around: u64) -> Vec<Ios> {
         let mut slowest = Slowest::new(count);
         for ios in all {

@@ -79,8 +79,8 @@ pub fn runs_to_search<'a>(
     recorded(manifest).filter(|one| expression.decided_by(&row_run(*one)) != Some(false))
 }
 
-/// Finds the IOs of a result that match an expression. Calls `progress` with the number of IOs read so far and the
-/// number of IOs to read.
+/// Finds the IOs of a result that match an expression. Calls `progress` with the number of IOs read
+/// so far and the number of IOs to read.
 ///
 /// # Errors
 /// The records cannot be read.

@@ -92,8 +92,9 @@ run_views![histogram: LatencyHistogram];
 
 /// Computes the views of one result.
 ///
-/// Windows are positions of IOs in a run, from 0, in the order of completion. The part of a window beyond the end of the run is
-/// omitted, so `0..u64::MAX` is the whole run. A view of a run or an experiment without records is `None`.
+/// Windows are positions of IOs in a run, from 0, in the order of completion. The part of a window
+/// beyond the end of the run is omitted, so `0..u64::MAX` is the whole run. A view of a run or an
+/// experiment without records is `None`.
 #[derive(Debug, Clone, Copy)]
 pub struct Viewer<'a> {
     /// The folder of the records.
@@ -107,8 +108,8 @@ pub struct Viewer<'a> {
 }
 
 impl Viewer<'_> {
-    /// Returns a window of a run as a chart of `stretches` parts, with at most three IOs of each. For a whole run, it includes
-    /// the running mean.
+    /// Returns a window of a run as a chart of `stretches` parts, with at most three IOs of each.
+    /// For a whole run, it includes the running mean.
     pub fn outline(
         &self,
         run: u32,
@@ -132,15 +133,16 @@ impl Viewer<'_> {
         T::of(RunWindow { run, rows: &rows, window, threads: self.overviews.threads() }).map(Some)
     }
 
-    /// Returns every IO in a window of a run, with the internal activities of the drive at that time. If there are more
-    /// than 1,000 activities, returns only the longest.
+    /// Returns every IO in a window of a run, with the internal activities of the drive at that
+    /// time. If there are more than 1,000 activities, returns only the longest.
     pub fn ios(&self, run: u32, window: Range<u64>) -> Result<Option<Ios>, Error> {
         let Some(rows) = self.rows(run)? else { return Ok(None) };
         ios::ios(self.folder, run, &rows, window).map(Some)
     }
 
-    /// Returns the internal activities of the drive in `window`, in the order of their start. `window` counts from the
-    /// start of the run. If there are more than 1,000 activities, returns only the longest. For simulated drives only.
+    /// Returns the internal activities of the drive in `window`, in the order of their start.
+    /// `window` counts from the start of the run. If there are more than 1,000 activities, returns
+    /// only the longest. For simulated drives only.
     pub fn activities(
         &self,
         run: u32,
@@ -152,7 +154,8 @@ impl Viewer<'_> {
         activities::activities(self.folder, run, window).map(Some)
     }
 
-    /// Returns the `count` slowest IOs of a run and up to `around` positions on each side; overlapping neighbourhoods are joined.
+    /// Returns the `count` slowest IOs of a run and up to `around` positions on each side;
+    /// overlapping neighbourhoods are joined.
     pub fn slowest(&self, run: u32, count: usize, around: u64) -> Result<Vec<Ios>, Error> {
         let Some(rows) = self.rows(run)? else { return Ok(vec![]) };
         let windows = ios::around_slowest(&rows, count, around)?;

@@ -9,12 +9,13 @@ use super::clamp;
 use super::overview::{CHUNK, Extremes, OutlinePoint, Overview, whole_chunks};
 use super::running::{RunningMeanBuilder, RunningMeans};
 
-/// The number of stretches (segments with equally many IOs) in the chart of a whole run in a report.
+/// The number of stretches (segments with equally many IOs) in the chart of a whole run in a
+/// report.
 pub const STRETCHES: u64 = 400;
 
-/// A run, or a window of it, reduced for a chart. It has all IOs in order of completion. If there are too many, it has
-/// the fastest, the slowest and the first failed IO of each segment of successive IOs. The IOs shown are measured IOs,
-/// not averages.
+/// A run, or a window of it, reduced for a chart. It has all IOs in order of completion. If there
+/// are too many, it has the fastest, the slowest and the first failed IO of each segment of
+/// successive IOs. The IOs shown are measured IOs, not averages.
 ///
 /// The lists are columns of one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -40,7 +41,8 @@ pub struct Outline {
     pub running_means: Option<RunningMeans>,
 }
 
-/// Returns the length of stretches such that there are at most `stretches` of them in `count` IOs; 1 if all IOs can be shown.
+/// Returns the length of stretches such that there are at most `stretches` of them in `count` IOs;
+/// 1 if all IOs can be shown.
 fn stretch_length(count: u64, stretches: u64) -> u64 {
     // A stretch without failures shows two IOs. All IOs fit if there are at most two per stretch.
     if count <= stretches.saturating_mul(2) {
@@ -53,8 +55,9 @@ fn stretch_length(count: u64, stretches: u64) -> u64 {
 }
 
 impl Outline {
-    /// Reduces this outline of a whole run from `stretches` stretches to at most `fewer` stretches. Each new stretch consists of
-    /// complete old stretches. The result is therefore the same as from the records.
+    /// Reduces this outline of a whole run from `stretches` stretches to at most `fewer` stretches.
+    /// Each new stretch consists of complete old stretches. The result is therefore the same as
+    /// from the records.
     pub fn coarser(&self, stretches: u64, fewer: u64) -> Outline {
         let made = stretch_length(self.ios, stretches);
         let stretch = match stretch_length(self.ios, fewer) {
@@ -99,8 +102,8 @@ pub(super) fn needs_overview(rows: &Rows, window: &Range<u64>, stretches: u64) -
     whole_chunks(stretch_length(window.end - window.start, stretches)).is_some()
 }
 
-/// Returns the outline of a window of a run whose statistics ignore the first `ignored` IOs. The result does not depend on the
-/// overview.
+/// Returns the outline of a window of a run whose statistics ignore the first `ignored` IOs. The
+/// result does not depend on the overview.
 pub(super) fn outline(
     run: u32,
     rows: &Rows,

@@ -9,13 +9,15 @@ use flashscope_result::{Error, Rows};
 /// The number of successive IOs that an [`Overview`] summarizes together.
 pub(super) const CHUNK: u64 = 256;
 
-/// The shortest stretch that is built from whole chunks; rounding to chunks lengthens it by at most a quarter.
+/// The shortest stretch that is built from whole chunks; rounding to chunks lengthens it by at most
+/// a quarter.
 const MIN_STRETCH: u64 = 4 * CHUNK;
 
 /// Minimum length of a run with an overview; reading a shorter run takes less than 10 ms.
 const MIN_IOS: u64 = 1 << 18;
 
-/// The rows in a row group. A thread's part ends with a row group, so that no row group is read twice.
+/// The rows in a row group. A thread's part ends with a row group, so that no row group is read
+/// twice.
 const ROW_GROUP: u64 = 1 << 16;
 
 /// An IO of an outline.
@@ -134,8 +136,8 @@ impl Extremes {
     }
 }
 
-/// A summary of a long run, which avoids reading the run again for each view. It holds the extremes of every 256 IOs,
-/// in less than a byte per IO.
+/// A summary of a long run, which avoids reading the run again for each view. It holds the extremes
+/// of every 256 IOs, in less than a byte per IO.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overview {
     ios: u64,
@@ -208,13 +210,14 @@ pub(super) fn in_threads<T: Send>(
     })
 }
 
-/// Returns the next length of whole chunks for stretches of `length` IOs; `None` for short stretches.
+/// Returns the next length of whole chunks for stretches of `length` IOs; `None` for short
+/// stretches.
 pub(super) fn whole_chunks(length: u64) -> Option<u64> {
     (length >= MIN_STRETCH).then(|| length.next_multiple_of(CHUNK))
 }
 
-/// A cache of the overviews of a result's long runs. An overview is computed on first use and takes less than a byte
-/// per IO.
+/// A cache of the overviews of a result's long runs. An overview is computed on first use and takes
+/// less than a byte per IO.
 #[derive(Debug)]
 pub struct Overviews {
     threads: usize,
@@ -242,7 +245,8 @@ impl Overviews {
         kept.filter(|overview| overview.ios == rows.total())
     }
 
-    /// Returns the overview of a run, and computes it if necessary; `None` for a run short enough to read directly.
+    /// Returns the overview of a run, and computes it if necessary; `None` for a run short enough
+    /// to read directly.
     pub(super) fn of(&self, run: u32, rows: &Rows) -> Result<Option<Arc<Overview>>, Error> {
         if rows.total() < MIN_IOS {
             return Ok(None);

@@ -37,8 +37,9 @@ pub(super) struct RunningMeanBuilder {
 }
 
 impl RunningMeanBuilder {
-    /// Starts for a run whose statistics ignore the first `ignored` IOs. Points come after multiples of `step` IOs, and at the
-    /// end of the run. With an overview, a start-up may end within a chunk, so this function reads the start-up from the rows.
+    /// Starts for a run whose statistics ignore the first `ignored` IOs. Points come after
+    /// multiples of `step` IOs, and at the end of the run. With an overview, a start-up may end
+    /// within a chunk, so this function reads the start-up from the rows.
     pub(super) fn of(
         rows: &Rows,
         ignored: u64,

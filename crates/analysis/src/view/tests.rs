@@ -387,7 +387,8 @@ fn colours_have_a_scale_without_facts() {
     assert_eq!((colours.low_ns, colours.high_ns, codes), (1.0, 1.0, vec![vec![1, 1]]));
 }
 
-// The running mean is the same from an overview and from the records, and its last point is the mean of the run.
+// The running mean is the same from an overview and from the records, and its last point is the
+// mean of the run.
 #[test]
 fn running_means_cover_successful_ios_with_and_without_start_up() {
     let mut latencies = scattered(300_000, 1000);

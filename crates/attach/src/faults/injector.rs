@@ -188,7 +188,8 @@ impl FaultInjector {
         let begins = self.cuts().filter_map(|(number, rule)| {
             rule.window.next_begin(arrived).map(|begin| (begin, number))
         });
-        // A request that arrives at the very time of a cut counts as later than the cut, and is not in flight.
+        // A request that arrives at the very time of a cut counts as later than the cut, and is not
+        // in flight.
         let in_flight = |(begin, _): &(Nanos, usize)| *begin > arrived && *begin <= due;
         let cuts = begins.chain(state.last_cuts.iter().copied());
         let Some((at, number)) = cuts.filter(in_flight).min() else {

@@ -64,8 +64,8 @@ impl Session {
 
     /// Consumes bytes of `input` up to the next event; returns `None` if more bytes are needed. The
     /// rest of `input` must be passed again, followed by more input. Bytes for the client are
-    /// appended to `output`. `enter` is called when the client requests to start the transmission, and
-    /// returns true if the client may do so.
+    /// appended to `output`. `enter` is called when the client requests to start the transmission,
+    /// and returns true if the client may do so.
     ///
     /// When `None` is returned, at most about 16 KiB remain in `input`.
     ///

@@ -1,4 +1,5 @@
-//! The erasures of a drive: formats of namespaces, and the last sanitize operation of the whole drive.
+//! The erasures of a drive: formats of namespaces, and the last sanitize operation of the whole
+//! drive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -140,8 +141,9 @@ impl State {
 mod tests {
     use super::*;
 
-    // Commands of a namespace that is being formatted are refused with the reason; other namespaces accept commands. A
-    // sanitize operation refuses all commands. After a failed sanitize operation, only another one is accepted.
+    // Commands of a namespace that is being formatted are refused with the reason; other namespaces
+    // accept commands. A sanitize operation refuses all commands. After a failed sanitize
+    // operation, only another one is accepted.
     #[test]
     fn one_erasure_excludes_everything_else() {
         let erasures = Erasures::default();

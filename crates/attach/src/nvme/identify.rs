@@ -253,7 +253,8 @@ fn atomic_blocks(space: &Namespace, shift: u32) -> u16 {
     }
 }
 
-/// Sets the atomic write units of the namespace, if the drive guarantees any: NSFEAT, NAWUN, NAWUPF and NABSPF.
+/// Sets the atomic write units of the namespace, if the drive guarantees any: NSFEAT, NAWUN, NAWUPF
+/// and NABSPF.
 fn state_atomicity(data: &mut Structure, space: &Namespace) {
     let Some(unit) = space.atomic_unit() else { return };
     let shift = space.block().0.trailing_zeros();

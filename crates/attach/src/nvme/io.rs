@@ -127,7 +127,8 @@ fn count(command: &Command, each: usize) -> u32 {
     (number + 1) * u32::try_from(each).expect("ranges are short")
 }
 
-/// Returns the namespace of a command. A flush may name all namespaces, which share the write buffer.
+/// Returns the namespace of a command. A flush may name all namespaces, which share the write
+/// buffer.
 ///
 /// # Errors
 /// Returns the status for an unknown command or an invalid namespace.

@@ -142,8 +142,8 @@ impl Job {
         match answered.result {
             Ok(()) if answered.request.op == Op::Read => state.read(place, answered.request),
             Ok(()) => {}
-            // The zones of an erased namespace are empty or offline (Zoned Namespace Command Set Specification 1.1,
-            // section 2.1.1.3).
+            // The zones of an erased namespace are empty or offline (Zoned Namespace Command Set
+            // Specification 1.1, section 2.1.1.3).
             Err(RequestError::Zone(ZoneError::Offline))
                 if matches!(state.rest, Rest::Erase { .. }) => {}
             Err(error) => {

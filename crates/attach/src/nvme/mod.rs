@@ -124,7 +124,8 @@ impl Listener {
 /// completed and the connections are closed. `ready` receives the name of the subsystem.
 ///
 /// # Errors
-/// Returns an error if the drive cannot be divided into the namespaces, or if the system cannot accept more hosts.
+/// Returns an error if the drive cannot be divided into the namespaces, or if the system cannot
+/// accept more hosts.
 pub fn serve(
     listener: Listener,
     drive: &Arc<AttachedDrive<Recipient>>,

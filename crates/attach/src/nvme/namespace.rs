@@ -65,7 +65,8 @@ pub(super) struct Part {
 pub(super) struct LbaFormat {
     /// The size of the data of a block, as a power of two.
     pub(super) shift: u32,
-    /// True if each block has [`METADATA_LEN`](crate::METADATA_LEN) bytes of metadata, which follow its data.
+    /// True if each block has [`METADATA_LEN`](crate::METADATA_LEN) bytes of metadata, which follow
+    /// its data.
     pub(super) has_metadata: bool,
 }
 

@@ -15,8 +15,8 @@ use crate::attached::Export;
 /// The maximum number of namespaces.
 const MAX_NAMESPACES: usize = 128;
 
-/// The largest logical block in bytes. Each namespace begins at a multiple of it, and can therefore be formatted with
-/// it.
+/// The largest logical block in bytes. Each namespace begins at a multiple of it, and can therefore
+/// be formatted with it.
 const LARGEST_BLOCK: Bytes = Bytes(1 << BLOCK_SHIFTS[BLOCK_SHIFTS.len() - 1]);
 
 /// A part of a drive as a namespace, as the user requests it: `SIZE[,lba=512|4096][,pi=1|2|3]`.
@@ -118,7 +118,8 @@ fn next_size(size: Bytes, unit: Bytes) -> u64 {
     next.unwrap_or_else(|| size.round_down(unit).0)
 }
 
-/// The namespaces of a drive, in the order of their identifiers, which begin at 1. They follow each other on the drive.
+/// The namespaces of a drive, in the order of their identifiers, which begin at 1. They follow each
+/// other on the drive.
 #[derive(Debug)]
 pub(super) struct Namespaces {
     all: Vec<Namespace>,
@@ -183,7 +184,8 @@ impl Namespaces {
         }
     }
 
-    /// Checks the identifier of a command that concerns the controller: none, all, or that of a namespace.
+    /// Checks the identifier of a command that concerns the controller: none, all, or that of a
+    /// namespace.
     pub(super) fn check(&self, id: u32) -> Result<(), Status> {
         match id {
             0 => Ok(()),
@@ -258,7 +260,8 @@ impl Namespaces {
     }
 }
 
-/// Checks that a drive can be divided into these namespaces. Without options, the drive is one namespace.
+/// Checks that a drive can be divided into these namespaces. Without options, the drive is one
+/// namespace.
 ///
 /// # Errors
 /// Returns the reason why it cannot.
@@ -366,8 +369,8 @@ mod tests {
         assert!(refusal(&export(), &["4KiB"; 129]).contains("at most 128"));
     }
 
-    // A format of one namespace erases its part and changes its blocks. A format of all namespaces erases the drive up
-    // to the end of the last namespace.
+    // A format of one namespace erases its part and changes its blocks. A format of all namespaces
+    // erases the drive up to the end of the last namespace.
     #[test]
     fn formats_cover_their_namespaces() {
         let options = ["512KiB", "256KiB"].map(|size| size.parse().unwrap());

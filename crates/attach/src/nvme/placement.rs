@@ -1,5 +1,5 @@
-//! Flexible data placement (NVM Express Base Specification 2.1, "Flexible Data Placement"): one endurance
-//! group with one reclaim group, and a handle for each placement identifier.
+//! Flexible data placement (NVM Express Base Specification 2.1, "Flexible Data Placement"): one
+//! endurance group with one reclaim group, and a handle for each placement identifier.
 
 use std::collections::VecDeque;
 
@@ -97,7 +97,8 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Adds an event if the host enabled it for its handle. An identifier that is not valid belongs to handle 0.
+    /// Adds an event if the host enabled it for its handle. An identifier that is not valid belongs
+    /// to handle 0.
     fn add(&mut self, kind: u8, identifier: StreamId) {
         let handle = if kind == EVENT_INVALID_IDENTIFIER { 0 } else { identifier };
         if !self.is_enabled(kind, handle) {

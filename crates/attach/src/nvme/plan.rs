@@ -34,7 +34,8 @@ pub enum Plan {
     },
     /// Erases the whole drive, or namespaces.
     Erase(Erase),
-    /// Resets the zones of the drive that are not lost. If all zones are lost, the command succeeds immediately.
+    /// Resets the zones of the drive that are not lost. If all zones are lost, the command succeeds
+    /// immediately.
     ResetZones(Request),
     /// Changes or reports the state of zones.
     Zones(ZoneCommand),
@@ -80,8 +81,8 @@ pub enum Erase {
     Format {
         /// The identifier of the namespace, or the identifier that stands for all namespaces.
         namespace: u32,
-        /// The number of the new LBA format, and the settings of metadata and protection information, as in dword 10
-        /// of the command.
+        /// The number of the new LBA format, and the settings of metadata and protection
+        /// information, as in dword 10 of the command.
         format: u32,
     },
     /// Sanitize, which erases the whole drive.
@@ -139,7 +140,8 @@ mod tests {
     use super::*;
     use crate::metadata::Metadata;
 
-    // The cost includes data and metadata that a read will return, and metadata of writes without data.
+    // The cost includes data and metadata that a read will return, and metadata of writes without
+    // data.
     #[test]
     fn metadata_count_as_memory() {
         let metadata = |bytes| Some(Metadata { block: Bytes(512), unwritten: 0xFF, bytes });

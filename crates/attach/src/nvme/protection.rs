@@ -1,5 +1,6 @@
-//! Metadata of 8 bytes, and the protection information that they may contain (NVM Command Set Specification 1.1,
-//! "End-to-end Data Protection", with a guard of 16 bits): guard, application tag and reference tag.
+//! Metadata of 8 bytes, and the protection information that they may contain (NVM Command Set
+//! Specification 1.1, "End-to-end Data Protection", with a guard of 16 bits): guard, application
+//! tag and reference tag.
 
 use flashscope_block::Bytes;
 
@@ -11,8 +12,8 @@ use super::wire::u32_at;
 use crate::metadata::{METADATA_LEN, Metadata};
 use crate::request::Request;
 
-/// Bits of dword 12: the first makes the drive insert or strip protection information, and the others request the
-/// checks of guard, application tag and reference tag.
+/// Bits of dword 12: the first makes the drive insert or strip protection information, and the
+/// others request the checks of guard, application tag and reference tag.
 const ACTION: u32 = 1 << 29;
 const CHECK_GUARD: u32 = 1 << 28;
 const CHECK_APPLICATION: u32 = 1 << 27;
@@ -147,7 +148,8 @@ impl ProtectionCheck {
         let Some(kind) = space.protection() else { return Ok(None) };
         let is_of_block = reference == start;
         match kind {
-            // In type 1, the reference tag must be that of the block. In type 3, the drive cannot check it.
+            // In type 1, the reference tag must be that of the block. In type 3, the drive cannot
+            // check it.
             Protection::Type1 if checks & CHECK_REFERENCE != 0 && !is_of_block => {
                 return Err(Status::INVALID_PROTECTION_INFORMATION);
             }
@@ -226,13 +228,14 @@ fn block_of(space: &Namespace) -> usize {
     usize::try_from(space.block().0).expect("a block fits in memory")
 }
 
-/// Returns true if the drive inserts or strips the metadata of a command, which the host therefore does not transfer.
+/// Returns true if the drive inserts or strips the metadata of a command, which the host therefore
+/// does not transfer.
 fn acts(space: &Namespace, command: &Command) -> bool {
     space.protection().is_some() && command.dword(12) & ACTION != 0
 }
 
-/// Returns the number of bytes that the host transfers for `len` bytes of blocks, and checks the protection information
-/// of the command.
+/// Returns the number of bytes that the host transfers for `len` bytes of blocks, and checks the
+/// protection information of the command.
 pub(super) fn transferred(
     space: &Namespace,
     command: &Command,

@@ -130,7 +130,8 @@ impl Session {
 
     /// Consumes bytes of `input` up to the next event; returns `None` if more bytes are needed. The
     /// rest of `input` must be passed again, followed by more input. Bytes for the host are
-    /// appended to `output`. `admit` returns the data transfer of a command, or rejects the command.
+    /// appended to `output`. `admit` returns the data transfer of a command, or rejects the
+    /// command.
     ///
     /// When `None` is returned, fewer than 256 bytes remain in `input`.
     ///

@@ -1,5 +1,5 @@
-//! Status values of completions (NVM Express Base Specification 2.1, "Status Field Definition"; Zoned
-//! Namespace Command Set Specification 1.1, "Command Specific Status Values").
+//! Status values of completions (NVM Express Base Specification 2.1, "Status Field Definition";
+//! Zoned Namespace Command Set Specification 1.1, "Command Specific Status Values").
 
 use flashscope_block::{Errno, Op};
 

@@ -145,7 +145,8 @@ fn describe(report: &mut Structure, at: usize, zone: &Zone, block: Bytes) {
         .u64(at + 24, pointer);
 }
 
-/// Returns the zone limits of the namespace. A namespace without zones refuses the command as an unknown opcode.
+/// Returns the zone limits of the namespace. A namespace without zones refuses the command as an
+/// unknown opcode.
 fn zones(space: &Namespace) -> Result<&ZoneLimits, Status> {
     space.zones().ok_or(Status::INVALID_OPCODE)
 }

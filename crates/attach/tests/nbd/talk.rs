@@ -99,8 +99,9 @@ pub(crate) struct Outcome {
     pub end: Option<String>,
 }
 
-/// Runs a session with a client that sends `bytes`, first in one piece and then in several. The first
-/// byte selects the drive's properties. Checks that the results are equal and all requests valid.
+/// Runs a session with a client that sends `bytes`, first in one piece and then in several. The
+/// first byte selects the drive's properties. Checks that the results are equal and all requests
+/// valid.
 pub(crate) fn talk(bytes: &[u8]) -> Outcome {
     let (&kind, input_bytes) = bytes.split_first().unwrap_or((&0, &[]));
     let whole = listen(kind, input_bytes, usize::MAX);

@@ -1,4 +1,5 @@
-//! Admin commands: Identify, features, log pages, events, format (Base Specification 2.1, "Admin Command Set").
+//! Admin commands: Identify, features, log pages, events, format (Base Specification 2.1, "Admin
+//! Command Set").
 
 use crate::initiator::{Entry, Initiator, u16_at, u32_at, u64_at};
 use crate::served::{SIZE, Target};
@@ -27,7 +28,8 @@ fn get_feature(admin: &mut Initiator, feature: u32) -> (u16, u64) {
     (done.status, done.result)
 }
 
-// The fields that Linux requires: drivers/nvme/host/core.c, function nvme_init_identify, and fabrics.c.
+// The fields that Linux requires: drivers/nvme/host/core.c, function nvme_init_identify, and
+// fabrics.c.
 #[test]
 fn identify_has_the_fields_that_linux_checks() {
     let target = Target::new();
@@ -203,8 +205,8 @@ fn failed_commands_are_logged() {
     assert_eq!(u16_at(&errors, 76) >> 1 & 0x7ff, 0x80);
 }
 
-// Format erases the drive and changes its blocks. An event reports this to the host once, until the host reads the log
-// page.
+// Format erases the drive and changes its blocks. An event reports this to the host once, until the
+// host reads the log page.
 #[test]
 fn format_erases_and_reports() {
     let target = Target::new();
@@ -244,7 +246,8 @@ fn format_erases_and_reports() {
     assert_eq!(admin.execute(Entry::new(0x80, 2)).status, 0x0b);
 }
 
-// Sanitize erases the drive after its command. An event and the log page report the end to the host.
+// Sanitize erases the drive after its command. An event and the log page report the end to the
+// host.
 #[test]
 fn sanitize_erases_and_reports() {
     let target = Target::new();

@@ -19,7 +19,8 @@ fn status(entry: &[u8]) -> u16 {
     u16_at(entry, 12) >> 1 & 0x7ff
 }
 
-// An entry names the queue, the command, the first block that failed, the namespace, the command set and the opcode.
+// An entry names the queue, the command, the first block that failed, the namespace, the command
+// set and the opcode.
 #[test]
 fn entries_name_the_block_and_the_namespace() {
     let target = Target::divided(&["8MiB", "4MiB"]);

@@ -1,5 +1,5 @@
-//! Commands whose data arrive after the namespace was erased, or after the controller was reset (Base Specification 2.1,
-//! "Format NVM command", "Sanitize Operations" and "Controller Reset").
+//! Commands whose data arrive after the namespace was erased, or after the controller was reset
+//! (Base Specification 2.1, "Format NVM command", "Sanitize Operations" and "Controller Reset").
 
 use crate::initiator::{ENABLED, Entry, Initiator, piece_header, property_set};
 use crate::served::Target;
@@ -9,7 +9,8 @@ const COMPARE: u8 = 0x05;
 const FORMAT_IN_PROGRESS: u16 = 0x84;
 const SANITIZE_IN_PROGRESS: u16 = 0x1d;
 
-/// Sends a command for 8 blocks, and receives the request for its data. Returns the PDU with the data.
+/// Sends a command for 8 blocks, and receives the request for its data. Returns the PDU with the
+/// data.
 fn begin(queue: &mut Initiator, opcode: u8, namespace: u32) -> Vec<u8> {
     let entry = Entry::new(opcode, namespace).range(8, 8).by_transport(4096);
     let id = queue.submit(entry, &[]);
@@ -23,8 +24,8 @@ fn format(namespace: u32, number: u32) -> Entry {
     Entry::new(0x80, namespace).dword(10, number)
 }
 
-// A format during the transfer fails the command, also if the format of the blocks is the same as before. The host may
-// retry the command.
+// A format during the transfer fails the command, also if the format of the blocks is the same as
+// before. The host may retry the command.
 #[test]
 fn a_format_fails_commands_whose_data_arrive_later() {
     for opcode in [WRITE, COMPARE] {

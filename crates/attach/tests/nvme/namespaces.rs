@@ -8,7 +8,8 @@ const OUT_OF_RANGE: u16 = 0x80;
 
 const ALL: u32 = u32::MAX;
 
-/// A drive of 16 MiB with two namespaces: 8 MiB with blocks of 512 bytes, and 4 MiB with blocks of 4096 bytes.
+/// A drive of 16 MiB with two namespaces: 8 MiB with blocks of 512 bytes, and 4 MiB with blocks of
+/// 4096 bytes.
 fn target() -> Target {
     Target::divided(&["8MiB", "4MiB,lba=4096"])
 }
@@ -69,8 +70,8 @@ fn ends(queue: &mut Initiator, block: [usize; 2]) -> Vec<u8> {
     ends
 }
 
-// Identify lists the namespaces, active and allocated, and describes each with its size, its format and its own
-// identifiers. The remainder of the drive is unallocated.
+// Identify lists the namespaces, active and allocated, and describes each with its size, its format
+// and its own identifiers. The remainder of the drive is unallocated.
 #[test]
 fn identify_lists_the_namespaces() {
     let target = target();
@@ -215,7 +216,8 @@ fn formats_change_one_namespace_or_all() {
     assert_eq!(ends(&mut queue, [4096, 4096]), [0; 4]);
 }
 
-// A namespace initially has the protection information that the user chose; the other namespace has none.
+// A namespace initially has the protection information that the user chose; the other namespace has
+// none.
 #[test]
 fn a_namespace_may_begin_with_protection() {
     let target = Target::divided(&["8MiB", "4MiB,lba=4096,pi=2"]);

@@ -1,4 +1,5 @@
-//! Metadata and protection information (NVM Command Set Specification 1.1, "End-to-end Data Protection").
+//! Metadata and protection information (NVM Command Set Specification 1.1, "End-to-end Data
+//! Protection").
 
 use crate::initiator::{Entry, Initiator, piece_header, u64_at};
 use crate::served::{SIZE, Target};
@@ -49,7 +50,8 @@ fn protected(fill: u8, application: u16, reference: u32) -> Vec<u8> {
     [&data[..], &tuple(crc(&data), application, reference)].concat()
 }
 
-/// Returns a target whose namespace is formatted with a type of protection information, and its queues.
+/// Returns a target whose namespace is formatted with a type of protection information, and its
+/// queues.
 fn formatted(kind: u32) -> (Target, Initiator, Initiator) {
     let target = Target::new();
     let (mut admin, queue) = target.queues();
@@ -114,7 +116,8 @@ fn formats_with_metadata_are_described() {
     assert_eq!(identify(&mut admin).0, 0);
 }
 
-// Protection information from the host is checked, stored and returned; each failed check has its status.
+// Protection information from the host is checked, stored and returned; each failed check has its
+// status.
 #[test]
 fn protection_of_the_host_is_checked_and_kept() {
     for kind in 1..=3 {
@@ -153,8 +156,8 @@ fn protection_of_the_host_is_checked_and_kept() {
     }
 }
 
-// With PRACT, the drive inserts protection information on writes, and checks and strips it on reads. Linux uses PRACT
-// with a drive over TCP.
+// With PRACT, the drive inserts protection information on writes, and checks and strips it on
+// reads. Linux uses PRACT with a drive over TCP.
 #[test]
 fn the_drive_inserts_and_strips_protection() {
     for kind in 1..=3 {
@@ -186,7 +189,8 @@ fn application_tags_are_compared_by_their_mask() {
     }
 }
 
-// An application tag of FFFFh turns off the checks of its block; in type 3, only with a reference tag of FFFFFFFFh.
+// An application tag of FFFFh turns off the checks of its block; in type 3, only with a reference
+// tag of FFFFFFFFh.
 #[test]
 fn escape_values_turn_off_checks() {
     for kind in 1..=3 {
@@ -205,8 +209,8 @@ fn escape_values_turn_off_checks() {
     }
 }
 
-// The reference tag of type 1 must be that of the block. Type 3 has no reference tag to check. Compare and Verify strip
-// nothing.
+// The reference tag of type 1 must be that of the block. Type 3 has no reference tag to check.
+// Compare and Verify strip nothing.
 #[test]
 fn impossible_protection_is_refused() {
     let (_target, _admin, mut queue) = formatted(1);
@@ -239,8 +243,8 @@ fn a_copy_is_checked_again_when_its_data_arrive() {
     assert_eq!(queue.done().status, 0x84);
 }
 
-// Unwritten and deallocated blocks have protection information that turns off checks. Zeroed blocks have it as well,
-// unless the drive inserts protection information.
+// Unwritten and deallocated blocks have protection information that turns off checks. Zeroed blocks
+// have it as well, unless the drive inserts protection information.
 #[test]
 fn blocks_without_data_pass_all_checks() {
     let (_target, mut admin, mut queue) = formatted(1);
@@ -314,8 +318,8 @@ fn copy(queue: &mut Initiator, options: u32, reference: u32, sources: &[Vec<u8>]
     queue.with_data(copy, &sources.concat()).status
 }
 
-// Without PRACT, a copy keeps protection information. PRINFOR checks it against the tags of the source ranges, and
-// PRINFOW against those of the destination.
+// Without PRACT, a copy keeps protection information. PRINFOR checks it against the tags of the
+// source ranges, and PRINFOW against those of the destination.
 #[test]
 fn copies_keep_protection_information() {
     let (_target, _admin, mut queue) = formatted(2);
@@ -346,7 +350,8 @@ fn copies_keep_protection_information() {
     assert_eq!(read(&mut queue, 9, 0, 0), (0, damaged));
 }
 
-// With PRACT for both sides, a copy strips protection information and inserts new. PRACT for one side is Invalid Field.
+// With PRACT for both sides, a copy strips protection information and inserts new. PRACT for one
+// side is Invalid Field.
 #[test]
 fn copies_insert_new_protection_information() {
     for kind in [1, 2, 3] {
@@ -364,7 +369,8 @@ fn copies_insert_new_protection_information() {
     }
 }
 
-// In type 1, the reference tags of both sides must be those of their first blocks. Type 3 has none to check.
+// In type 1, the reference tags of both sides must be those of their first blocks. Type 3 has none
+// to check.
 #[test]
 fn impossible_protection_of_copies_is_refused() {
     for (kind, of_source, of_destination) in [(1, 4, 3), (3, 3, 9)] {

@@ -1,4 +1,5 @@
-//! Generated conversations of hosts and checks of their results, shared with the fuzz target `nvme`.
+//! Generated conversations of hosts and checks of their results, shared with the fuzz target
+//! `nvme`.
 
 use std::sync::Arc;
 
@@ -208,8 +209,8 @@ pub(crate) struct Outcome {
     pub end: Option<String>,
 }
 
-/// Runs a session with a host that sends `bytes`, first in one piece and then in several. The first byte selects the
-/// drive's properties. Checks that the results are equal and all requests valid.
+/// Runs a session with a host that sends `bytes`, first in one piece and then in several. The first
+/// byte selects the drive's properties. Checks that the results are equal and all requests valid.
 pub(crate) fn talk(bytes: &[u8]) -> Outcome {
     let (&kind, input_bytes) = bytes.split_first().unwrap_or((&0, &[]));
     let whole = listen(kind, input_bytes, usize::MAX);

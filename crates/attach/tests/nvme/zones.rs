@@ -49,7 +49,8 @@ fn write(queue: &mut Initiator, start: u64, blocks: u32, fill: u8) -> u16 {
     }
 }
 
-/// Appends `blocks` blocks of the byte `fill` to a zone, and returns the status and the first block.
+/// Appends `blocks` blocks of the byte `fill` to a zone, and returns the status and the first
+/// block.
 fn append(queue: &mut Initiator, zone: u64, blocks: u32, fill: u8) -> (u16, u64) {
     let data = block(fill).repeat(blocks as usize);
     let entry = Entry::new(0x7d, 1).range(zone * BLOCKS, blocks);
@@ -115,8 +116,8 @@ fn states(queue: &mut Initiator) -> Vec<u8> {
     zones.iter().map(|zone| zone.state).collect()
 }
 
-// The controller enables all command sets. Identify and the effects log describe the zones with the fields that Linux
-// requires: drivers/nvme/host/zns.c and core.c.
+// The controller enables all command sets. Identify and the effects log describe the zones with the
+// fields that Linux requires: drivers/nvme/host/zns.c and core.c.
 #[test]
 fn identify_describes_the_zones() {
     let target = Target::zoned();
@@ -163,8 +164,8 @@ fn identify_describes_the_zones() {
     assert_eq!(commands(2), [0x00, 0x01, 0x02, 0x05, 0x08, 0x0c, 0x19, 0x79, 0x7a, 0x7d]);
 }
 
-// A write begins at the pointer and ends within the zone. Any other write fails with the status of the specification,
-// and changes nothing.
+// A write begins at the pointer and ends within the zone. Any other write fails with the status of
+// the specification, and changes nothing.
 #[test]
 fn writes_begin_at_the_write_pointer() {
     let target = Target::zoned();
@@ -236,8 +237,8 @@ fn open_and_active_zones_are_limited() {
     assert_eq!(append(&mut queue, 3, 1, 1).0, 0, "the finished zone is no longer active");
 }
 
-// The capacity of a zone is below its size. Reports and Identify state both, writes and appends end at the capacity,
-// the hole reads as zeros, and the store keeps all data.
+// The capacity of a zone is below its size. Reports and Identify state both, writes and appends end
+// at the capacity, the hole reads as zeros, and the store keeps all data.
 #[test]
 fn writes_end_at_the_capacity_of_a_zone() {
     let folder = tempfile::tempdir().unwrap();
@@ -274,8 +275,8 @@ fn writes_end_at_the_capacity_of_a_zone() {
     assert_eq!(read(&mut queue, BLOCKS, 17), [&[0; 16][..], &[3]].concat());
 }
 
-// A zone that failed is read-only: it keeps its data until it is taken offline. A zone that is offline cannot be read.
-// No command of the host makes such a zone writable again.
+// A zone that failed is read-only: it keeps its data until it is taken offline. A zone that is
+// offline cannot be read. No command of the host makes such a zone writable again.
 #[test]
 fn lost_zones_are_read_only_or_offline() {
     let target = Target::zoned_by(ZonedDrive::worn(), true, None);
@@ -316,7 +317,8 @@ fn lost_zones_are_read_only_or_offline() {
     assert_eq!(states(&mut queue), expected);
 }
 
-// An action for all zones selects zones by their states. If it selects none, it succeeds and changes nothing.
+// An action for all zones selects zones by their states. If it selects none, it succeeds and
+// changes nothing.
 #[test]
 fn an_action_for_all_zones_may_select_none() {
     let target = Target::zoned_by(ZonedDrive::lost(), true, None);
@@ -367,7 +369,8 @@ fn zones_change_their_states() {
     assert_eq!(read(&mut queue, 0, 16), [0; 16]);
 }
 
-// Reports select zones by state, from a zone on. They count the zones in the report, or all matching zones.
+// Reports select zones by state, from a zone on. They count the zones in the report, or all
+// matching zones.
 #[test]
 fn reports_select_zones_by_state() {
     let target = Target::zoned();
@@ -552,8 +555,8 @@ fn a_store_keeps_the_write_pointers() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    // Appends of two queues, all in flight at once, are written next to each other without overlap or gap, and the
-    // blocks of each append contain its data.
+    // Appends of two queues, all in flight at once, are written next to each other without overlap
+    // or gap, and the blocks of each append contain its data.
     #[test]
     fn appends_of_two_queues_never_overlap(
         appends in proptest::collection::vec((0..2_usize, 0..3_u64, 1..4_u32), 1..24),

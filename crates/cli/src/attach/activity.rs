@@ -1,4 +1,5 @@
-//! Shows the activity of an attached drive: on the terminal, in a browser, to Prometheus, and in `flashscope devices`.
+//! Shows the activity of an attached drive: on the terminal, in a browser, to Prometheus, and in
+//! `flashscope devices`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,7 +29,8 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    /// Starts to show the activity. If only `flashscope devices` cannot show it, prints a notice instead of failing.
+    /// Starts to show the activity. If only `flashscope devices` cannot show it, prints a notice
+    /// instead of failing.
     pub(super) fn start<A: Answer>(
         args: &AttachArgs,
         drive: &Arc<AttachedDrive<A>>,

@@ -12,13 +12,14 @@ use crate::listen::ListenArgs;
 
 /// Attach a drive, so that any program can use it as a block device or over the network.
 ///
-/// A simulated drive stores the data written to it, and completes each request at the time at which the simulated
-/// hardware would. It is served over NBD (the network block protocol of Linux, QEMU and others) or over NVMe/TCP. It
-/// can also be a file, which `losetup` turns into a block device, or a block device of the kernel. Ctrl-C detaches it.
+/// A simulated drive stores the data written to it, and completes each request at the time at which
+/// the simulated hardware would. It is served over NBD (the network block protocol of Linux, QEMU
+/// and others) or over NVMe/TCP. It can also be a file, which `losetup` turns into a block device,
+/// or a block device of the kernel. Ctrl-C detaches it.
 ///
-/// With --store, flushed data survives even if this process is killed. Data that was only in the drive's write buffer
-/// is lost: killing the process simulates a power cut. The next attach creates a new simulated drive, and first writes
-/// the contents of the store to it.
+/// With --store, flushed data survives even if this process is killed. Data that was only in the
+/// drive's write buffer is lost: killing the process simulates a power cut. The next attach creates
+/// a new simulated drive, and first writes the contents of the store to it.
 ///
 /// A drive with zones is served over NVMe/TCP only, as a zoned namespace.
 ///
@@ -59,13 +60,14 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "FOLDER", group = "way")]
     pub fuse: Option<PathBuf>,
 
-    /// Serve the drive as a block device of the kernel, /dev/ublkbN (needs root, the module ublk_drv and Linux
-    /// 6.4 or later)
+    /// Serve the drive as a block device of the kernel, /dev/ublkbN (needs root, the module
+    /// ublk_drv and Linux 6.4 or later)
     #[arg(long, group = "way")]
     pub ublk: bool,
 
-    /// Serve the drive as an NVMe SSD over TCP at this loopback address: HOST:PORT, such as 127.0.0.1:4420; on
-    /// Linux with the module nvme_tcp, `nvme connect` attaches it as /dev/nvmeXnY
+    /// Serve the drive as an NVMe SSD over TCP at this loopback address: HOST:PORT, such as
+    /// 127.0.0.1:4420; on Linux with the module nvme_tcp, `nvme connect` attaches it as
+    /// /dev/nvmeXnY
     #[arg(long, value_name = "ADDRESS", group = "way")]
     pub nvme_tcp: Option<String>,
 
@@ -77,9 +79,10 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "NQN", requires = "nvme_tcp")]
     pub allow_host: Vec<Nqn>,
 
-    /// Divide the drive into namespaces, each of this size, a multiple of 4 KiB. `lba` is 512 or 4096, the size of its
-    /// logical blocks [default: 512, or 4096 if the drive requires it]; `pi` is 1, 2 or 3, its type of
-    /// protection information. May be repeated, up to 128 times [default: one namespace]
+    /// Divide the drive into namespaces, each of this size, a multiple of 4 KiB. `lba` is 512 or
+    /// 4096, the size of its logical blocks [default: 512, or 4096 if the drive requires it]; `pi`
+    /// is 1, 2 or 3, its type of protection information. May be repeated, up to 128 times [default:
+    /// one namespace]
     #[arg(long, value_name = "SIZE[,lba=BYTES][,pi=TYPE]", requires = "nvme_tcp")]
     pub namespace: Vec<NamespaceOptions>,
 
@@ -87,7 +90,8 @@ pub(crate) struct AttachArgs {
     #[arg(long, conflicts_with_all = ["fuse", "ublk", "nvme_tcp"])]
     pub exclusive: bool,
 
-    /// Capacity of a simulated drive, reached by changing the number of its blocks [default: as in its profile]
+    /// Capacity of a simulated drive, reached by changing the number of its blocks [default: as in
+    /// its profile]
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Bytes>,
 
@@ -95,8 +99,8 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_parser = fill_parser(), value_name = "STATE")]
     pub fill: Option<Fill>,
 
-    /// Store the data of a simulated drive in this file, which is created if necessary and occupies as much space as
-    /// was written [default: in memory]
+    /// Store the data of a simulated drive in this file, which is created if necessary and occupies
+    /// as much space as was written [default: in memory]
     #[arg(long, value_name = "FILE", conflicts_with = "fill")]
     pub store: Option<PathBuf>,
 
@@ -104,8 +108,8 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "TIMES")]
     pub speed: Option<Speed>,
 
-    /// Inject the faults of this TOML file: delays, stalls, errors, media errors, resets, and a drive that disappears
-    /// and returns (docs/faults.md)
+    /// Inject the faults of this TOML file: delays, stalls, errors, media errors, resets, and a
+    /// drive that disappears and returns (docs/faults.md)
     #[arg(long, value_name = "FILE")]
     pub faults: Option<PathBuf>,
 

@@ -60,7 +60,8 @@ impl Faults {
         Ok(Faults { plan, path: path.into(), log, started: OnceCell::new() })
     }
 
-    /// Returns the plan and the hook for the drive of this size that is about to be attached, and starts the log.
+    /// Returns the plan and the hook for the drive of this size that is about to be attached, and
+    /// starts the log.
     pub(super) fn hook(&self, size: Bytes) -> Result<(FaultPlan, Option<FaultHook>), Failure> {
         if let Some(rule) = self.plan.rule_beyond(size) {
             return Err(usage(anyhow!(

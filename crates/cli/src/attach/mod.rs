@@ -129,7 +129,8 @@ fn simulated<A: Answer>(
     Ok(attached)
 }
 
-/// Refuses namespaces that do not fit a simulated drive, before it is filled and its store is created.
+/// Refuses namespaces that do not fit a simulated drive, before it is filled and its store is
+/// created.
 fn check_namespaces(args: &AttachArgs, device: &mut dyn Device) -> Result<(), Failure> {
     let info = device.info();
     let size = args.size.unwrap_or(info.capacity);

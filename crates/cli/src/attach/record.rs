@@ -14,8 +14,9 @@ use flashscope_trace::{Error, Request, Volumes};
 
 use crate::{Failure, usage};
 
-/// The number of completed requests to buffer. A trace is in order of arrival, but the recorder receives requests in
-/// order of completion. No client has this many requests in flight. A buffer of this size can therefore sort them.
+/// The number of completed requests to buffer. A trace is in order of arrival, but the recorder
+/// receives requests in order of completion. No client has this many requests in flight. A buffer
+/// of this size can therefore sort them.
 const HELD: usize = 1 << 16;
 
 /// The number of requests written at once.
@@ -42,8 +43,8 @@ impl Recorder {
         Ok(Recorder { sender, thread: thread.spawn(move || write(writer, &completions))? })
     }
 
-    /// Returns a callback for completed requests. If a request cannot be written, [`Recorder::finish`] returns the
-    /// error.
+    /// Returns a callback for completed requests. If a request cannot be written,
+    /// [`Recorder::finish`] returns the error.
     pub(super) fn tell(&self) -> CompletionHook {
         let sender = self.sender.clone();
         Box::new(move |completion| {

@@ -16,7 +16,8 @@ use crate::{Failure, usage};
 /// The seed of a random fill.
 const SEED: u64 = 1;
 
-/// Opens the drive `spec` with enough blocks for `--size`, and fills it. Also returns the seed of its profile.
+/// Opens the drive `spec` with enough blocks for `--size`, and fills it. Also returns the seed of
+/// its profile.
 pub(super) fn open(
     spec: &str,
     args: &AttachArgs,
@@ -78,8 +79,8 @@ fn check_zone_size(drive: &mut Drive, args: &AttachArgs) -> Result<(), Failure> 
     }
 }
 
-/// Fills the drive. The fill stores no data: the contents read as zeros, but the simulated drive counts its
-/// pages as written.
+/// Fills the drive. The fill stores no data: the contents read as zeros, but the simulated drive
+/// counts its pages as written.
 fn fill(drive: &mut Drive, state: Fill, stop: &AtomicBool) -> Result<(), Failure> {
     let mut bar = LateBar::new();
     let mut progress =

@@ -1,7 +1,8 @@
-//! Escapes untrusted text for a terminal: control characters, and characters that hide or reorder text.
+//! Escapes untrusted text for a terminal: control characters, and characters that hide or reorder
+//! text.
 //!
-//! File names, models of drives and submissions are untrusted. Printed unescaped, they could clear the screen, set its
-//! title, type input for the user, or disguise text (CVE-2021-42574).
+//! File names, models of drives and submissions are untrusted. Printed unescaped, they could clear
+//! the screen, set its title, type input for the user, or disguise text (CVE-2021-42574).
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -16,7 +17,8 @@ pub(crate) enum Form {
     Json,
 }
 
-/// Escapes the text of a single field: every character that a terminal does not show literally, line breaks included.
+/// Escapes the text of a single field: every character that a terminal does not show literally,
+/// line breaks included.
 pub(crate) fn escape_untrusted(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
@@ -99,7 +101,8 @@ fn escape(c: char, form: Form, out: &mut impl fmt::Write) -> fmt::Result {
     }
 }
 
-/// A writer that escapes unsafe characters except line breaks, and bytes that are not UTF-8 as `\xff`.
+/// A writer that escapes unsafe characters except line breaks, and bytes that are not UTF-8 as
+/// `\xff`.
 pub(crate) struct Escaping<W: Write> {
     out: W,
     form: Form,
@@ -189,8 +192,8 @@ mod tests {
         out
     }
 
-    /// Returns true if a terminal interprets or hides the character, except line breaks; defined independently of the
-    /// table.
+    /// Returns true if a terminal interprets or hides the character, except line breaks; defined
+    /// independently of the table.
     fn steers(c: char) -> bool {
         c != '\n' && c.is_control()
             || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')

@@ -1,7 +1,8 @@
 //! Wraps text for a terminal.
 
-/// Wraps a text between words to lines of at most `width` columns. The first line starts with `indent`, further lines
-/// with `hanging`. A word that is too long is not split, and has its own line.
+/// Wraps a text between words to lines of at most `width` columns. The first line starts with
+/// `indent`, further lines with `hanging`. A word that is too long is not split, and has its own
+/// line.
 pub(crate) fn wrapped(text: &str, indent: &str, hanging: &str, width: usize) -> String {
     let mut lines = String::new();
     let (mut line, mut is_empty) = (indent.to_owned(), true);

@@ -1,5 +1,5 @@
-//! Prints all output of the program, escaped: results to standard output, notes and errors to standard error.
-//! `clippy.toml` forbids the standard streams elsewhere.
+//! Prints all output of the program, escaped: results to standard output, notes and errors to
+//! standard error. `clippy.toml` forbids the standard streams elsewhere.
 
 mod escape;
 pub(crate) mod layout;
@@ -37,10 +37,11 @@ pub(crate) struct TerminalArgs {
     )]
     pub color: ColorChoice,
 
-    /// Show the progress of the command in a browser: the run under way, the time left and the results so far
+    /// Show the progress of the command in a browser: the run under way, the time left and the
+    /// results so far
     ///
-    /// The address is printed on standard error; port 0 chooses a free port. In a terminal, the page stays after the end of the
-    /// command until Ctrl-C.
+    /// The address is printed on standard error; port 0 chooses a free port. In a terminal, the
+    /// page stays after the end of the command until Ctrl-C.
     #[cfg(feature = "serve")]
     #[arg(
         long,
@@ -68,7 +69,8 @@ pub(crate) fn terminal() -> &'static TerminalArgs {
     TERMINAL.get_or_init(TerminalArgs::default)
 }
 
-/// Returns the value of `--color` before the options are parsed, because the help and the errors of the parser need it.
+/// Returns the value of `--color` before the options are parsed, because the help and the errors of
+/// the parser need it.
 pub(crate) fn typed_color() -> ColorChoice {
     let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
     while let Some(argument) = arguments.next() {
@@ -169,8 +171,8 @@ fn standard_output(form: Form) -> Escaping<StdoutLock<'static>> {
     Escaping::new(io::stdout().lock(), form)
 }
 
-/// Returns standard output for data such as a trace. A terminal shows the data escaped; a program receives the bytes
-/// unchanged.
+/// Returns standard output for data such as a trace. A terminal shows the data escaped; a program
+/// receives the bytes unchanged.
 #[allow(clippy::disallowed_methods, reason = "the output is escaped here")]
 pub(crate) fn data() -> Box<dyn Write + Send> {
     let out = io::stdout();
@@ -180,8 +182,8 @@ pub(crate) fn data() -> Box<dyn Write + Send> {
     }
 }
 
-/// Prints a message on standard error, see [`notice`]. Indents all lines but the first, because a line break in
-/// untrusted text could forge a message.
+/// Prints a message on standard error, see [`notice`]. Indents all lines but the first, because a
+/// line break in untrusted text could forge a message.
 #[allow(clippy::disallowed_methods, reason = "the output is escaped here")]
 pub(crate) fn to_user(words: fmt::Arguments) {
     let line = words.to_string().replace('\n', "\n  ") + "\n";
@@ -189,8 +191,9 @@ pub(crate) fn to_user(words: fmt::Arguments) {
     let _ = Escaping::new(io::stderr().lock(), Form::Text).write_all(line.as_bytes());
 }
 
-/// Prints an error about the options, or the help, and returns the exit status. `clap` repeats the options, which may contain
-/// untrusted file names. If any of them is unsafe, the message is escaped and has no colour.
+/// Prints an error about the options, or the help, and returns the exit status. `clap` repeats the
+/// options, which may contain untrusted file names. If any of them is unsafe, the message is
+/// escaped and has no colour.
 pub(crate) fn options(error: &clap::Error) -> i32 {
     let is_safe =
         |argument: OsString| argument.to_str().is_some_and(|text| !text.contains(is_unsafe));

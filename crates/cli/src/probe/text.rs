@@ -14,7 +14,8 @@ use crate::print::layout;
 /// The maximum number of columns of a line of explanation.
 const WIDTH: usize = 96;
 
-/// Formats the findings: first the known parameters with their evidence, then the unknown parameters with the reason.
+/// Formats the findings: first the known parameters with their evidence, then the unknown
+/// parameters with the reason.
 pub(crate) fn text(report: &ProbeReport) -> String {
     let mut out = String::new();
     head(&mut out, report);
@@ -156,7 +157,8 @@ fn line(out: &mut String, text: &str) {
     writeln!(out, "{text}").expect("a String can always be written to");
 }
 
-/// Writes a text in lines of at most [`WIDTH`], each after `indent`; further lines are indented by two more columns.
+/// Writes a text in lines of at most [`WIDTH`], each after `indent`; further lines are indented by
+/// two more columns.
 fn wrapped(out: &mut String, indent: &str, text: &str) {
     *out += &layout::wrapped(text, indent, &format!("{indent}  "), WIDTH);
 }

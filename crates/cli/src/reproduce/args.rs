@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use flashscope_command::options::{JsonArgs, json_schema};
 
-/// Reproduce tables and figures of the papers, and compare the published numbers with the reproduced ones.
+/// Reproduce tables and figures of the papers, and compare the published numbers with the
+/// reproduced ones.
 ///
-/// Without an item, lists all items. An item passes if its numbers agree within the tolerance shown. If numbers differ
-/// for a known reason, the output states the reason. The exit status is 1 if they differ for an
-/// unknown reason. `all` prints a line for
-/// each item, and writes the figures and the errata to an HTML page. Ctrl-C ends the reproduction; the page then has
-/// the finished items.
+/// Without an item, lists all items. An item passes if its numbers agree within the tolerance
+/// shown. If numbers differ for a known reason, the output states the reason. The exit status is 1
+/// if they differ for an unknown reason. `all` prints a line for each item, and writes the figures
+/// and the errata to an HTML page. Ctrl-C ends the reproduction; the page then has the finished
+/// items.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("reproduction")), mut_arg("json", |arg| arg.requires("items")))]
 #[command(after_help = "Examples:
@@ -32,8 +33,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, requires = "items")]
     pub full: bool,
 
-    /// Write an HTML page with figures: a file `NAME.html`, or a folder for papers.html [default for `all` without --json:
-    /// papers.html]
+    /// Write an HTML page with figures: a file `NAME.html`, or a folder for papers.html [default
+    /// for `all` without --json: papers.html]
     #[arg(long, short, value_name = "PATH", requires = "items")]
     pub output: Option<PathBuf>,
 

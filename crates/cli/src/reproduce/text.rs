@@ -92,7 +92,8 @@ fn heading(state: State) -> &'static str {
 /// The header of the table of claims with numbers.
 const HEAD: [&str; 6] = ["", "published", "reproduced", "error", "tolerance", ""];
 
-/// Formats claims in their order: numbers as rows of one table below `head`, statements as two lines.
+/// Formats claims in their order: numbers as rows of one table below `head`, statements as two
+/// lines.
 fn claims<'c>(head: Option<[&str; 6]>, claims: impl Iterator<Item = &'c Claim> + Clone) -> String {
     const COLUMNS: [Align; 6] =
         [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left];

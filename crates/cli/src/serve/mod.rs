@@ -24,9 +24,10 @@ use crate::{Failure, running, usage};
 
 /// Show results of any size in the browser, from a list of all results down to a single IO.
 ///
-/// Each page is computed from the records when it is opened, and new results appear automatically. A damaged result is
-/// listed with its error. Commands of this user that write to the served folders appear while they run, with their
-/// progress and their results so far. Ctrl-C ends the server.
+/// Each page is computed from the records when it is opened, and new results appear automatically.
+/// A damaged result is listed with its error. Commands of this user that write to the served
+/// folders appear while they run, with their progress and their results so far. Ctrl-C ends the
+/// server.
 #[derive(clap::Args)]
 #[command(
     mut_arg("listen", |arg| arg.help(
@@ -49,8 +50,8 @@ pub(crate) struct ServeArgs {
     #[arg(default_value = ".", value_name = "DIR")]
     folders: Vec<PathBuf>,
 
-    /// Serve the registry in this folder instead of DIR: results that others submit with tokens from `flashscope
-    /// registry`
+    /// Serve the registry in this folder instead of DIR: results that others submit with tokens
+    /// from `flashscope registry`
     #[arg(long, value_name = "FOLDER", conflicts_with = "folders")]
     registry: Option<PathBuf>,
 
@@ -65,7 +66,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "registry")]
     trace: Vec<PathBuf>,
 
-    /// The address of the server. Unless it is a loopback address, the server refuses edits of the summary grid.
+    /// The address of the server. Unless it is a loopback address, the server refuses edits of the
+    /// summary grid.
     #[command(flatten)]
     listen: ListenArgs,
 
@@ -116,7 +118,8 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     for problem in folders.problems() {
         notice!("flashscope: {problem}");
     }
-    // A server uses less memory than a command: other programs share the machine, and its clients are untrusted.
+    // A server uses less memory than a command: other programs share the machine, and its clients
+    // are untrusted.
     let total = args.memory.given().unwrap_or_else(|| Bytes(Limit::of_machine().total.0 / 2));
     let memory = Budget::new(Limit::of_server(total, AT_ONCE));
     let what_ifs = Simulating { drives: args.drive.clone(), traces: args.trace.clone(), memory };

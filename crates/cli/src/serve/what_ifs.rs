@@ -32,8 +32,8 @@ const CHANGES: [(&str, &str); 7] = [
     ("cleaning.policy=fifo", "garbage collection in FIFO order"),
 ];
 
-/// The what-ifs of the server, which simulations answer. Requests can name profiles, workloads, and the files that the
-/// operator of the server offers, but no other files.
+/// The what-ifs of the server, which simulations answer. Requests can name profiles, workloads, and
+/// the files that the operator of the server offers, but no other files.
 pub(super) struct Simulating {
     /// Profiles in TOML, such as twins.
     pub drives: Vec<PathBuf>,

@@ -82,7 +82,8 @@ fn command(args: &SweepArgs) -> Command {
     command
 }
 
-/// Returns the arguments for the package: all options except those for the engine and the output format.
+/// Returns the arguments for the package: all options except those for the engine and the output
+/// format.
 fn arguments(args: &SweepArgs) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     let mut add = |option: &str, value: OsString| arguments.extend([option.into(), value]);
@@ -96,8 +97,8 @@ fn arguments(args: &SweepArgs) -> Vec<OsString> {
     arguments
 }
 
-/// Reads the standard output of a child to its end. Once `stop` is set, closes the child's standard input,
-/// which stops the child.
+/// Reads the standard output of a child to its end. Once `stop` is set, closes the child's standard
+/// input, which stops the child.
 fn read_answer(child: &mut Child, stop: &AtomicBool) -> io::Result<String> {
     let (mut input, output) = (child.stdin.take(), child.stdout.take());
     let (sender, answer) = channel();

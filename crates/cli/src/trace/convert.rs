@@ -15,8 +15,8 @@ use crate::{Failure, interrupted, print, stop};
 
 /// Write a trace, or a selection of its requests, in another format.
 ///
-/// The content determines the format of the input; gzip, zstd, bzip2 and xz are decompressed. The memory
-/// used does not grow with the trace.
+/// The content determines the format of the input; gzip, zstd, bzip2 and xz are decompressed. The
+/// memory used does not grow with the trace.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("conversion")))]
 #[command(after_help = "Examples:

@@ -24,7 +24,8 @@ pub(super) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Returns true if the command writes the trace to standard output. Nothing else may then be printed there.
+    /// Returns true if the command writes the trace to standard output. Nothing else may then be
+    /// printed there.
     pub(crate) fn is_standard_output(&self) -> bool {
         self.name == STANDARD_OUTPUT
     }

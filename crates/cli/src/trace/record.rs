@@ -22,9 +22,10 @@ const RAW: &str = "blktrace";
 
 /// Record the requests to a drive while they happen.
 ///
-/// The kernel's tracer of block devices reports each request, the time at which the drive received it, and
-/// the time of its completion. Recording needs root and a kernel with this tracer. All programs share the
-/// tracer; flashscope restores its settings at the end. Ctrl-C ends the recording and saves it.
+/// The kernel's tracer of block devices reports each request, the time at which the drive received
+/// it, and the time of its completion. Recording needs root and a kernel with this tracer. All
+/// programs share the tracer; flashscope restores its settings at the end. Ctrl-C ends the
+/// recording and saves it.
 #[derive(clap::Args)]
 #[command(
     mut_arg("output_format", |arg| arg.help(
@@ -38,7 +39,8 @@ const RAW: &str = "blktrace";
   flashscope trace record /dev/sdb --output boot.csv.gz --duration 60s
   flashscope trace record /dev/sdb1 --output everything.blktrace.zst")]
 pub(super) struct RecordArgs {
-    /// The block device: a drive or a partition; addresses in the trace count from the start of the drive
+    /// The block device: a drive or a partition; addresses in the trace count from the start of the
+    /// drive
     #[arg(value_name = "DEVICE")]
     device: PathBuf,
 

@@ -23,7 +23,8 @@ use crate::{Failure, interrupted, print, usage};
 
 /// Summarize a trace in one pass: sizes, footprint, locality, bursts, and problems in the data.
 ///
-/// The memory used does not grow with the trace. Numbers from a sample of the pages have an interval.
+/// The memory used does not grow with the trace. Numbers from a sample of the pages have an
+/// interval.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("trace")))]
 #[command(after_help = "Examples:

@@ -176,7 +176,8 @@ fn extrapolation(one: Extrapolation) -> String {
 const MIB: f64 = 1_048_576.0;
 const GIB: f64 = 1024.0 * MIB;
 
-/// The goal for the standard error of an end of an interval, as a share of the width of the interval.
+/// The goal for the standard error of an end of an interval, as a share of the width of the
+/// interval.
 const KNOWN: f64 = 0.1;
 
 /// Formats the prediction of a twin.

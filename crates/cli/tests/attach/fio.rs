@@ -11,8 +11,8 @@ const BLOCK_DEVICE: &str = "direct=1\nioengine=libaio\nfilename";
 /// The options of fio for a drive over NBD.
 const NBD: &str = "ioengine=nbd\nuri";
 
-/// Returns jobs that write and verify a region at random while another region is trimmed at random. At the end the trimmed
-/// region reads as zeros, and the written region as written.
+/// Returns jobs that write and verify a region at random while another region is trimmed at random.
+/// At the end the trimmed region reads as zeros, and the written region as written.
 fn jobs(kept_mib: u32, given_up_mib: u32, way: &str, drive: &str) -> String {
     format!(
         "[global]\n\
@@ -26,7 +26,8 @@ fn jobs(kept_mib: u32, given_up_mib: u32, way: &str, drive: &str) -> String {
     )
 }
 
-/// Lets fio verify this many MiB of a drive, and then checks that it detects a change, made by `trim`.
+/// Lets fio verify this many MiB of a drive, and then checks that it detects a change, made by
+/// `trim`.
 fn verify(kept_mib: u32, given_up_mib: u32, way: &str, drive: &str, trim: &mut Command) {
     let place = place();
     let jobs_file = place.path().join("jobs.fio");

@@ -1,5 +1,5 @@
-//! Mounts, devices and processes of tests. Each is removed when it is dropped, in reverse order of creation, even if the test
-//! fails.
+//! Mounts, devices and processes of tests. Each is removed when it is dropped, in reverse order of
+//! creation, even if the test fails.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -26,7 +26,8 @@ struct Cut {
 }
 
 impl Cut {
-    /// Lets clients insert rows into a table until the power is cut, with more `settings` of the database.
+    /// Lets clients insert rows into a table until the power is cut, with more `settings` of the
+    /// database.
     fn new(place: &Path, settings: &[&str]) -> Cut {
         let store = place.join("store");
         let options = ["--speed", "max", "--store", store.to_str().unwrap()];
@@ -59,8 +60,8 @@ impl Cut {
     }
 }
 
-/// Inserts rows by several clients, and calls `cut` while they run. Returns the acknowledged rows, including rows that
-/// were acknowledged after the cut.
+/// Inserts rows by several clients, and calls `cut` while they run. Returns the acknowledged rows,
+/// including rows that were acknowledged after the cut.
 fn insert(postgres: &Postgres, place: &Path, cut: impl FnOnce()) -> Vec<u32> {
     let (sender, receiver) = channel();
     for client in 0..CLIENTS {
@@ -87,7 +88,8 @@ fn insert(postgres: &Postgres, place: &Path, cut: impl FnOnce()) -> Vec<u32> {
     acknowledged
 }
 
-/// Returns a script of transactions of one row each, which prints the number of each acknowledged row.
+/// Returns a script of transactions of one row each, which prints the number of each acknowledged
+/// row.
 fn statements(client: u32) -> String {
     let insert = |number: u32| {
         format!(

@@ -40,8 +40,8 @@ fn wait_for(journal: &Path, verification: &mut Child) {
     panic!("no journal in a minute");
 }
 
-/// Verifies an attached drive until its power is cut, and returns the judgement after the drive is attached again. `between`
-/// may change its store while it is detached.
+/// Verifies an attached drive until its power is cut, and returns the judgement after the drive is
+/// attached again. `between` may change its store while it is detached.
 fn cut(place: &Path, number: u32, status: i32, between: impl FnOnce()) -> Value {
     let journal = place.join(format!("journal-{number}"));
     {

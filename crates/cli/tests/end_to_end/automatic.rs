@@ -9,7 +9,8 @@ use crate::{OpenedResult, Scratch};
 /// The number of IOs of a reference run.
 const FIXED: u64 = 5120;
 
-/// Returns the relative half-width of the interval of the mean, and the number of counted IOs, of each run.
+/// Returns the relative half-width of the interval of the mean, and the number of counted IOs, of
+/// each run.
 fn precision(measured: &OpenedResult) -> BTreeMap<(String, String, i64), (f64, u64)> {
     let facts = measured.json("facts.json");
     let facts = facts["runs"].as_array().unwrap();

@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::Scratch;
 use crate::simulate::{assert_conforms, published};
 
-/// Writes a trace of 3,000 requests to 40 volumes in Alibaba's format, in a folder of 6 files. Volumes continue in later files.
+/// Writes a trace of 3,000 requests to 40 volumes in Alibaba's format, in a folder of 6 files.
+/// Volumes continue in later files.
 fn files() -> Scratch {
     let place = Scratch::in_memory();
     fs::create_dir(place.at("in")).unwrap();
@@ -105,7 +106,8 @@ fn interrupted_collection_resumes_to_the_same_bytes() {
     for text in ["in/3.csv: line 2: ", "flashscope trace collection --resume part"] {
         assert!(failed.contains(text), "{text}: {failed}");
     }
-    // The finished part is not read again, although its file is now invalid. The error in the bad file is corrected.
+    // The finished part is not read again, although its file is now invalid. The error in the bad
+    // file is corrected.
     let finished = fs::read_to_string(place.at("in/0.csv")).unwrap();
     fs::write(place.at("in/0.csv"), "x".repeat(finished.len())).unwrap();
     fs::write(&bad, &good).unwrap();

@@ -35,7 +35,8 @@ fn a_regression_has_an_exit_status_of_its_own() {
     assert!(found.stderr.contains("regressions beyond 5 %"), "{}", found.stderr);
     assert!(found.stdout.contains("times as slow as old in random writes"), "{}", found.stdout);
     assert!(found.stdout.contains("new, random writes of 4 KiB: mean latency worse by"));
-    // Without the option, with a larger limit, in the other direction, and for equal drives, there is no regression.
+    // Without the option, with a larger limit, in the other direction, and for equal drives, there
+    // is no regression.
     compare(&["old.flashscope", "new.flashscope"], &[]).ok();
     compare(&["old.flashscope", "new.flashscope"], &["--fail-on-regression", "0.2"]).ok();
     compare(&["new.flashscope", "old.flashscope"], &limit).ok();

@@ -1,4 +1,5 @@
-//! Tests the calls in the README and in the documentation, with the files that ship. The guide has its own test.
+//! Tests the calls in the README and in the documentation, with the files that ship. The guide has
+//! its own test.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +8,8 @@ use std::process::Command;
 
 use crate::Scratch;
 
-/// Commands that run until they are stopped, take minutes, or need a result of the reader. They have their own tests.
+/// Commands that run until they are stopped, take minutes, or need a result of the reader. They
+/// have their own tests.
 const APART: [&str; 8] =
     ["attach", "compare", "registry", "reproduce", "serve", "submit", "twin", "watch"];
 
@@ -35,7 +37,8 @@ fn calls() -> Vec<(PathBuf, Vec<String>)> {
     pages.into_iter().flat_map(in_page).collect()
 }
 
-/// Creates a folder with the files of a clone, and with the results that `words` name, which earlier calls would have left.
+/// Creates a folder with the files of a clone, and with the results that `words` name, which
+/// earlier calls would have left.
 fn place(words: &[&str]) -> Scratch {
     let place = Scratch::on_disk();
     symlink(root().join("docs").canonicalize().unwrap(), place.at("docs")).unwrap();
@@ -54,12 +57,12 @@ fn place(words: &[&str]) -> Scratch {
     place
 }
 
-/// The milliseconds after which a call has parsed its options and opened its files. The tests of each command check its
-/// results.
+/// The milliseconds after which a call has parsed its options and opened its files. The tests of
+/// each command check its results.
 const LOOKS: u32 = 1000;
 
-/// Runs a call, and interrupts it after [`LOOKS`] milliseconds. Returns true if the call succeeded without the
-/// interruption.
+/// Runs a call, and interrupts it after [`LOOKS`] milliseconds. Returns true if the call succeeded
+/// without the interruption.
 fn ends(place: &Scratch, words: &[&str]) -> bool {
     let mut running = place.start(words);
     let mut looks = 0;

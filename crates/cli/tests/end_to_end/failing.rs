@@ -11,8 +11,8 @@ use crate::{OpenedResult, Scratch, files_of_records, succeeds};
 /// The size to which a file is truncated.
 const LEFT: Bytes = Bytes::mib(2);
 
-/// Measures a file that is truncated after the first run. Runs of sequential reads, which stay within the truncated file,
-/// alternate with runs of random reads, which go beyond its end.
+/// Measures a file that is truncated after the first run. Runs of sequential reads, which stay
+/// within the truncated file, alternate with runs of random reads, which go beyond its end.
 fn measure_a_file_that_is_cut(on_error: &str) -> (Scratch, OpenedResult, String) {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let file = File::create(disk.at("drive")).unwrap();
@@ -135,7 +135,8 @@ fn full_disk_keeps_the_result_so_far_and_names_the_file() {
     std::fs::create_dir(place.at("small")).unwrap();
     let at = place.arg("small");
     let Some(small) = Small::mount(&at) else { return };
-    // The random addresses in the records of the later runs alone exceed the free space of the file system.
+    // The random addresses in the records of the later runs alone exceed the free space of the file
+    // system.
     let more = ["--only", "preparation", "--preparation-io-count", "800000", "--state", "keep"];
     let outcome = place.bench("null:", "small/r", &more);
     let message = outcome.message(1, &place);

@@ -36,7 +36,8 @@ fn at(grid: &Grid, mean_len: u32, about: f64) -> GridPoint {
     *grid.points.iter().find(near).unwrap_or_else(|| panic!("no {mean_len} at {about}"))
 }
 
-/// Returns the erased blocks per written page by equation 7 of the paper, which counts all free blocks as log blocks.
+/// Returns the erased blocks per written page by equation 7 of the paper, which counts all free
+/// blocks as log blocks.
 fn by_theory(grid: &Grid, point: &GridPoint) -> f64 {
     #[allow(clippy::cast_precision_loss)]
     let blocks = point.target.0 as f64 / grid.block.unwrap().0 as f64;
@@ -58,8 +59,8 @@ fn grid_has_the_erasures_of_the_theory() {
     for (point, (mean_len, free_space)) in grid.points.iter().zip(expected) {
         assert_eq!(*point, at(&grid, mean_len, free_space));
         assert!(point.steady, "{point:?}");
-        // From a free space of 1 on, nearly every data block has a log block. A single log block more or less then
-        // changes the result, and the test does not compare it with theory.
+        // From a free space of 1 on, nearly every data block has a log block. A single log block
+        // more or less then changes the result, and the test does not compare it with theory.
         if free_space < 1.0 {
             let theory = by_theory(&grid, point);
             let found = point.erasures_per_page.unwrap();
@@ -113,7 +114,8 @@ fn points_count_the_steady_writes_of_their_run() {
     }
 }
 
-// The default grid ranges from the free space of the drive to the largest free space at which the longest writes fit.
+// The default grid ranges from the free space of the drive to the largest free space at which the
+// longest writes fit.
 #[test]
 fn each_grid_option_changes_the_grid() {
     let place = Scratch::in_memory();
@@ -230,7 +232,8 @@ const PAGE_MAPPED: [&str; 2] = [
      &over_provisioning=0.25&cleaning.policy=fifo&background_cleaning=false",
 ];
 
-// The steady state that a grid of uniform writes implies agrees with a simulation, within the stated error.
+// The steady state that a grid of uniform writes implies agrees with a simulation, within the
+// stated error.
 #[test]
 fn grid_of_a_page_mapped_drive_predicts_distributions() {
     let place = Scratch::in_memory();
@@ -263,8 +266,8 @@ fn grid_of_a_page_mapped_drive_predicts_distributions() {
             let [low, high] =
                 ["low", "high"].map(|end| number(&format!("/write_amplification/interval/{end}")));
             assert!(low < simulated && simulated < high && low < high, "{found}");
-            // A grid of uniform writes cannot show whether a drive separates hot data, which lowers write
-            // amplification.
+            // A grid of uniform writes cannot show whether a drive separates hot data, which lowers
+            // write amplification.
             let says =
                 found["not_modelled"].to_string().contains("separation of hot and cold data");
             assert_eq!(says, workload != "uniform", "{found}");

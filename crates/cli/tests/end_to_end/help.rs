@@ -26,15 +26,16 @@ const TRACE: &str = "hm_0.csv.gz";
 
 const OUTPUT: [&str; 2] = ["--output", "result"];
 
-/// Copies the trace into the folder. The file is not compressed, despite its name; flashscope detects that.
+/// Copies the trace into the folder. The file is not compressed, despite its name; flashscope
+/// detects that.
 fn with_a_trace(place: Scratch) -> Scratch {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces/msr.csv");
     fs::copy(sample, place.at(TRACE)).unwrap();
     place
 }
 
-/// Starts a benchmark that writes `result`, and kills it once it measures. A short benchmark may end before
-/// the kill.
+/// Starts a benchmark that writes `result`, and kills it once it measures. A short benchmark may
+/// end before the kill.
 fn starts(place: &Scratch, arguments: &[&str], result: &str) {
     let manifest = place.at(result).join("manifest.json");
     let mut running = place.start(arguments);

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use crate::{Outcome, Scratch};
 
-/// A text that clears the screen, sets the title, starts an escape sequence, reorders and hides text, and breaks the line.
+/// A text that clears the screen, sets the title, starts an escape sequence, reorders and hides
+/// text, and breaks the line.
 const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}\
                        \u{7f}\u{200b}\u{feff}\u{e0041}\r\t";
 

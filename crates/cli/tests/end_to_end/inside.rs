@@ -1,4 +1,5 @@
-//! Tests the internal activity of simulated drives in the results of `bench` and `simulate --output`.
+//! Tests the internal activity of simulated drives in the results of `bench` and
+//! `simulate --output`.
 
 use std::fs;
 

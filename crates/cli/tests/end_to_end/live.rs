@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::Scratch;
 use super::serve::get;
 
-/// Runs a command with `--live`, and returns its exit status, its standard output, and the events that a browser gets.
+/// Runs a command with `--live`, and returns its exit status, its standard output, and the events
+/// that a browser gets.
 fn run(place: &Scratch, arguments: &[&str]) -> (Option<i32>, String, Vec<Value>) {
     let mut command = place.command(&[arguments, &["--live"]].concat());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -194,7 +194,8 @@ impl Running {
         }
     }
 
-    /// Waits for a condition while the program runs. Returns false if the program ended first, as may happen on a busy machine.
+    /// Waits for a condition while the program runs. Returns false if the program ended first, as
+    /// may happen on a busy machine.
     #[track_caller]
     fn reaches(&mut self, what: &str, mut observed: impl FnMut() -> bool) -> bool {
         let child = self.0.as_mut().unwrap();

@@ -100,7 +100,8 @@ const ZONED: &str = "sim:demo?zones.blocks=1&zones.open=1&zones.active=2&persist
 /// The number of blocks of 4 KiB in a zone.
 const ZONE: u64 = 512;
 
-/// Appends a block with the byte `fill` to a zone. Returns the status and the logical block address of the data.
+/// Appends a block with the byte `fill` to a zone. Returns the status and the logical block address
+/// of the data.
 fn append(drive: &mut AttachedDrive, zone: u64, fill: u8) -> (u16, u64) {
     let append = Entry::new(0x7d, 1).range(zone * ZONE, 1);
     let done = drive.queue.with_data(append, &[fill; 4096]);

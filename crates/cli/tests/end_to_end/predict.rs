@@ -331,7 +331,8 @@ fn measured_grid_predicts_its_points_and_interpolates() {
     assert!(outcome.status == 2 && outcome.stderr.contains("--grid"), "{}", outcome.stderr);
 }
 
-// A million writes do not reach the steady state of this drive: as a sample, they gave a write amplification of 1.347.
+// A million writes do not reach the steady state of this drive: as a sample, they gave a write
+// amplification of 1.347.
 #[test]
 fn long_run_of_a_large_drive_does_not_depend_on_the_sample() {
     let workload = "hotcold?hot_space=0.05&hot_writes=0.9";

@@ -49,7 +49,8 @@ fn is_busy() -> bool {
     load > std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64)
 }
 
-/// Asserts that the medium is `medium`, and that every other parameter is unknown because there is no flash.
+/// Asserts that the medium is `medium`, and that every other parameter is unknown because there is
+/// no flash.
 #[track_caller]
 fn assert_medium(report: &Value, medium: &str) {
     let answer = &stated(report, "medium")["answer"];

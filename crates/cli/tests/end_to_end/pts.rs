@@ -79,7 +79,8 @@ fn steadiness(values: &[f64]) -> (f64, f64) {
     ((high - low) / mean, 4.0 * slope / mean)
 }
 
-/// Asserts that the facts agree with the tracked values, and that the test ended as soon as all were steady.
+/// Asserts that the facts agree with the tracked values, and that the test ended as soon as all
+/// were steady.
 fn assert_ended_when_steady(measured: &OpenedResult, facts: &Value) {
     let tracked = facts["tracked"].as_array().unwrap();
     assert!(!tracked.is_empty());
@@ -298,7 +299,8 @@ fn killed_test_resumes_to_the_same_bytes() {
         let options = ["--output", &name, "--test", TEST, "--round", round_of(TEST)];
         let begin = [&["bench", DRIVE][..], &options].concat();
         let go_on = ["bench", "--resume", &name];
-        // Kills the program three times, each time a few runs later, and then runs the remaining plan.
+        // Kills the program three times, each time a few runs later, and then runs the remaining
+        // plan.
         for attempt in 0..3 {
             let done = files_of_records(&place.at(&name));
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(attempt + 1);

@@ -1,5 +1,5 @@
-//! Tests `flashscope trace record`, which needs root and a kernel that traces block devices. Without them, the tests print a
-//! note and are skipped.
+//! Tests `flashscope trace record`, which needs root and a kernel that traces block devices.
+//! Without them, the tests print a note and are skipped.
 //!
 //! A single test uses the tracer, because the system has only one.
 

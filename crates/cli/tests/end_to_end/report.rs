@@ -24,7 +24,8 @@ fn inflated(packed: &Value) -> Value {
     serde_json::from_reader(GzDecoder::new(&gzip[..])).unwrap()
 }
 
-/// Returns a notation in the page by which a browser would fetch something; `None` if there is none.
+/// Returns a notation in the page by which a browser would fetch something; `None` if there is
+/// none.
 fn loads_something(page: &str) -> Option<&str> {
     let (head, rest) = page.split_once(REPORT).unwrap();
     let (_, tail) = rest.split_once("</script").unwrap();
@@ -135,7 +136,8 @@ fn page_of_several_results_compares_them() {
     assert_eq!(report["measurements"][1]["marks"]["experiments"], json!([]));
     assert_eq!(report["simulations"][0]["id"], "s");
     assert!(report["simulations"][0]["simulation"].is_object());
-    // All numbers of the two results are equal, because their options are the same and their time is virtual.
+    // All numbers of the two results are equal, because their options are the same and their time
+    // is virtual.
     let comparisons = report["comparisons"].as_array().unwrap();
     assert_eq!(comparisons.len(), 2, "one comparison for each measurement as the baseline");
     for compared in comparisons.iter().map(inflated) {

@@ -50,8 +50,9 @@ pub(crate) fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, V
     (records, vec![manifest, json("facts.json")])
 }
 
-/// Kills a plan on a simulated drive at this many moments, up to 2 ms after a random run of it. Resumes it each time, and asserts
-/// that the final bytes are those of an uninterrupted run, except for the history. Returns how many kills came during the plan.
+/// Kills a plan on a simulated drive at this many moments, up to 2 ms after a random run of it.
+/// Resumes it each time, and asserts that the final bytes are those of an uninterrupted run, except
+/// for the history. Returns how many kills came during the plan.
 pub(crate) fn killed(times: usize) -> usize {
     let place = Scratch::in_memory();
     place.run(&[&["bench", DRIVE, "--output", "whole", "--only", ONLY][..], &FOUND].concat()).ok();

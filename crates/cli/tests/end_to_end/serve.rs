@@ -47,7 +47,8 @@ fn server_prints_its_address_and_answers() {
     );
 }
 
-/// Starts the server with `arguments`, stops it, and returns the address that it announced and its standard error.
+/// Starts the server with `arguments`, stops it, and returns the address that it announced and its
+/// standard error.
 fn announced(place: &Scratch, arguments: &[&str]) -> (String, String) {
     let mut command = place.command(&[&["serve", "--json"], arguments].concat());
     let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

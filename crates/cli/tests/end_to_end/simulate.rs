@@ -20,7 +20,8 @@ pub(crate) fn published(name: &str) -> Value {
     schema
 }
 
-/// A drive with one pool of 2048 used and two free blocks, in which 90 % of the used pages are valid.
+/// A drive with one pool of 2048 used and two free blocks, in which 90 % of the used pages are
+/// valid.
 const ONE_POOL: &str = "agrawal-2008?flash.packages=1&flash.dies_per_package=1\
                         &flash.planes_per_die=1&flash.blocks_per_plane=2050\
                         &cleaning.free_threshold=0.0009756&over_provisioning=0.100878";
@@ -38,7 +39,8 @@ fn json(options: &[&str]) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap()
 }
 
-// Two tenants that read two halves of a drive have equal slowdowns, and the document contains both tenants.
+// Two tenants that read two halves of a drive have equal slowdowns, and the document contains both
+// tenants.
 #[test]
 fn tenants_have_results_of_their_own() {
     let options =
@@ -227,7 +229,8 @@ fn counts_of_a_measurement_are_consistent() {
     assert!((count("/simulated_ns") / busy - 1.0).abs() < 1e-9);
 }
 
-// The greedy mean field (Van Houdt, SIGMETRICS'13) gives 4.8213 for 64 pages per block, 90 % of them valid.
+// The greedy mean field (Van Houdt, SIGMETRICS'13) gives 4.8213 for 64 pages per block, 90 % of
+// them valid.
 #[test]
 fn write_amplification_agrees_with_theory() {
     let found = json(&["--drive", ONE_POOL, "--ios", "400000"]);
@@ -541,7 +544,8 @@ fn invalid_requests_have_status_2_and_advice() {
     assert!(message.contains("nothing is left to measure"), "{message}");
 }
 
-/// Starts a simulation and sends Ctrl-C once its handler is installed. Returns the exit status and the output.
+/// Starts a simulation and sends Ctrl-C once its handler is installed. Returns the exit status and
+/// the output.
 fn interrupt(place: &Scratch, options: &[&str]) -> (Option<i32>, String, String) {
     let mut running: Running = place.start(&arguments(options));
     let status = format!("/proc/{}/status", running.0.as_ref().unwrap().id());

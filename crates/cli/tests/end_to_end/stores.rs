@@ -305,8 +305,8 @@ fn outputs_replace_earlier_outputs_but_no_image_or_link() {
     }
 }
 
-// A link in `/dev` may lead to a disk (`/dev/disk/by-id`). The test uses a private `/dev`, in which links
-// lead to images.
+// A link in `/dev` may lead to a disk (`/dev/disk/by-id`). The test uses a private `/dev`, in which
+// links lead to images.
 #[test]
 fn outputs_follow_no_link_of_the_system_and_keep_it() {
     let place = Scratch::on_disk();

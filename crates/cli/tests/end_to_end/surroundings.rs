@@ -10,7 +10,8 @@ use crate::Scratch;
 use crate::bench::Loop;
 use crate::simulate::{assert_conforms, published};
 
-/// Measures reads of `device`. Returns the outcome and the surroundings of its runs, checked against the schema.
+/// Measures reads of `device`. Returns the outcome and the surroundings of its runs, checked
+/// against the schema.
 fn read(place: &Scratch, device: &str, name: &str) -> (Value, Manifest, Vec<Conditions>) {
     let arguments = ["--read-only", "--only", "order", "--io-count", "512", "--json"];
     let outcome = place.bench(device, name, &arguments).ok();

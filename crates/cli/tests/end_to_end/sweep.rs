@@ -95,8 +95,8 @@ fn number_of_jobs_changes_no_byte() {
     assert!(content(&place, "three") == content(&place, "space.flashscope"));
 }
 
-/// Kills or stops a sweep at this many moments, resumes it each time, and asserts that the final bytes are those of an
-/// uninterrupted sweep. Returns how many interruptions came during the sweep.
+/// Kills or stops a sweep at this many moments, resumes it each time, and asserts that the final
+/// bytes are those of an uninterrupted sweep. Returns how many interruptions came during the sweep.
 pub(crate) fn killed(times: u64) -> usize {
     let place = with_space(SPACE);
     place.run(&["sweep", "space.toml"]).ok();

@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use crate::Scratch;
 
-/// Returns a trace of two thousand requests in two seconds over the first 64 MiB, with three writes per read.
+/// Returns a trace of two thousand requests in two seconds over the first 64 MiB, with three writes
+/// per read.
 fn trace(name: &str) -> Scratch {
     let place = Scratch::on_disk();
     fs::write(place.at(name), lines(2000)).unwrap();
@@ -158,8 +159,9 @@ fn iozone_trace_of_agrawal_runs_to_its_end() {
     assert!(found["erases"]["cleaning"].as_u64().unwrap() > 10_000);
 }
 
-/// Returns a trace of the reference data in `$FLASHSCOPE_DATA`, or in `shared/data` beside the checkout. If the trace is
-/// missing, prints a note and returns `None`. Fails if the variable names a folder without the trace.
+/// Returns a trace of the reference data in `$FLASHSCOPE_DATA`, or in `shared/data` beside the
+/// checkout. If the trace is missing, prints a note and returns `None`. Fails if the variable names
+/// a folder without the trace.
 fn reference(name: &str) -> Option<PathBuf> {
     #[allow(clippy::disallowed_methods)] // the environment names the folder of the data
     let folder = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);

@@ -109,7 +109,8 @@ fn twins_of_fill_sweeps_of_any_capacity_can_be_simulated() {
         let within = |drive: &str| place.run(&["plan", drive, "--memory", "256MiB"]);
         let whole = within(&format!("sim:{profile}"));
         match name {
-            // The memory check runs only for valid drives. Its error therefore shows that the twin is valid.
+            // The memory check runs only for valid drives. Its error therefore shows that the twin
+            // is valid.
             "large" => assert!(whole.message(2, &place).contains("GiB of memory")),
             _ => _ = whole.ok(),
         }
@@ -153,8 +154,8 @@ fn throughput_alone_does_not_identify_write_amplification() {
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(json["is_amplification_identified"], with_amplification);
         let end = |name: &str| json["write_amplification"][name].as_f64().unwrap();
-        // The range without measured write amplification is far wider than the interval with it. Both contain the
-        // measured value.
+        // The range without measured write amplification is far wider than the interval with it.
+        // Both contain the measured value.
         assert!(end("low") <= 4.95 && 4.85 <= end("high"), "{json}");
         assert_eq!(end("high") > 2.0 * end("low"), !with_amplification, "{json}");
     }

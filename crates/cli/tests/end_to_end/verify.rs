@@ -1,4 +1,5 @@
-//! Tests `flashscope verify` on files: kills, damaged drives, and journals that do not belong to the drive.
+//! Tests `flashscope verify` on files: kills, damaged drives, and journals that do not belong to
+//! the drive.
 
 use std::fs;
 use std::os::unix::fs::FileExt;

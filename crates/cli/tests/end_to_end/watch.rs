@@ -18,7 +18,8 @@ fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Creates a folder with the SMART log of the test data. Programs in it find no attached drive of other tests.
+/// Creates a folder with the SMART log of the test data. Programs in it find no attached drive of
+/// other tests.
 fn with_a_log() -> Scratch {
     let place = Scratch::in_memory();
     fs::copy(root().join("testdata/fio/after.json"), place.at("smart.json")).unwrap();
@@ -189,8 +190,8 @@ fn a_killed_watch_leaves_a_folder_that_the_next_one_continues() {
     assert!(damaged.contains("readings.jsonl is damaged: line 1: missing field"), "{damaged}");
 }
 
-/// Replaces the readings of a folder by one a day in the last 30 days, of a drive that used a percent in `days` days. Returns
-/// the time of the first.
+/// Replaces the readings of a folder by one a day in the last 30 days, of a drive that used a
+/// percent in `days` days. Returns the time of the first.
 fn replace_readings(place: &Scratch, name: &str, days: u64) -> String {
     let file = place.at(name).join("readings.jsonl");
     let text = fs::read_to_string(&file).unwrap();

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::Scratch;
 use crate::simulate::{assert_conforms, published};
 
-/// A drive that is attached at a socket in a scratch folder. Programs in that folder find no other attached
-/// drive.
+/// A drive that is attached at a socket in a scratch folder. Programs in that folder find no other
+/// attached drive.
 pub(crate) struct Drive {
     process: Child,
     output: Value,

@@ -1,4 +1,5 @@
-//! Tests invalid requests: the exit status is 2, nothing is written, and the message states the problem and the remedy.
+//! Tests invalid requests: the exit status is 2, nothing is written, and the message states the
+//! problem and the remedy.
 
 use std::fs;
 

@@ -15,9 +15,9 @@ const FIRST_GUESS: Nanos = Nanos::micros(100);
 
 /// Reports the progress of a plan and the time left.
 ///
-/// For a real drive, work is measured in time, from the mean cost of reads and writes so far and the pauses of the
-/// plan. With virtual time, work is measured in IOs (for uniform writes, in pages), because pauses
-/// cost nothing.
+/// For a real drive, work is measured in time, from the mean cost of reads and writes so far and
+/// the pauses of the plan. With virtual time, work is measured in IOs (for uniform writes, in
+/// pages), because pauses cost nothing.
 pub(super) struct Ahead<'a> {
     sink: &'a mut dyn Progress,
     /// The current run, in words.
@@ -135,7 +135,8 @@ impl<'a> Ahead<'a> {
             phase: "measuring",
             now: &self.now,
             done: (self.done + now) as u64,
-            // The total never falls below the work done, because a run may take longer than the average run.
+            // The total never falls below the work done, because a run may take longer than the
+            // average run.
             total: Some((self.done + whole.max(now) + ahead) as u64),
             unit: Unit::Share,
         });

@@ -9,12 +9,14 @@ use crate::options::{
     ConsentArgs, JsonArgs, MemoryArgs, OutputFolderArgs, folder_default, json_schema,
 };
 
-/// Measure a drive with the nine micro-benchmarks of uFLIP, a SNIA test, a trace, fio's jobs, or a grid of uniform writes.
+/// Measure a drive with the nine micro-benchmarks of uFLIP, a SNIA test, a trace, fio's jobs, or a
+/// grid of uniform writes.
 ///
-/// The drive is first brought into a well-defined state by writing all of it (see --state). A preparation then measures
-/// how response times start up, oscillate and recover after writes. It determines the pauses between runs, and how many
-/// IOs at the start of a run the statistics ignore. Each run of a micro-benchmark continues until its mean reaches the
-/// required --precision. The result folder holds every IO. `flashscope report` turns the folder into a page, and DuckDB,
+/// The drive is first brought into a well-defined state by writing all of it (see --state). A
+/// preparation then measures how response times start up, oscillate and recover after writes. It
+/// determines the pauses between runs, and how many IOs at the start of a run the statistics
+/// ignore. Each run of a micro-benchmark continues until its mean reaches the required --precision.
+/// The result folder holds every IO. `flashscope report` turns the folder into a page, and DuckDB,
 /// Polars, pandas or Spark can read it. `flashscope plan` shows beforehand what will run.
 #[derive(clap::Args)]
 #[command(
@@ -41,16 +43,17 @@ pub struct BenchArgs {
     ///
     /// A file takes `?size=1GiB` (it is created), `?engine=io_uring|libaio|psync` and
     /// `?direct=false`; a device takes `?engine=…`, which may be `io_uring_polled` or, for NVMe
-    /// commands past the block layer, `io_uring_cmd` (see docs/drives.md). A simulated drive takes any field of its
-    /// profile, as in `sim:demo?over_provisioning=0.28`.
+    /// commands past the block layer, `io_uring_cmd` (see docs/drives.md). A simulated drive takes
+    /// any field of its profile, as in `sim:demo?over_provisioning=0.28`.
     #[arg(required_unless_present_any = ["resume", "plan", "fio_job"])]
     pub drive: Option<String>,
 
     /// Resume this interrupted result at the run where it stopped
     ///
-    /// The result names the drive and the options. If runs write to the drive, confirm it again with --destroy-data-on.
-    /// If flashscope had not finished bringing the drive into its state, it does so first. A simulated drive has lost
-    /// its contents, and therefore repeats the completed runs; the result is the same as without the interruption.
+    /// The result names the drive and the options. If runs write to the drive, confirm it again
+    /// with --destroy-data-on. If flashscope had not finished bringing the drive into its state, it
+    /// does so first. A simulated drive has lost its contents, and therefore repeats the completed
+    /// runs; the result is the same as without the interruption.
     #[arg(long, value_name = "RESULT", conflicts_with_all = ["drive", "plan", "output"], conflicts_with_all = GROUPS)]
     pub resume: Option<PathBuf>,
 
@@ -66,7 +69,8 @@ pub struct BenchArgs {
     #[command(flatten)]
     pub memory: MemoryArgs,
 
-    /// Keep the file that flashscope created as a drive; by default it is removed once the plan is complete
+    /// Keep the file that flashscope created as a drive; by default it is removed once the plan is
+    /// complete
     ///
     /// Without asking for confirmation, flashscope overwrites a file that it created,
     /// unless another program has changed

@@ -60,8 +60,8 @@ pub struct BenchResult {
 /// Setting `stop` ends the measurement in an orderly way; the result keeps all measurements so far.
 ///
 /// # Errors
-/// If the request is invalid, or records cannot be written. A failed IO is not an error here; the manifest records
-/// the failure.
+/// If the request is invalid, or records cannot be written. A failed IO is not an error here; the
+/// manifest records the failure.
 pub fn bench(
     args: &BenchArgs,
     stop: &AtomicBool,
@@ -143,7 +143,8 @@ fn begin(
     Ok(BenchResult { folder, manifest, facts })
 }
 
-/// Removes the file that was created as the drive, if the plan is complete. The drive must be closed.
+/// Removes the file that was created as the drive, if the plan is complete. The drive must be
+/// closed.
 fn tidy(manifest: &Manifest, sink: &mut dyn Progress) -> Result<(), Failure> {
     if manifest.status != Status::Complete {
         return Ok(());
@@ -250,7 +251,8 @@ pub fn manifest(
     }
 }
 
-/// Returns the default name of a result, from the drive and the time, such as `sim-demo-20260102-030405.flashscope`.
+/// Returns the default name of a result, from the drive and the time, such as
+/// `sim-demo-20260102-030405.flashscope`.
 pub(crate) fn default_output(drive: &str) -> PathBuf {
     let name = drive.split('?').next().unwrap_or(drive);
     let words: Vec<&str> =

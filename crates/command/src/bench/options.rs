@@ -82,9 +82,9 @@ pub struct ExperimentArgs {
 
     /// Play a trace instead of the micro-benchmarks: a file, with any field of a trace after `?`
     ///
-    /// Examples: `hm_0.csv.gz?remap=compact&speed=10` and `hm_0.csv.gz?pace=asap&queue_depth=32`. A timed trace has up to 64
-    /// IOs in flight unless `queue_depth` sets another number. The records show how late each IO was submitted. `flashscope
-    /// simulate --list` shows the fields.
+    /// Examples: `hm_0.csv.gz?remap=compact&speed=10` and `hm_0.csv.gz?pace=asap&queue_depth=32`. A
+    /// timed trace has up to 64 IOs in flight unless `queue_depth` sets another number. The records
+    /// show how late each IO was submitted. `flashscope simulate --list` shows the fields.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "only", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
         "target_offset", "target_size", "PrecisionArgs", "LengthArgs", "BudgetArgs",
@@ -93,8 +93,8 @@ pub struct ExperimentArgs {
 
     /// Run a job file of fio instead of the micro-benchmarks
     ///
-    /// Jobs without `stonewall` run at the same time. The state of the drive is unchanged unless --state sets it.
-    /// Without a drive, the jobs run on their `filename`.
+    /// Jobs without `stonewall` run at the same time. The state of the drive is unchanged unless
+    /// --state sets it. Without a drive, the jobs run on their `filename`.
     #[arg(long, value_name = "FILE", long_help = fio_job_help(), conflicts_with_all = [
         "only", "trace", "test", "grid", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
         "target_offset", "target_size", "PrecisionArgs", "LengthArgs", "BudgetArgs",
@@ -118,14 +118,14 @@ pub struct TestArgs {
     /// Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead
     /// of micro-benchmarks
     ///
-    /// The tests are pts-iops, pts-throughput, pts-throughput-128k, pts-latency and pts-write-saturation. The test
-    /// purges the drive and, except for pts-write-saturation, writes it twice in sequence. It then repeats rounds of
-    /// one-minute runs until the drive is steady. Steady means that the measured values range by at most 20 % of their
-    /// mean over five rounds. A line fitted to the values may rise or fall by at most 10 %.
-    /// pts-write-saturation
-    /// instead ends once it has written four times the target space, or after 1440 rounds. A drive
-    /// that cannot be
-    /// purged is refused. --state tests it from another state, and the report states this deviation.
+    /// The tests are pts-iops, pts-throughput, pts-throughput-128k, pts-latency and
+    /// pts-write-saturation. The test purges the drive and, except for pts-write-saturation, writes
+    /// it twice in sequence. It then repeats rounds of one-minute runs until the drive is steady.
+    /// Steady means that the measured values range by at most 20 % of their mean over five rounds.
+    /// A line fitted to the values may rise or fall by at most 10 %. pts-write-saturation instead
+    /// ends once it has written four times the target space, or after 1440 rounds. A drive that
+    /// cannot be purged is refused. --state tests it from another state, and the report states this
+    /// deviation.
     #[arg(long, value_name = "NAME", conflicts_with_all = [
         "only", "trace", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
         "PrecisionArgs", "LengthArgs", "BudgetArgs",
@@ -152,12 +152,14 @@ pub struct TestArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Grid of uniform writes")]
 pub struct GridArgs {
-    /// Measure uniform writes instead of the micro-benchmarks, over a grid of mean lengths and of free space
+    /// Measure uniform writes instead of the micro-benchmarks, over a grid of mean lengths and of
+    /// free space
     ///
-    /// Covers the amounts of free space that the parts of a real workload may have. The writes have geometrically
-    /// distributed lengths, and start at random pages of one part of the drive. All free space of the drive then serves that
-    /// part (Boboila and Desnoyers, MSST 2011, section IV). Each run writes until the response times are steady, and then
-    /// until the cost per page has the required --precision. The result contains grid.json. The whole drive must first be
+    /// Covers the amounts of free space that the parts of a real workload may have. The writes have
+    /// geometrically distributed lengths, and start at random pages of one part of the drive. All
+    /// free space of the drive then serves that part (Boboila and Desnoyers, MSST 2011, section
+    /// IV). Each run writes until the response times are steady, and then until the cost per page
+    /// has the required --precision. The result contains grid.json. The whole drive must first be
     /// written in sequence: --state sequential, or keep if it already is.
     #[arg(long, conflicts_with_all = [
         "only", "test", "trace", "io_size", "io_count", "io_ignore", "preparation_io_count",
@@ -170,8 +172,9 @@ pub struct GridArgs {
           value_parser = clap::value_parser!(u32).range(1..=names::LONGEST_MEAN))]
     pub grid_lengths: Vec<u32>,
 
-    /// Free space of --grid relative to the space written, separated by commas [default: the drive's own, then every 1, 2
-    /// and 5 times a power of ten up to 100, as far as the longest writes allow]
+    /// Free space of --grid relative to the space written, separated by commas [default: the
+    /// drive's own, then every 1, 2 and 5 times a power of ten up to 100, as far as the longest
+    /// writes allow]
     #[arg(long, value_name = "RATIOS", value_delimiter = ',', requires = "grid",
           value_parser = names::free_space)]
     pub grid_spaces: Vec<f64>,
@@ -185,15 +188,17 @@ pub struct GridArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "State of the drive")]
 pub struct StateArgs {
-    /// The state to bring the drive into first [default: random; keep with --read-only or --fio-job; purged with
-    /// --test; sequential with --grid]
+    /// The state to bring the drive into first [default: random; keep with --read-only or
+    /// --fio-job; purged with --test; sequential with --grid]
     ///
-    /// The state is enforced again once the sequential writes of the runs have covered the whole target space.
+    /// The state is enforced again once the sequential writes of the runs have covered the whole
+    /// target space.
     #[arg(long, value_enum, value_name = "STATE")]
     pub state: Option<State>,
 
-    /// Bytes of flash in the drive, including free space, for --grid and --state steady [default: as the simulated drive
-    /// reports; for a real drive the next usual size, such as 64GiB for 64 GB]
+    /// Bytes of flash in the drive, including free space, for --grid and --state steady [default:
+    /// as the simulated drive reports; for a real drive the next usual size, such as 64GiB for 64
+    /// GB]
     #[arg(long, value_name = "SIZE")]
     pub capacity_inside: Option<Bytes>,
 }
@@ -217,7 +222,8 @@ pub struct PrecisionArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Precision")]
 pub struct LengthArgs {
-    /// The statistic that must reach the precision: `mean`, or a percentile such as `p99` or `p99.9`
+    /// The statistic that must reach the precision: `mean`, or a percentile such as `p99` or
+    /// `p99.9`
     #[arg(long, default_value = "mean", value_name = "STATISTIC", value_parser = names::statistic,
           conflicts_with = "io_count")]
     pub statistic: names::Statistic,
@@ -248,10 +254,12 @@ pub struct LengthArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Runs")]
 pub struct RunArgs {
-    /// Set the number of IOs in a run (IOCount) instead of finding it by measurement: one number, or some of SR, RR, SW, RW
+    /// Set the number of IOs in a run (IOCount) instead of finding it by measurement: one number,
+    /// or some of SR, RR, SW, RW
     ///
-    /// Patterns that are not named keep the paper's value: SR=1024,RR=1024,SW=1024,RW=5120. With this option, flashscope
-    /// does not determine --io-ignore and --run-pause by measurement either.
+    /// Patterns that are not named keep the paper's value: SR=1024,RR=1024,SW=1024,RW=5120. With
+    /// this option, flashscope does not determine --io-ignore and --run-pause by measurement
+    /// either.
     #[arg(long, value_name = "COUNTS", value_parser = names::io_count)]
     pub io_count: Option<PerBaseline>,
 
@@ -310,12 +318,13 @@ pub enum State {
     Sequential,
     /// Discard everything (TRIM): the drive is then empty, unlike most drives in use
     Purged,
-    /// Have the drive format itself, in its current format; only for a whole NVMe drive (/dev/nvme0n1)
+    /// Have the drive format itself, in its current format; only for a whole NVMe drive
+    /// (/dev/nvme0n1)
     Formatted,
     /// Have the drive erase all of its flash, including spare blocks; only for a whole NVMe drive
     Sanitized,
-    /// Trim everything, and write the flash about once, so that it is in the steady state of long random writes; only for
-    /// a whole drive that maps pages
+    /// Trim everything, and write the flash about once, so that it is in the steady state of long
+    /// random writes; only for a whole drive that maps pages
     Steady,
     /// Leave the drive unchanged
     Keep,

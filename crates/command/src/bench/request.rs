@@ -106,8 +106,8 @@ impl Mode {
 }
 
 impl BenchRequest<'_> {
-    /// Checks a request. `confirmation` is the text that the user typed to allow writing; `seed` determines the data
-    /// written.
+    /// Checks a request. `confirmation` is the text that the user typed to allow writing; `seed`
+    /// determines the data written.
     pub(super) fn new(
         args: &BenchOptions,
         confirmation: Option<String>,
@@ -172,8 +172,8 @@ impl BenchRequest<'_> {
         Ok(BudgetedPlan { options, micro_benchmarks, estimate, left_out })
     }
 
-    /// Creates the plan with an estimate of its time and bytes. Takes the cost of IOs from `costs`; without it, measures
-    /// the cost with a few IOs.
+    /// Creates the plan with an estimate of its time and bytes. Takes the cost of IOs from `costs`;
+    /// without it, measures the cost with a few IOs.
     pub(super) fn estimated(
         &self,
         device: &mut dyn Device,
@@ -318,7 +318,8 @@ impl BenchRequest<'_> {
     }
 }
 
-/// Returns the methodology of a measurement: which parameters it determines by measurement, and when a run ends.
+/// Returns the methodology of a measurement: which parameters it determines by measurement, and
+/// when a run ends.
 fn methodology(args: &BenchOptions, mode: &Mode) -> Methodology {
     if matches!(mode, Mode::Trace(_) | Mode::Test(_) | Mode::Jobs(_)) {
         return Methodology::default();

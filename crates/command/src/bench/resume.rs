@@ -47,8 +47,8 @@ pub(super) fn resume(
     let surroundings = drives::surroundings(&manifest.device.name);
     manifest.resumed.push(timestamp());
     (manifest.status, manifest.finished) = (Status::Running, None);
-    // Marks incomplete runs as pending before it deletes their records. After a crash in between, the manifest then
-    // counts no records that are gone.
+    // Marks incomplete runs as pending before it deletes their records. After a crash in between,
+    // the manifest then counts no records that are gone.
     manifest
         .runs_mut()
         .filter(|run| is_left(run))
@@ -62,8 +62,8 @@ pub(super) fn resume(
     Ok(BenchResult { folder, manifest, facts })
 }
 
-/// Fails if the drive is a file that is missing. A new file would not have the measured state. Its path would come from
-/// the result, which may be untrusted.
+/// Fails if the drive is a file that is missing. A new file would not have the measured state. Its
+/// path would come from the result, which may be untrusted.
 fn check_existence(drive: &str) -> Result<(), Failure> {
     match drives::file_to_create(drive) {
         None => Ok(()),

@@ -9,8 +9,8 @@ use flashscope_workload::state::LARGEST_FILL_IO;
 use crate::drives::Purpose;
 use crate::{Failure, usage};
 
-/// Fails if the plan or result is from another version of flashscope. `what` begins the message, as in "the plan was
-/// made by".
+/// Fails if the plan or result is from another version of flashscope. `what` begins the message, as
+/// in "the plan was made by".
 pub(crate) fn check_tool(tool: &Tool, what: &str, advice: &str) -> Result<(), Failure> {
     let (then, now) = (&tool.version, env!("CARGO_PKG_VERSION"));
     if then != now {
@@ -38,7 +38,8 @@ pub(super) fn purpose(runs: &[&Run], options: &Options, confirmation: Option<Str
     }
 }
 
-/// Fails if the drive is not the expected drive. `that` completes the message, as in "that was measured".
+/// Fails if the drive is not the expected drive. `that` completes the message, as in "that was
+/// measured".
 pub(crate) fn check_drive(then: &DeviceInfo, now: &DeviceInfo, that: &str) -> Result<(), Failure> {
     let or_unknown = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
     let properties = [

@@ -15,7 +15,8 @@ const PAGE: Bytes = Bytes::kib(4);
 /// given, from the capacity of the flash.
 ///
 /// # Errors
-/// If the drive does not map pages, has an impossible amount of spare space, or is used only in part.
+/// If the drive does not map pages, has an impossible amount of spare space, or is used only in
+/// part.
 pub(super) fn spare_space(
     device: &dyn Device,
     inside: Option<Bytes>,

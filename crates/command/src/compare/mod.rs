@@ -33,7 +33,8 @@ pub enum ComparisonInput<'a> {
 /// Compares results with the first.
 ///
 /// # Errors
-/// If a result cannot be read or compared, or `stop` was set first. [`outcome`] reports regressions.
+/// If a result cannot be read or compared, or `stop` was set first. [`outcome`] reports
+/// regressions.
 pub fn compare(
     args: &CompareArgs,
     stop: &Arc<AtomicBool>,
@@ -43,8 +44,8 @@ pub fn compare(
     compare_inputs(&inputs, args.fail_on_regression, (stop, progress))
 }
 
-/// Compares results as [`compare`] does, including results that are not in files. `limit` is the largest tolerated
-/// loss, as a share.
+/// Compares results as [`compare`] does, including results that are not in files. `limit` is the
+/// largest tolerated loss, as a share.
 ///
 /// # Errors
 /// The errors of [`compare`].

@@ -49,16 +49,16 @@ pub fn surroundings(name: &str) -> Option<Surroundings> {
     Some(Surroundings::at(Path::new("/"), disk, sensor))
 }
 
-/// Reads the health log of the drive `name`, or of the drive that holds the file. Returns `None` if there is no health
-/// log.
+/// Reads the health log of the drive `name`, or of the drive that holds the file. Returns `None` if
+/// there is no health log.
 pub fn health(name: &str) -> Option<Health> {
     let options = OpenOptions::parse(name).ok()?;
     let pages = log_pages(&System::default(), options.location.path()).ok()?;
     Health::decode(&pages.smart, pages.extended.as_ref())
 }
 
-/// Removes the file of the drive `name` if flashscope created it for a single measurement and no program has changed
-/// it since. The drive must be closed.
+/// Removes the file of the drive `name` if flashscope created it for a single measurement and no
+/// program has changed it since. The drive must be closed.
 ///
 /// # Errors
 /// If the system refuses the removal.

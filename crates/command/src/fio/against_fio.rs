@@ -133,8 +133,8 @@ fn processes_have_the_spaces_of_fio() {
     }
 }
 
-/// These jobs choose operations, sizes or offsets at random. Their numbers of IOs, their bytes and their mix agree with
-/// those of fio to within 5 % plus 60 IOs, offsets or bytes.
+/// These jobs choose operations, sizes or offsets at random. Their numbers of IOs, their bytes and
+/// their mix agree with those of fio to within 5 % plus 60 IOs, offsets or bytes.
 #[test]
 fn jobs_of_chance_have_the_mix_of_fio() {
     if !is_installed() {

@@ -90,8 +90,8 @@ impl JobFile {
         drive::name(&self.specs().collect::<Vec<_>>())
     }
 
-    /// Adds notes about the options without effect, the files that the drive `info` replaces, and reads of an empty
-    /// drive.
+    /// Adds notes about the options without effect, the files that the drive `info` replaces, and
+    /// reads of an empty drive.
     pub(crate) fn tell(&self, info: &DeviceInfo, state: State, sink: &mut dyn Progress) {
         self.notes.iter().for_each(|note| sink.note(note));
         if self.drive().ok().as_ref() != Some(&info.name) {
@@ -108,7 +108,8 @@ impl JobFile {
         }
     }
 
-    /// Returns a run for each group, on a drive of `capacity` bytes. `seed` is for jobs without `randseed`.
+    /// Returns a run for each group, on a drive of `capacity` bytes. `seed` is for jobs without
+    /// `randseed`.
     ///
     /// # Errors
     /// If a size or an offset is impossible on the drive.

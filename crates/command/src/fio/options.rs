@@ -262,7 +262,8 @@ pub(super) struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Creates the values from the options of a section. If an option occurs twice, the last value takes effect.
+    /// Creates the values from the options of a section. If an option occurs twice, the last value
+    /// takes effect.
     pub(super) fn of(section: &'a Section) -> Values<'a> {
         let known = |given: &'a FileOption| Some((supported(&given.name)?.name, given));
         Values { job: &section.name, given: section.given.iter().filter_map(known).collect() }
@@ -299,7 +300,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns true if a switch is on, as it is without a value; `None` if the job does not have the switch.
+    /// Returns true if a switch is on, as it is without a value; `None` if the job does not have
+    /// the switch.
     pub(super) fn flag(&self, name: &str) -> Result<Option<bool>> {
         let Some(given) = self.given.get(name) else { return Ok(None) };
         match given.value.as_deref() {

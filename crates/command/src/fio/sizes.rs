@@ -24,8 +24,8 @@ fn one(size: Bytes) -> Vec<SizeShare> {
     vec![SizeShare { size, weight: 1 }]
 }
 
-/// Parses the values of reads, writes and trims, which commas separate. Operations without a value have the last value;
-/// an empty value means the default.
+/// Parses the values of reads, writes and trims, which commas separate. Operations without a value
+/// have the last value; an empty value means the default.
 fn each(text: &str, parse: impl Fn(&str) -> Result<Vec<SizeShare>>) -> Result<PerOperation> {
     let parts: Vec<&str> = text.split(',').collect();
     if parts.len() > 3 {
@@ -71,7 +71,8 @@ pub(super) fn range(text: &str) -> Result<PerOperation> {
     })
 }
 
-/// Parses `bssplit=4k/60:64k/40`: sizes with their percentages. Sizes without a percentage share the remainder equally.
+/// Parses `bssplit=4k/60:64k/40`: sizes with their percentages. Sizes without a percentage share
+/// the remainder equally.
 pub(super) fn split(text: &str) -> Result<PerOperation> {
     each(text, |part| {
         let mut sizes: Vec<(Bytes, Option<u32>)> = Vec::new();
@@ -91,7 +92,8 @@ pub(super) fn split(text: &str) -> Result<PerOperation> {
         let Some(left) = 100_u32.checked_sub(given).filter(|left| open > 0 || *left == 0) else {
             bail!("the percentages in `{part}` add up to {given}, not to 100");
         };
-        // Weights are in units of 1/scale percent, which makes equal parts of the remainder integers.
+        // Weights are in units of 1/scale percent, which makes equal parts of the remainder
+        // integers.
         let scale = open.max(1);
         let weight = |percent: Option<u32>| percent.map_or(left, |percent| percent * scale);
         let shares =

@@ -7,10 +7,11 @@ use crate::options::{JsonArgs, OutputFolderArgs, folder_default, json_schema};
 /// Import measurements of other tools as a result.
 ///
 /// Reads the JSON that fio writes with --output-format=json+, and the logs that it writes with
-/// --write_lat_log, --write_bw_log or --write_iops_log. With --log_avg_msec=0 --log_offset=1, the logs
-/// contain every IO with its offset. Without these options they contain means, and the result lists the
-/// missing data. The result can be shown, compared and used to fit a twin, like a benchmark of
-/// flashscope. flashscope names and refuses options of fio that it does not support. See docs/import.md.
+/// --write_lat_log, --write_bw_log or --write_iops_log. With --log_avg_msec=0 --log_offset=1, the
+/// logs contain every IO with its offset. Without these options they contain means, and the result
+/// lists the missing data. The result can be shown, compared and used to fit a twin, like a
+/// benchmark of flashscope. flashscope names and refuses options of fio that it does not support.
+/// See docs/import.md.
 #[derive(clap::Args)]
 #[command(
     mut_arg("output", folder_default("NAME.flashscope for NAME.json, in the current folder")),

@@ -1,11 +1,13 @@
-//! Logs without offsets, of means, of rates or of several processes give the means of the logs of single IOs.
+//! Logs without offsets, of means, of rates or of several processes give the means of the logs of
+//! single IOs.
 
 use std::collections::BTreeMap;
 
 use super::tests::{import_with, replace_all, samples};
 use super::*;
 
-/// The logs of the sample: the name of the job, which is the base name of the log, and the number of the process.
+/// The logs of the sample: the name of the job, which is the base name of the log, and the number
+/// of the process.
 const LOGS: [(&str, u32); 4] = [("fill", 1), ("randread", 2), ("randwrite", 3), ("mixed", 4)];
 
 /// Replaces each log by a log of this kind, whose text `change` returns for the old text.
@@ -24,8 +26,8 @@ fn each_line(text: &str, change: impl Fn(&[&str]) -> String) -> String {
     text.lines().map(line).collect()
 }
 
-/// Returns a log with a line for each direction and each window of 1 ms with IOs, as fio writes it. `value` returns the
-/// value of a line from the latencies and the time since the previous line.
+/// Returns a log with a line for each direction and each window of 1 ms with IOs, as fio writes it.
+/// `value` returns the value of a line from the latencies and the time since the previous line.
 fn averaged(text: &str, value: impl Fn(&[u64], u64) -> u64) -> String {
     let mut windows = BTreeMap::<(u64, u64), Vec<u64>>::new();
     for line in text.lines() {

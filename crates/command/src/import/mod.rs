@@ -41,8 +41,8 @@ pub struct ImportResult {
 /// Imports a measurement of fio.
 ///
 /// # Errors
-/// If the input cannot be read, has an option or a value that flashscope does not support, or `stop` was set
-/// before all of it was read. After an error in the input, nothing is written.
+/// If the input cannot be read, has an option or a value that flashscope does not support, or
+/// `stop` was set before all of it was read. After an error in the input, nothing is written.
 pub fn import(
     args: &ImportArgs,
     stop: &AtomicBool,

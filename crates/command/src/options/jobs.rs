@@ -7,7 +7,8 @@ pub(crate) fn processors() -> usize {
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub struct JobsArgs {
-    /// Simulate this many drives at once [default: all processors]; the outcome does not depend on it
+    /// Simulate this many drives at once [default: all processors]; the outcome does not depend on
+    /// it
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }

@@ -5,8 +5,8 @@ use flashscope_sim::budget::{Budget, Limit};
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub struct MemoryArgs {
-    /// Limit the total memory of simulated drives; a drive that needs more is refused [default: half of this
-    /// machine's memory]
+    /// Limit the total memory of simulated drives; a drive that needs more is refused [default:
+    /// half of this machine's memory]
     #[arg(long = "memory", id = "memory", value_name = "SIZE")]
     limit: Option<Bytes>,
 }

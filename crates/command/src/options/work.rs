@@ -16,7 +16,8 @@ pub struct SimulatedDriveArgs {
     #[arg(id = "first", value_name = "DRIVE", conflicts_with = "drive")]
     first: Option<String>,
 
-    /// The simulated drive: a profile or a TOML file, such as a twin, with any profile field after `?`
+    /// The simulated drive: a profile or a TOML file, such as a twin, with any profile field after
+    /// `?`
     #[arg(long = "drive", id = "drive", default_value = "sim:demo", value_name = "DRIVE")]
     named: String,
 }
@@ -69,15 +70,17 @@ pub struct LoadArgs {
     /// Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of
     /// times the capacity, as in `10x` [default: steady, or none for a workload that ends]
     ///
-    /// `steady` continues until write amplification is steady. A window ends once writes and trims together reach the
-    /// capacity of the drive. Steady means that write amplification ranges by at most 2 % of its mean over 5 windows. A
-    /// line fitted to it may change by at most 1 %. Windows before the drive erases blocks do not count. After 50
-    /// windows, or reads, writes and trims of 50 times the capacity, the warm-up ends in any case, with a note. A trace
-    /// repeats during the warm-up, with one pass per window.
+    /// `steady` continues until write amplification is steady. A window ends once writes and trims
+    /// together reach the capacity of the drive. Steady means that write amplification ranges by at
+    /// most 2 % of its mean over 5 windows. A line fitted to it may change by at most 1 %. Windows
+    /// before the drive erases blocks do not count. After 50 windows, or reads, writes and trims of
+    /// 50 times the capacity, the warm-up ends in any case, with a note. A trace repeats during the
+    /// warm-up, with one pass per window.
     #[arg(long, value_name = "LENGTH")]
     pub warmup: Option<WarmUp>,
 
-    /// IOs in flight at once, unless the workload sets it [default: 1, or in an open loop as many as the drive accepts]
+    /// IOs in flight at once, unless the workload sets it [default: 1, or in an open loop as many
+    /// as the drive accepts]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub queue_depth: Option<u32>,
 
@@ -137,8 +140,8 @@ pub fn fill_parser() -> impl TypedValueParser<Value = Fill> {
 /// The confidence of a prediction.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct PredictionConfidenceArgs {
-    /// Confidence level of the intervals. The default is lower than that of `bench`: intervals at 95 % need more validation
-    /// cases than most models have
+    /// Confidence level of the intervals. The default is lower than that of `bench`: intervals at
+    /// 95 % need more validation cases than most models have
     #[arg(long = "confidence", id = "confidence", default_value = "90%", value_name = "SHARE",
           value_parser = names::share)]
     pub level: f64,

@@ -26,10 +26,10 @@ pub(super) const CONFIDENCE: f64 = 0.9;
 
 /// Predict the performance of a workload on a drive, by a model instead of a simulation.
 ///
-/// The model derives erases, write amplification, throughput and lifetime from the writes of the workload: their lengths,
-/// their addresses, and the intervals between overwrites. A trace repeats until the prediction has converged; only later
-/// passes count. Intervals come from comparisons of the model with the simulator (docs/models.md). Ten million requests
-/// take about a second.
+/// The model derives erases, write amplification, throughput and lifetime from the writes of the
+/// workload: their lengths, their addresses, and the intervals between overwrites. A trace repeats
+/// until the prediction has converged; only later passes count. Intervals come from comparisons of
+/// the model with the simulator (docs/models.md). Ten million requests take about a second.
 #[derive(clap::Args)]
 #[command(
     mut_arg("output", folder_default("none, nothing is written")),
@@ -68,24 +68,27 @@ pub struct PredictArgs {
 
     /// Predict from measurements: a result of `flashscope bench DRIVE --grid`, of any drive
     ///
-    /// Divides the workload into intervals of time and ranges of addresses, as for a model of uniform writes.
-    /// Interpolates the cost of each piece between the points of the grid. --drive names a simulated drive of the same
-    /// size, such as a twin, which gives the size of an erase block and runs --compare. Without --drive, --compare runs
-    /// the measured drive if it is simulated.
+    /// Divides the workload into intervals of time and ranges of addresses, as for a model of
+    /// uniform writes. Interpolates the cost of each piece between the points of the grid. --drive
+    /// names a simulated drive of the same size, such as a twin, which gives the size of an erase
+    /// block and runs --compare. Without --drive, --compare runs the measured drive if it is
+    /// simulated.
     #[arg(long, value_name = "RESULT", conflicts_with_all = ["model", "lifetime"])]
     pub grid: Option<PathBuf>,
 
-    /// Predict each volume of a collection on a separate drive: a result of `flashscope trace collection`
+    /// Predict each volume of a collection on a separate drive: a result of
+    /// `flashscope trace collection`
     ///
-    /// Regions of 1 MiB of a volume are mapped to the drive in the order of their first access. A volume with more
-    /// regions than fit on the drive is not predicted. The command reads the traces of the collection again, several
-    /// times if the requests of all volumes do not fit in memory.
+    /// Regions of 1 MiB of a volume are mapped to the drive in the order of their first access. A
+    /// volume with more regions than fit on the drive is not predicted. The command reads the
+    /// traces of the collection again, several times if the requests of all volumes do not fit in
+    /// memory.
     #[arg(long, value_name = "RESULT",
           conflicts_with_all = ["grid", "lifetime", "compare", "workload", "trace", "output", "ios"])]
     pub collection: Option<PathBuf>,
 
-    /// FTL of the drive of --grid: log blocks that each serve one data block, log blocks for any data block, or a page map
-    /// [default: the FTL of a simulated drive, or fast for a real drive]
+    /// FTL of the drive of --grid: log blocks that each serve one data block, log blocks for any
+    /// data block, or a page map [default: the FTL of a simulated drive, or fast for a real drive]
     ///
     /// For a page map, the workload must be uniform, hotcold or zipf, with writes of one size.
     #[arg(long, value_name = "FTL", requires = "grid")]
@@ -96,13 +99,13 @@ pub struct PredictArgs {
     #[arg(long, value_name = "SIZE", requires = "grid")]
     pub block_size: Option<Bytes>,
 
-    /// With a model of uniform writes: count the complete logical block of a range as its space, or only the written
-    /// pages
+    /// With a model of uniform writes: count the complete logical block of a range as its space, or
+    /// only the written pages
     #[arg(long, default_value = "whole", value_name = "WHICH")]
     pub ranges: RangesArg,
 
-    /// With a model of uniform writes: divide time into intervals as long as the log list, for all ranges together or
-    /// for each range separately, or at changes of the workload
+    /// With a model of uniform writes: divide time into intervals as long as the log list, for all
+    /// ranges together or for each range separately, or at changes of the workload
     #[arg(long, default_value = "log-list", value_name = "HOW")]
     pub stretches: IntervalRuleArg,
 

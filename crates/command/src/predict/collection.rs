@@ -74,7 +74,8 @@ pub fn predict_collection(
     })
 }
 
-/// Divides volumes into groups of at most `most` requests. A volume with more requests counts as empty.
+/// Divides volumes into groups of at most `most` requests. A volume with more requests counts as
+/// empty.
 fn groups(volumes: &[VolumeStatistics], most: u64) -> Vec<&[VolumeStatistics]> {
     let (mut groups, mut start, mut held) = (Vec::new(), 0, 0);
     for (nth, volume) in volumes.iter().enumerate() {

@@ -87,7 +87,8 @@ struct GridPrediction {
     counted: u32,
     pages: u64,
     nanos_per_page: f64,
-    /// The total number of erases, and the programs per page; `None` if the grid does not have them.
+    /// The total number of erases, and the programs per page; `None` if the grid does not have
+    /// them.
     counts: Option<(f64, f64)>,
     factors: Option<Factors>,
     /// The number of cases behind the factors.
@@ -95,8 +96,9 @@ struct GridPrediction {
     not_modelled: Vec<String>,
 }
 
-/// The largest factor between the predicted and the actual cost of a distribution on a page-mapped drive, from the test
-/// `grid_of_a_page_mapped_drive_predicts_distributions`. It covers the errors of the grid and of the model.
+/// The largest factor between the predicted and the actual cost of a distribution on a page-mapped
+/// drive, from the test `grid_of_a_page_mapped_drive_predicts_distributions`. It covers the errors
+/// of the grid and of the model.
 const KNOWN: f64 = 1.06;
 
 /// The number of cases in that test.
@@ -176,8 +178,8 @@ impl AppliedGrid<'_> {
             workload: String::new(),
             seed: 0,
             model: "grid".into(),
-            // The prediction treats intervals of the workload independently, and does not depend on the number of
-            // passes.
+            // The prediction treats intervals of the workload independently, and does not depend on
+            // the number of passes.
             passes: Passes { warm_up: 0, counted, converged: true },
             host_pages_written: pages,
             bytes_written: Bytes(pages * page),
@@ -205,7 +207,8 @@ fn no_distribution() -> Failure {
     ))
 }
 
-/// Describes the share of a workload that lies beyond the points of a grid, if it is not negligible.
+/// Describes the share of a workload that lies beyond the points of a grid, if it is not
+/// negligible.
 fn beyond_the_grid(grid: &Grid, beyond: f64) -> Option<String> {
     let share = 100.0 * beyond;
     let least = grid.points.iter().map(|point| point.free_space).reduce(f64::min)?;
@@ -227,7 +230,8 @@ struct NamedDrive {
     family: Option<Family>,
 }
 
-/// Returns the drive of `--drive`. Without that option, returns the drive of the grid if it is simulated.
+/// Returns the drive of `--drive`. Without that option, returns the drive of the grid if it is
+/// simulated.
 fn named_drive(args: &PredictArgs, grid: &Grid) -> Result<Option<NamedDrive>, Failure> {
     let given = args.drive.name() != DRIVE_OF_GRID;
     let name = if given { args.drive.name() } else { &grid.device.name };
@@ -293,8 +297,8 @@ fn read(result: &Path) -> Result<Grid, Failure> {
     Ok(grid)
 }
 
-/// Checks the page size of a grid, which is used as a divisor. The grid may be untrusted or hand-written. The number of
-/// pages per block is checked with the drive.
+/// Checks the page size of a grid, which is used as a divisor. The grid may be untrusted or
+/// hand-written. The number of pages per block is checked with the drive.
 fn check(grid: &Grid) -> Result<(), anyhow::Error> {
     match grid.page.0 {
         0 => Err(anyhow!("`page_bytes` is 0: a page has at least one byte")),

@@ -118,8 +118,8 @@ fn simulate(
     Ok(simulated_beside(report, done, clock.now() - begun))
 }
 
-/// Simulates requests until the drive is in the steady state, and compares the counts of one pass in that state with a computed
-/// prediction.
+/// Simulates requests until the drive is in the steady state, and compares the counts of one pass
+/// in that state with a computed prediction.
 fn simulate_long_run(
     mut drive: SimulatedDrive,
     report: &PredictionReport,

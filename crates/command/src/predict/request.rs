@@ -140,8 +140,8 @@ impl PredictionRequest<'_> {
         Ok(Prediction { profile, report, numbers, span: loaded.span })
     }
 
-    /// Returns the long run of the workload if a model computes it in closed form. The request may name the model. By
-    /// default, it is any model that covers workload and drive.
+    /// Returns the long run of the workload if a model computes it in closed form. The request may
+    /// name the model. By default, it is any model that covers workload and drive.
     fn long_run(
         &self,
         (interface, design): (&HostInterface, &Design),
@@ -208,8 +208,8 @@ impl PredictionRequest<'_> {
         if !chosen.follows_trims() {
             not_modelled.extend(loaded.ignored_trims());
         }
-        // In all validation cases the model converged, and modelled every feature of the drive and the workload.
-        // Intervals from them hold only for such predictions.
+        // In all validation cases the model converged, and modelled every feature of the drive and
+        // the workload. Intervals from them hold only for such predictions.
         let is_like_them = not_modelled.is_empty() && passes.converged;
         let factors = Factors::of(&cases, self.confidence).filter(|_| is_like_them);
         // The validation cases include the flash pages that record trims. The interval therefore
@@ -260,8 +260,8 @@ impl PredictionRequest<'_> {
         Ok(LoadedWorkload { requests, seed, span, trims, law, written })
     }
 
-    /// Returns the share of the touched logical pages that the writes of a workload change. For an endless workload, its
-    /// first IOs determine it.
+    /// Returns the share of the touched logical pages that the writes of a workload change. For an
+    /// endless workload, its first IOs determine it.
     fn written_share(
         &self,
         loaded: &LoadedWorkload,
@@ -314,8 +314,8 @@ pub(super) struct ModelResult {
 }
 
 impl ModelResult {
-    /// Returns the numbers for a host that writes this share of the pages that its writes touch. Notes what the model
-    /// ignores if the share is below 1.
+    /// Returns the numbers for a host that writes this share of the pages that its writes touch.
+    /// Notes what the model ignores if the share is below 1.
     pub(super) fn numbers(&mut self, design: &Design, share: f64) -> Numbers {
         if share < 1.0 {
             self.not_modelled.push(PARTIAL_PAGES.into());
@@ -336,7 +336,8 @@ impl LoadedWorkload {
         LoadedWorkload { requests, seed, span: None, trims, law: None, written }
     }
 
-    /// Returns true if the workload has trims. For a generated workload, this is known only after its prediction.
+    /// Returns true if the workload has trims. For a generated workload, this is known only after
+    /// its prediction.
     pub(crate) fn has_trims(&self) -> bool {
         self.trims || self.requests.has_trimmed()
     }
@@ -362,7 +363,8 @@ impl AddressSpace {
         AddressSpace { page_size, pages: design.logical_pages().into() }
     }
 
-    /// Returns the target of a workload that covers the space, with logical blocks of at most a page.
+    /// Returns the target of a workload that covers the space, with logical blocks of at most a
+    /// page.
     fn target(self, seed: u64) -> Target {
         Target {
             capacity: Bytes(self.pages * self.page_size),

@@ -9,11 +9,11 @@ use crate::options::{
 
 /// Infer a drive's internals from its timing: flash pages, log blocks, buffers, garbage collection.
 ///
-/// flashscope plans, runs and evaluates one experiment at a time. Given the earlier findings, it chooses the experiment
-/// with the most expected information for its cost in bytes written and time. Each parameter is reported with its
-/// probability and the evidence or, where timing does not reveal it, as unknown. The result folder keeps every IO;
-/// `flashscope report` turns the folder into a page. By default, the drive is filled, and written
-/// up to ten times over.
+/// flashscope plans, runs and evaluates one experiment at a time. Given the earlier findings, it
+/// chooses the experiment with the most expected information for its cost in bytes written and
+/// time. Each parameter is reported with its probability and the evidence or, where timing does not
+/// reveal it, as unknown. The result folder keeps every IO; `flashscope report` turns the folder
+/// into a page. By default, the drive is filled, and written up to ten times over.
 #[derive(clap::Args)]
 #[command(
     mut_arg("budget_bytes", |arg| arg.conflicts_with("read_only").help(
@@ -44,7 +44,8 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "PATH", conflicts_with = "drive")]
     pub file: Option<String>,
 
-    /// Probe only these parameters, by name and separated by commas, and the parameters that they depend on
+    /// Probe only these parameters, by name and separated by commas, and the parameters that they
+    /// depend on
     ///
     /// `--list` names them.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]

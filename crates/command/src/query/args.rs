@@ -6,9 +6,9 @@ use crate::options::{JsonArgs, ListArgs, json_schema};
 
 /// Find the IOs of a result that match an expression.
 ///
-/// An expression compares fields of an IO: `latency > 10ms and op = write`. Times and sizes have units, `and`, `or`, `not` and
-/// parentheses combine comparisons, and `offset % 4KiB` is a remainder. The page of `flashscope serve` has the same search. See
-/// docs/query.md.
+/// An expression compares fields of an IO: `latency > 10ms and op = write`. Times and sizes have
+/// units, `and`, `or`, `not` and parentheses combine comparisons, and `offset % 4KiB` is a
+/// remainder. The page of `flashscope serve` has the same search. See docs/query.md.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("matches")))]
 #[command(mut_arg("list", |arg| arg.help("List the fields of an IO, then exit")))]

@@ -13,8 +13,8 @@ use crate::options::{
 
 /// Run a workload on a simulated drive, and report its response times and its flash operations.
 ///
-/// The drive is filled, warmed up until its write amplification is steady, and then measured. Everything happens in
-/// virtual time: simulating hours of a drive takes seconds.
+/// The drive is filled, warmed up until its write amplification is steady, and then measured.
+/// Everything happens in virtual time: simulating hours of a drive takes seconds.
 #[derive(clap::Args)]
 #[command(
     mut_arg("output", folder_default("none, nothing is written")),
@@ -55,7 +55,8 @@ pub struct SimulateArgs {
     #[command(flatten)]
     pub observation: ObservationArgs,
 
-    /// The folder for `simulation.json`, with the output of all observers and the distribution of latencies over time.
+    /// The folder for `simulation.json`, with the output of all observers and the distribution of
+    /// latencies over time.
     #[command(flatten)]
     pub output: OutputFolderArgs,
 
@@ -74,16 +75,19 @@ pub struct SimulateArgs {
 pub struct TenantArgs {
     /// Run several workloads at once: NAME=WORKLOAD or NAME:CLASS=WORKLOAD, once for each tenant
     ///
-    /// Each tenant has a namespace, an equal part of the drive, and a submission queue. `--ios` counts the IOs of all
-    /// tenants. The result has the latencies and the throughput of each tenant, and its slowdown by the other tenants.
-    /// CLASS is urgent, high, medium (the default) or low, and takes effect only with --weights.
+    /// Each tenant has a namespace, an equal part of the drive, and a submission queue. `--ios`
+    /// counts the IOs of all tenants. The result has the latencies and the throughput of each
+    /// tenant, and its slowdown by the other tenants. CLASS is urgent, high, medium (the default)
+    /// or low, and takes effect only with --weights.
     #[arg(long = "tenant", id = "tenant", value_name = "NAME=WORKLOAD", conflicts_with_all = ["workload", "trace"])]
     pub tenants: Vec<Tenant>,
 
-    /// Commands that the classes high, medium and low may send in a round [default: round robin without classes]
+    /// Commands that the classes high, medium and low may send in a round [default: round robin
+    /// without classes]
     ///
-    /// An urgent queue always comes first. Classes matter only if commands wait in the queues: if the tenants have more
-    /// commands in flight than the drive accepts (`interface.queue_depth` in the profile).
+    /// An urgent queue always comes first. Classes matter only if commands wait in the queues: if
+    /// the tenants have more commands in flight than the drive accepts (`interface.queue_depth` in
+    /// the profile).
     #[arg(long, value_name = "HIGH,MEDIUM,LOW", requires = "tenant", value_parser = names::weights)]
     pub weights: Option<Weights>,
 
@@ -103,8 +107,9 @@ pub struct TenantArgs {
 pub struct ObservationArgs {
     /// Observe the drive during the measurement: names of observers, separated by commas
     ///
-    /// The observers are utilization, free_blocks, cleaning, amplification, wear_map and activities. `--list` describes their
-    /// output, which is part of the JSON document. Not available for arrays of drives. `--output` includes all observers.
+    /// The observers are utilization, free_blocks, cleaning, amplification, wear_map and
+    /// activities. `--list` describes their output, which is part of the JSON document. Not
+    /// available for arrays of drives. `--output` includes all observers.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "json")]
     pub observe: Vec<String>,
 
@@ -113,7 +118,8 @@ pub struct ObservationArgs {
     #[arg(long, value_name = "FILE")]
     pub trace_events: Option<PathBuf>,
 
-    /// Start the trace this long after the start of the measurement, in simulated time [default: at once]
+    /// Start the trace this long after the start of the measurement, in simulated time [default: at
+    /// once]
     #[arg(long, value_name = "TIME", value_parser = names::duration, requires = "trace_events")]
     pub trace_from: Option<Nanos>,
 

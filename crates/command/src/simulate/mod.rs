@@ -34,7 +34,8 @@ use crate::{Failure, PartialResult, Progress, Step, interrupted, not_made, usage
 /// The default length of an event trace.
 const DEFAULT_TRACE: Nanos = Nanos::millis(100);
 
-/// A callback for each measured IO, with its completion time from the start of the measurement, and its latency.
+/// A callback for each measured IO, with its completion time from the start of the measurement, and
+/// its latency.
 pub type Each<'a> = dyn FnMut(&Io, Nanos, Nanos) + Send + 'a;
 
 /// The result of a simulation, complete or not.
@@ -52,8 +53,8 @@ pub struct SimulationOutcome {
 /// Setting `stop` ends the simulation; the result keeps the measurements so far.
 ///
 /// # Errors
-/// If the request is invalid, or nothing was measured. [`SimulationOutcome::outcome`] reports an incomplete
-/// simulation or a failure to write the folder.
+/// If the request is invalid, or nothing was measured. [`SimulationOutcome::outcome`] reports an
+/// incomplete simulation or a failure to write the folder.
 pub fn simulate(
     args: &SimulateArgs,
     stop: &AtomicBool,

@@ -10,9 +10,9 @@ use crate::options::{
 
 /// Explore a design space: simulate all or some of its points, and compare them.
 ///
-/// The space is a TOML file: factors, which are fields of the drive's profile or of the workload, with their values.
-/// The results are the Pareto front of the objectives, the effect of each factor on them, and a table of all points.
-/// See docs/sweep.md.
+/// The space is a TOML file: factors, which are fields of the drive's profile or of the workload,
+/// with their values. The results are the Pareto front of the objectives, the effect of each factor
+/// on them, and a table of all points. See docs/sweep.md.
 #[derive(clap::Args)]
 #[command(
     mut_arg("output", folder_default("the file name of SPACE with `.flashscope` instead of `.toml`")),
@@ -47,8 +47,8 @@ pub struct SweepArgs {
 
     /// The engine: this machine, or a Ray cluster through the Python packages of flashscope and Ray
     ///
-    /// With Ray, the sweep uses the cluster at RAY_ADDRESS. Without that variable it uses a cluster that runs on this
-    /// machine, or else starts its own.
+    /// With Ray, the sweep uses the cluster at RAY_ADDRESS. Without that variable it uses a cluster
+    /// that runs on this machine, or else starts its own.
     #[arg(long, value_enum, default_value = "local", value_name = "ENGINE")]
     pub engine: Engine,
 

@@ -32,8 +32,8 @@ pub struct SweepResult {
 }
 
 impl PreparedSweep {
-    /// Creates the folder of a new sweep, or opens the folder of a sweep to resume. `text` is the space itself, given
-    /// instead of a file; `args.space` is then only its name.
+    /// Creates the folder of a new sweep, or opens the folder of a sweep to resume. `text` is the
+    /// space itself, given instead of a file; `args.space` is then only its name.
     ///
     /// # Errors
     /// If the space is invalid, or the folder exists already or cannot be resumed.
@@ -73,13 +73,14 @@ impl PreparedSweep {
         Ok(PreparedSweep { space, path: path.into(), folder, rows })
     }
 
-    /// Simulates the remaining points and saves the rows. Simulations run on this machine, unless there are
-    /// `workers`.
+    /// Simulates the remaining points and saves the rows. Simulations run on this machine, unless
+    /// there are `workers`.
     ///
     /// If the simulations are stopped, the result has the rows so far.
     ///
     /// # Errors
-    /// If rows cannot be saved. [`outcome`] reports remaining points, and a space without any possible point.
+    /// If rows cannot be saved. [`outcome`] reports remaining points, and a space without any
+    /// possible point.
     pub fn explore(
         self,
         resources: Resources<'_>,

@@ -42,7 +42,8 @@ impl BenchTrace {
     /// Checks that the trace fits the drive, and returns the reference to play it.
     ///
     /// # Errors
-    /// If the trace does not fit on the drive, cannot be read, or writes although `read_only` is set.
+    /// If the trace does not fit on the drive, cannot be read, or writes although `read_only` is
+    /// set.
     pub fn reference(
         &self,
         device: &DeviceInfo,

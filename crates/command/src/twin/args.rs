@@ -29,11 +29,11 @@ pub enum TwinCommand {
 
 /// Fit a simulated drive to results of `bench` and `probe`, or to a fill sweep.
 ///
-/// flashscope simulates the same runs on drives with different structures and times, until the distributions of response
-/// times match. Each time gets an interval, and choices that the results leave open are listed (docs/twin.md). A fill
-/// sweep is a CSV of uniform writes, with the column `fill`, and `write_amplification`, `mb_per_s`
-/// or both. A column
-/// `queue_depth` gives the IOs in flight.
+/// flashscope simulates the same runs on drives with different structures and times, until the
+/// distributions of response times match. Each time gets an interval, and choices that the results
+/// leave open are listed (docs/twin.md). A fill sweep is a CSV of uniform writes, with the column
+/// `fill`, and `write_amplification`, `mb_per_s` or both. A column `queue_depth` gives the IOs in
+/// flight.
 #[derive(clap::Args)]
 #[command(mut_arg("json", json_schema("twin")))]
 #[command(after_help = "Examples:
@@ -45,7 +45,8 @@ pub struct FitArgs {
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
 
-    /// Write the profile here, and all details beside it to NAME.twin.json (schema: docs/schemas/twin.schema.json)
+    /// Write the profile here, and all details beside it to NAME.twin.json (schema:
+    /// docs/schemas/twin.schema.json)
     #[arg(short, long, default_value = "drive.toml", value_name = "FILE")]
     pub output: PathBuf,
 
@@ -53,13 +54,16 @@ pub struct FitArgs {
     #[command(flatten)]
     pub confidence: PredictionConfidenceArgs,
 
-    /// Fit the structure of the drive to a sample of runs that read and write at most this much, preparation included
+    /// Fit the structure of the drive to a sample of runs that read and write at most this much,
+    /// preparation included
     ///
-    /// The times are fitted to all runs. A larger sample finds the structure more often, and takes longer.
+    /// The times are fitted to all runs. A larger sample finds the structure more often, and takes
+    /// longer.
     #[arg(long, default_value = "8GiB", value_name = "SIZE")]
     pub sample: Bytes,
 
-    /// IOs in flight during a fill sweep, unless its table has a column `queue_depth` [default: unknown; predictions assume 32]
+    /// IOs in flight during a fill sweep, unless its table has a column `queue_depth` [default:
+    /// unknown; predictions assume 32]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub queue_depth: Option<u32>,
 
@@ -114,8 +118,9 @@ const MEASURED_DEPTH: &str = "IOs in flight at once, unless the workload sets it
 
 /// Predict the performance of a workload on a drive, by its twin.
 ///
-/// The workload is simulated on the twin, and on alternative drives that fit the results equally well; the alternatives
-/// give the intervals. Unless --queue-depth or the workload sets it, the queue depth is that of the measurements.
+/// The workload is simulated on the twin, and on alternative drives that fit the results equally
+/// well; the alternatives give the intervals. Unless --queue-depth or the workload sets it, the
+/// queue depth is that of the measurements.
 #[derive(clap::Args)]
 #[command(mut_arg("output", folder_default("none, nothing is written")))]
 #[command(mut_arg("json", json_schema("twin-prediction")))]
@@ -136,11 +141,12 @@ pub struct PredictArgs {
     #[arg(long, value_name = "SIZE")]
     pub filled: Option<Bytes>,
 
-    /// Number of alternative drives to simulate in addition to the twin [default: until the ends of intervals are
-    /// known]
+    /// Number of alternative drives to simulate in addition to the twin [default: until the ends of
+    /// intervals are known]
     ///
-    /// By default, the number grows from 20 until the standard error of each end is at most 10 % of the width of its
-    /// interval. The twin has at most 200 alternative drives. With 0, intervals reflect only the error of the fit.
+    /// By default, the number grows from 20 until the standard error of each end is at most 10 % of
+    /// the width of its interval. The twin has at most 200 alternative drives. With 0, intervals
+    /// reflect only the error of the fit.
     #[arg(long, value_name = "COUNT")]
     pub draws: Option<usize>,
 

@@ -44,7 +44,8 @@ pub fn fit(args: &FitArgs, stop: &AtomicBool, sink: &mut dyn Progress) -> Result
     Ok(twin)
 }
 
-/// The work of a simulation above which a note is shown, because each simulation takes several seconds.
+/// The work of a simulation above which a note is shown, because each simulation takes several
+/// seconds.
 const LONG: Bytes = Bytes::gib(64);
 
 /// Returns a note for the user if each simulation of a fit is slow.
@@ -83,8 +84,8 @@ pub fn read(path: &Path) -> Result<Twin, Failure> {
     read_twin(path).map_err(failure)
 }
 
-/// Returns the fields after the `?` of a drive that scale a large twin down for a simulation, and the factor. Returns
-/// `None` if the drive can be simulated at full size.
+/// Returns the fields after the `?` of a drive that scale a large twin down for a simulation, and
+/// the factor. Returns `None` if the drive can be simulated at full size.
 ///
 /// # Errors
 /// If the profile is invalid.

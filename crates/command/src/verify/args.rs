@@ -9,12 +9,13 @@ use crate::options::{ConsentArgs, JsonArgs, SeedArgs, json_schema};
 
 /// Verify that a drive keeps its promises when its power is cut.
 ///
-/// Fills a part of the drive with stamped blocks, then overwrites random parts, with many writes in flight and a flush from
-/// time to time. The journal, on another medium, records what the drive acknowledged and flushed. Cut the power of the drive
-/// or of the machine while the command runs. At the next boot, --resume reads the blocks back. It reports which data
-/// is as acknowledged, lost though flushed, reordered, torn within the drive's atomic write unit,
-/// misplaced, corrupt or unreadable. Without a
-/// power cut, the writing ends at a limit, and the same run judges the blocks. See docs/verify.md.
+/// Fills a part of the drive with stamped blocks, then overwrites random parts, with many writes in
+/// flight and a flush from time to time. The journal, on another medium, records what the drive
+/// acknowledged and flushed. Cut the power of the drive or of the machine while the command runs.
+/// At the next boot, --resume reads the blocks back. It reports which data is as acknowledged, lost
+/// though flushed, reordered, torn within the drive's atomic write unit, misplaced, corrupt or
+/// unreadable. Without a power cut, the writing ends at a limit, and the same run judges the
+/// blocks. See docs/verify.md.
 ///
 /// Exit status: 0 if the drive kept its promises, 3 if data is damaged.
 #[derive(clap::Args)]
@@ -26,13 +27,16 @@ use crate::options::{ConsentArgs, JsonArgs, SeedArgs, json_schema};
 pub struct VerifyArgs {
     /// The drive to verify: /dev/NAME or file:PATH
     ///
-    /// A file takes `?size=1GiB` (it is created), `?engine=io_uring|libaio|psync` and `?direct=false`; a device takes
-    /// `?engine=…` (see docs/drives.md). `flashscope attach` turns a simulated drive into a file or a device.
+    /// A file takes `?size=1GiB` (it is created), `?engine=io_uring|libaio|psync` and
+    /// `?direct=false`; a device takes `?engine=…` (see docs/drives.md). `flashscope attach` turns
+    /// a simulated drive into a file or a device.
     pub drive: String,
 
-    /// Keep the journal in this file, which must not exist yet, on another medium than the drive; or read it, with --resume
+    /// Keep the journal in this file, which must not exist yet, on another medium than the drive;
+    /// or read it, with --resume
     ///
-    /// A named pipe receives the journal instead of a file, for a program that sends it to another machine.
+    /// A named pipe receives the journal instead of a file, for a program that sends it to another
+    /// machine.
     #[arg(long, value_name = "FILE")]
     pub journal: PathBuf,
 
@@ -46,8 +50,8 @@ pub struct VerifyArgs {
     #[command(flatten)]
     pub writes: VerifiedWritesArgs,
 
-    /// Longest write that the drive guarantees to write completely or not at all in a power cut [default: as an NVMe
-    /// drive states (NAWUPF or AWUPF), or the logical block]
+    /// Longest write that the drive guarantees to write completely or not at all in a power cut
+    /// [default: as an NVMe drive states (NAWUPF or AWUPF), or the logical block]
     #[arg(long, value_name = "SIZE", value_parser = names::io_size)]
     pub atomic_write: Option<Bytes>,
 

@@ -26,8 +26,8 @@ pub(super) struct JournalFile {
 }
 
 impl JournalFile {
-    /// Creates the file at `path`, and makes its name durable. If `path` is a named pipe, opens it instead and waits
-    /// for its reader.
+    /// Creates the file at `path`, and makes its name durable. If `path` is a named pipe, opens it
+    /// instead and waits for its reader.
     pub(super) fn create(path: &Path) -> Result<JournalFile, Failure> {
         let cannot = || format!("cannot create the journal {}", path.display());
         let is_pipe = fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo());
@@ -81,7 +81,8 @@ fn taken(path: &Path) -> anyhow::Error {
     )
 }
 
-/// Checks that the journal does not lie on the drive. Returns a note if a power cut may damage drive and journal.
+/// Checks that the journal does not lie on the drive. Returns a note if a power cut may damage
+/// drive and journal.
 pub(super) fn check_medium(drive: &Path, journal: &Path) -> Result<Option<String>, Failure> {
     let medium = medium_of(&System::default(), drive, folder_of(journal)).with_context(|| {
         format!("cannot find the media of {} and {}", drive.display(), journal.display())

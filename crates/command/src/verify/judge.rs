@@ -23,7 +23,8 @@ use crate::{Failure, Progress, Step, Unit, build, interrupted, usage};
 /// Judges the drive.
 ///
 /// # Errors
-/// If the journal cannot be read or does not belong to the drive, if the drive fails, or if `stop` is set.
+/// If the journal cannot be read or does not belong to the drive, if the drive fails, or if `stop`
+/// is set.
 pub(super) fn judge(
     args: &VerifyArgs,
     options: OpenOptions,
@@ -81,8 +82,8 @@ fn check_same_drive(journal: &Journal, info: &DeviceInfo) -> Result<(), Failure>
     Ok(())
 }
 
-/// Fails if the drive holds blocks of another verification and none of this one. A drive that holds neither may have lost
-/// everything.
+/// Fails if the drive holds blocks of another verification and none of this one. A drive that holds
+/// neither may have lost everything.
 fn check_is_ours(args: &VerifyArgs, back: &ReadBack) -> Result<(), Failure> {
     if back.own > 0 || back.others == 0 {
         return Ok(());

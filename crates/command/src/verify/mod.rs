@@ -18,14 +18,14 @@ pub use args::{VerifiedWritesArgs, VerifyArgs};
 
 use crate::{Failure, Progress, drives, usage};
 
-/// Writes to a drive until its power is cut or a limit is reached; with `--resume`, judges it. A verification that reached a
-/// limit is judged immediately.
+/// Writes to a drive until its power is cut or a limit is reached; with `--resume`, judges it. A
+/// verification that reached a limit is judged immediately.
 ///
 /// Setting `stop` ends the writing in an orderly way; the journal keeps everything so far.
 ///
 /// # Errors
-/// If the request is invalid, the drive failed, the journal does not belong to the drive, or `stop` was set. Damage is not an
-/// error here: see [`outcome`].
+/// If the request is invalid, the drive failed, the journal does not belong to the drive, or `stop`
+/// was set. Damage is not an error here: see [`outcome`].
 pub fn verify(
     args: &VerifyArgs,
     stop: &AtomicBool,
@@ -65,7 +65,8 @@ fn options(name: &str) -> Result<OpenOptions, Failure> {
     drives::options(name)
 }
 
-/// Returns the atomicity of writes: from the option, or else from the drive, or else the logical block.
+/// Returns the atomicity of writes: from the option, or else from the drive, or else the logical
+/// block.
 fn atomicity(given: Option<Bytes>, options: &OpenOptions, info: &DeviceInfo) -> Atomicity {
     if let Some(unit) = given {
         return Atomicity { unit, boundary: None, source: AtomicitySource::Option };

@@ -143,7 +143,8 @@ impl Session {
     }
 }
 
-/// Returns the progress after `acknowledged` writes, of which the first `fills` fill the target space.
+/// Returns the progress after `acknowledged` writes, of which the first `fills` fill the target
+/// space.
 fn step(acknowledged: u64, fills: u64, elapsed: Nanos, limits: Limits) -> Step<'static> {
     let writing = "writing until the power is cut";
     match (acknowledged.checked_sub(fills), limits.duration) {

@@ -14,12 +14,13 @@ pub const PORT: u16 = 9470;
 
 /// Watch the health and the wear of drives.
 ///
-/// Reads the health of NVMe drives at intervals and publishes it: as metrics for Prometheus, as readings in a folder, or
-/// once as a table. The readings in the folder give the days until each drive reaches its rated wear at the present load,
-/// with a 90 % interval. See docs/watch.md.
+/// Reads the health of NVMe drives at intervals and publishes it: as metrics for Prometheus, as
+/// readings in a folder, or once as a table. The readings in the folder give the days until each
+/// drive reaches its rated wear at the present load, with a 90 % interval. See docs/watch.md.
 ///
-/// The only command sent to a drive is Get Log Page, which needs root. Drives that `flashscope attach` serves for the same
-/// user are watched like real drives. SATA and SCSI drives are not supported.
+/// The only command sent to a drive is Get Log Page, which needs root. Drives that
+/// `flashscope attach` serves for the same user are watched like real drives. SATA and SCSI drives
+/// are not supported.
 #[derive(clap::Args)]
 #[command(
     mut_arg("output", |arg| arg.help(
@@ -37,8 +38,9 @@ pub const PORT: u16 = 9470;
   flashscope watch smart.json --once
   flashscope watch --print alerts")]
 pub struct WatchArgs {
-    /// The drives: /dev/NAME for an NVMe drive, `attached` for all drives that `flashscope attach` serves, or a file with the
-    /// output of `nvme smart-log --output-format=json` [default: all NVMe drives, and all attached drives]
+    /// The drives: /dev/NAME for an NVMe drive, `attached` for all drives that `flashscope attach`
+    /// serves, or a file with the output of `nvme smart-log --output-format=json` [default: all
+    /// NVMe drives, and all attached drives]
     #[arg(value_name = "DEVICE")]
     pub devices: Vec<String>,
 
@@ -50,8 +52,8 @@ pub struct WatchArgs {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = interval, conflicts_with = "once")]
     pub interval: Nanos,
 
-    /// Serve metrics for Prometheus at /metrics at this address, with or without a port, such as 127.0.0.1:9470; port 0 chooses
-    /// a free port
+    /// Serve metrics for Prometheus at /metrics at this address, with or without a port, such as
+    /// 127.0.0.1:9470; port 0 chooses a free port
     ///
     /// Everyone who can reach the address sees the metrics, without a password.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]

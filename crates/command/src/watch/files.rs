@@ -275,7 +275,8 @@ fn dashboard() -> Value {
     })
 }
 
-/// Returns a service for systemd. Get Log Page needs `CAP_SYS_ADMIN`; the service drops all other capabilities.
+/// Returns a service for systemd. Get Log Page needs `CAP_SYS_ADMIN`; the service drops all other
+/// capabilities.
 fn service() -> String {
     format!(
         "# A service for systemd, from `flashscope watch --print systemd`.

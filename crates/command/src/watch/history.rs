@@ -100,7 +100,8 @@ fn is_news(kept: &Health, health: &Health) -> bool {
         || HealthChange::between(kept, health).has_errors()
 }
 
-/// Returns the time of a reading in seconds since 1970; 0 for an invalid time, as in a damaged folder.
+/// Returns the time of a reading in seconds since 1970; 0 for an invalid time, as in a damaged
+/// folder.
 fn seconds(reading: &WatchReading) -> u64 {
     seconds_of(&reading.at).unwrap_or(0)
 }

@@ -167,8 +167,8 @@ impl Watch {
         }
     }
 
-    /// Adds the attached drives of the previous round, `before`, that this round did not read. Forgets
-    /// each drive an hour after it is detached.
+    /// Adds the attached drives of the previous round, `before`, that this round did not read.
+    /// Forgets each drive an hour after it is detached.
     fn add_ended(&mut self, before: Vec<RoundDrive>, now_s: u64) {
         for RoundDrive { drive, mut ended_s, .. } in before {
             if drive.source != WatchSource::Attached || self.is_read(&drive) {

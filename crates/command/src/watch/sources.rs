@@ -190,7 +190,8 @@ impl NvmeSource {
 fn of_file(path: &Path) -> SourceReading {
     let name = path.display().to_string();
     let drive = WatchedDrive { name, source: WatchSource::File, model: None, serial: None };
-    // The time is read before the content: if the file changes in between, the next round reads it again.
+    // The time is read before the content: if the file changes in between, the next round reads it
+    // again.
     let at = modified(path);
     SourceReading { drive, at, health: smart_log(path).map(|health| (health, None)) }
 }

@@ -21,7 +21,8 @@ fn reading(name: &str, health: bool) -> SourceReading {
     SourceReading { drive, at: None, health }
 }
 
-/// The attached drives of a test: the name of each drive, with true if it reports health; `None` if the list fails.
+/// The attached drives of a test: the name of each drive, with true if it reports health; `None` if
+/// the list fails.
 type DriveTable = Rc<RefCell<Option<Vec<(&'static str, bool)>>>>;
 
 fn watch(source: Source, drives: &[(&'static str, bool)]) -> (Watch, DriveTable) {

@@ -15,9 +15,10 @@ const REPEATS: u32 = 3;
 
 /// See how a change to a drive or workload affects performance.
 ///
-/// For the baseline and for each change, a model first predicts the outcome, if there is a model. Then each is simulated,
-/// as `flashscope simulate` would, and compared with the baseline. All variants have the same seeds, which makes
-/// differences more precise than the values themselves. See docs/what-if.md.
+/// For the baseline and for each change, a model first predicts the outcome, if there is a model.
+/// Then each is simulated, as `flashscope simulate` would, and compared with the baseline. All
+/// variants have the same seeds, which makes differences more precise than the values themselves.
+/// See docs/what-if.md.
 #[derive(clap::Args)]
 #[command(
     mut_arg("output", folder_default("none, nothing is written")),
@@ -46,11 +47,13 @@ pub struct WhatIfArgs {
     #[arg(long, required = true, value_name = "CHANGES")]
     pub change: Vec<String>,
 
-    /// Name of a variant: the first name is for the first --change, and so on [default: its changes]
+    /// Name of a variant: the first name is for the first --change, and so on [default: its
+    /// changes]
     #[arg(long, value_name = "NAME")]
     pub name: Vec<String>,
 
-    /// Simulations of each variant, with consecutive seeds [default: 3, or 1 for a trace, in which nothing is random]
+    /// Simulations of each variant, with consecutive seeds [default: 3, or 1 for a trace, in which
+    /// nothing is random]
     #[arg(long, value_name = "COUNT",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_REPEATS)))]
     pub repeats: Option<u32>,
@@ -99,7 +102,8 @@ impl WhatIfArgs {
     }
 }
 
-/// Returns the default number of simulations: 1 for a trace, because all its repeats would be equal.
+/// Returns the default number of simulations: 1 for a trace, because all its repeats would be
+/// equal.
 #[must_use]
 pub fn repeats(base: &SimulationRequest) -> u32 {
     if base.work.workload.starts_with("trace:") { 1 } else { REPEATS }

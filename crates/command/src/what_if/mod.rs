@@ -1,4 +1,5 @@
-//! `flashscope what-if`: compares a workload on a drive with variants of the workload, the drive or both.
+//! `flashscope what-if`: compares a workload on a drive with variants of the workload, the drive or
+//! both.
 
 mod args;
 
@@ -21,12 +22,12 @@ use crate::{Failure, PartialResult, Progress, Step, Unit, interrupted, not_made,
 
 /// Receives progress and each row of an answer as it arrives.
 pub trait RowSink: Progress {
-    /// Called once the prediction for variant `nth` (0 is the baseline) is available, or the reason why there is none.
-    /// All predictions come before the first simulation, in order.
+    /// Called once the prediction for variant `nth` (0 is the baseline) is available, or the reason
+    /// why there is none. All predictions come before the first simulation, in order.
     fn predicted(&mut self, so_far: &WhatIf, nth: usize);
 
-    /// Called when the simulations of variant `nth` are done, or turned out impossible. Variants come in order, the baseline
-    /// first.
+    /// Called when the simulations of variant `nth` are done, or turned out impossible. Variants
+    /// come in order, the baseline first.
     fn simulated(&mut self, so_far: &WhatIf, nth: usize);
 }
 
@@ -42,7 +43,8 @@ impl WhatIfResult {
     /// Checks that the answer is complete and saved.
     ///
     /// # Errors
-    /// If the simulations were interrupted, the answer could not be written, or none of its variants can be simulated.
+    /// If the simulations were interrupted, the answer could not be written, or none of its
+    /// variants can be simulated.
     pub fn outcome(self) -> Result<(), Failure> {
         self.written?;
         let all = self.what_if.variants.len();
@@ -158,7 +160,8 @@ fn closed_form(Prediction { report, numbers, .. }: &Prediction) -> ClosedForm {
     }
 }
 
-/// A sink that passes progress on, but drops the notes about a trace, which each variant would repeat.
+/// A sink that passes progress on, but drops the notes about a trace, which each variant would
+/// repeat.
 struct WithoutNotes<'a>(&'a mut dyn Progress);
 
 impl Progress for WithoutNotes<'_> {

@@ -84,7 +84,8 @@ fn differences(comparison: &Comparison) -> usize {
         .count()
 }
 
-/// Counts the comparisons with a false verdict, and those with a false regression. Returns both with the number of comparisons.
+/// Counts the comparisons with a false verdict, and those with a false regression. Returns both
+/// with the number of comparisons.
 fn false_alarms(comparisons: impl Iterator<Item = Comparison>) -> (usize, usize, usize) {
     comparisons.fold((0, 0, 0), |(verdicts, regressions, all), one| {
         assert!(one.workloads.iter().any(|workload| {
@@ -107,8 +108,8 @@ fn mean_verdicts(comparison: &Comparison) -> Vec<(String, ComparisonVerdict)> {
     comparison.workloads.iter().filter_map(of).collect()
 }
 
-// Of 120 comparisons of simulations of the same drive with other seeds, none has a false verdict. The test repeats 45
-// of them.
+// Of 120 comparisons of simulations of the same drive with other seeds, none has a false verdict.
+// The test repeats 45 of them.
 #[test]
 fn simulations_of_the_same_drive_rarely_differ() {
     let workloads = ["uniform", "uniform?reads=0.5&queue_depth=4", "zipf?reads=0.3"];
@@ -123,8 +124,8 @@ fn simulations_of_the_same_drive_rarely_differ() {
     }
 }
 
-// Of 40 comparisons of measurements of the same drive with other seeds, none has a false verdict. The longer runs have
-// verdicts about 99th percentiles. The test repeats eight of the 40.
+// Of 40 comparisons of measurements of the same drive with other seeds, none has a false verdict.
+// The longer runs have verdicts about 99th percentiles. The test repeats eight of the 40.
 #[test]
 fn measurements_of_the_same_drive_rarely_differ() {
     for (ios, pairs) in [(1024, 6), (8192, 2)] {

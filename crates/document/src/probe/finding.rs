@@ -53,16 +53,16 @@ pub struct Finding {
     pub parameter: Parameter,
     /// The answer.
     pub answer: Answer,
-    /// The probability (0 to 1) that the answer is right: the class itself, or a value within the tolerance of its parameter. 0
-    /// if the answer is not known.
+    /// The probability (0 to 1) that the answer is right: the class itself, or a value within the
+    /// tolerance of its parameter. 0 if the answer is not known.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: f64,
     /// The evidence for the answer, in a sentence or two.
     pub because: String,
     /// The numbers of the runs that contain the evidence.
     pub runs: Vec<u32>,
-    /// The charts that show the evidence. Findings of one probe share charts, which `probe.json` therefore stores
-    /// separately.
+    /// The charts that show the evidence. Findings of one probe share charts, which `probe.json`
+    /// therefore stores separately.
     #[serde(skip)]
     pub signals: Vec<Signal>,
 }
@@ -153,7 +153,8 @@ impl Finding {
         }
     }
 
-    /// Returns true if another finding about the same parameter has the same answer; values may differ by the tolerance.
+    /// Returns true if another finding about the same parameter has the same answer; values may
+    /// differ by the tolerance.
     pub fn agrees_with(&self, other: &Finding) -> bool {
         match (&self.answer, &other.answer) {
             (Answer::Value { value: a, .. }, Answer::Value { value: b, .. }) => {
@@ -236,8 +237,8 @@ impl Signal {
         Signal { title, x, y, shape, log_x: false, series: Vec::new(), marks: Vec::new() }
     }
 
-    /// Adds a series. If it has more points than a screen can show, the chart keeps the lowest and the highest point of each
-    /// group of successive points.
+    /// Adds a series. If it has more points than a screen can show, the chart keeps the lowest and
+    /// the highest point of each group of successive points.
     #[must_use]
     pub fn series(mut self, name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Signal {
         let points = thinned(points.into_iter().collect());
@@ -259,7 +260,8 @@ impl Signal {
     }
 }
 
-/// Returns all points, or above [`MAX_POINTS`] the lowest and the highest of each group of successive points.
+/// Returns all points, or above [`MAX_POINTS`] the lowest and the highest of each group of
+/// successive points.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() <= MAX_POINTS {
         return points;

@@ -80,15 +80,16 @@ pub struct Spec {
     pub tolerance: f64,
     /// The field of a simulated drive's profile that states the value, if any.
     pub field: ProfileField,
-    /// The approximate number of possible answers before any measurement. Its binary logarithm is the information, in bits, that
-    /// an answer with probability 1 gives.
+    /// The approximate number of possible answers before any measurement. Its binary logarithm is
+    /// the information, in bits, that an answer with probability 1 gives.
     pub alternatives: u32,
 }
 
 /// The fields of a simulated drive's profile that state the value of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProfileField {
-    /// No field: the fields of other parameters imply the value, or the simulator lacks the feature.
+    /// No field: the fields of other parameters imply the value, or the simulator lacks the
+    /// feature.
     Unstated,
     /// Fields that are derived from this parameter and others (`crates/probe/src/profile.rs`).
     Derived,
@@ -98,8 +99,9 @@ pub enum ProfileField {
         path: &'static str,
         /// The value of a drive without the feature.
         absent: u64,
-        /// The values that simulated test drives get at random. The accuracy of the probe is measured
-        /// on these drives. Empty if their generator (`benches/probe/src/drives.rs`) sets the field.
+        /// The values that simulated test drives get at random. The accuracy of the probe is
+        /// measured on these drives. Empty if their generator (`benches/probe/src/drives.rs`) sets
+        /// the field.
         trials: &'static [u64],
     },
     /// A field that holds a word for the class.

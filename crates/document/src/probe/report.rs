@@ -14,8 +14,8 @@ use crate::conclusion::Conclusion;
 pub struct ProbeReport {
     /// The version of the format.
     pub schema_version: u32,
-    /// The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    /// versions of flashscope.
+    /// The conclusions, as sentences with their evidence, the most important first. Absent from
+    /// documents of earlier versions of flashscope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conclusions: Vec<Conclusion>,
     /// The version of flashscope that probed.
@@ -31,8 +31,8 @@ pub struct ProbeReport {
     pub wanted: Vec<Parameter>,
     /// The way the probe ended.
     pub status: ProbeStatus,
-    /// The failed IOs, except those of operations that the drive does not support; absent if there were none. A run with a
-    /// failed IO gives no findings.
+    /// The failed IOs, except those of operations that the drive does not support; absent if there
+    /// were none. A run with a failed IO gives no findings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<IoErrors>,
     /// The budget.
@@ -65,7 +65,8 @@ pub enum ProbeStatus {
 /// IOs that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IoErrors {
-    /// The number of failed IOs. The first failure ends a run; IOs in flight at that time count if they failed too.
+    /// The number of failed IOs. The first failure ends a run; IOs in flight at that time count if
+    /// they failed too.
     pub ios: u64,
     /// The run of the first failed IO, whose records contain it.
     pub run: u32,

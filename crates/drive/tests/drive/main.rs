@@ -1,5 +1,5 @@
-//! Tests real drives: the contract of `Device`, the guards against overwriting data, and the list of
-//! block devices.
+//! Tests real drives: the contract of `Device`, the guards against overwriting data, and the list
+//! of block devices.
 
 mod contract;
 mod guards;

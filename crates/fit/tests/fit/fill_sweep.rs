@@ -1,5 +1,5 @@
-//! Fits fill sweeps of real drives. The data are SSD-iq's public logs, in `$FLASHSCOPE_DATA` or in `shared/data` beside
-//! the repository.
+//! Fits fill sweeps of real drives. The data are SSD-iq's public logs, in `$FLASHSCOPE_DATA` or in
+//! `shared/data` beside the repository.
 
 #![allow(clippy::print_stderr, reason = "prints skipped tests and prediction errors")]
 #![allow(
@@ -93,8 +93,9 @@ fn max() -> Option<Vec<Level>> {
     Some(longest.into_values().map(level).collect())
 }
 
-// Half of the fill levels predict the write amplification of the other half within 2 %, and the throughput within 3 %. All levels
-// together do not determine whether the drive cleans greedily or in FIFO order, but they exclude random cleaning.
+// Half of the fill levels predict the write amplification of the other half within 2 %, and the
+// throughput within 3 %. All levels together do not determine whether the drive cleans greedily or
+// in FIFO order, but they exclude random cleaning.
 #[test]
 fn half_of_the_levels_predict_the_others() {
     let Some(levels) = max() else { return };
@@ -123,8 +124,8 @@ fn half_of_the_levels_predict_the_others() {
     assert!((1060.0..1120.0).contains(&gib), "{gib}");
 }
 
-// This drive does not report the bytes it programs. The throughput of half of the fill levels predicts that of the other levels
-// within 3 %.
+// This drive does not report the bytes it programs. The throughput of half of the fill levels
+// predicts that of the other levels within 3 %.
 #[test]
 fn throughput_alone_predicts_the_other_half() {
     let mut levels: BTreeMap<u64, Level> = BTreeMap::new();

@@ -82,8 +82,8 @@ fn fit(paths: &[&Path]) -> Result<Twin, flashscope_fit::FitError> {
     Sources::read(&paths)?.fit(HOW, &Resources::new(2, &stop), &mut ())
 }
 
-// If all runs are within the limit, the sample has all runs. Otherwise it has the first repeats of some values of every
-// experiment. No run outside the sample is simulated.
+// If all runs are within the limit, the sample has all runs. Otherwise it has the first repeats of
+// some values of every experiment. No run outside the sample is simulated.
 #[test]
 fn samples_keep_first_repeats_and_simulate_nothing_else() {
     let place = place();
@@ -123,8 +123,8 @@ fn samples_keep_first_repeats_and_simulate_nothing_else() {
     assert!(3 * least < all.runs.len(), "{least}");
 }
 
-// The structure is fitted to a few of the runs. The fit must report its progress and must not depend on the number of
-// threads.
+// The structure is fitted to a few of the runs. The fit must report its progress and must not
+// depend on the number of threads.
 #[test]
 fn fit_to_a_sample_predicts_as_well_as_to_all_runs() {
     let place = place();
@@ -162,9 +162,9 @@ impl Progress for Steps {
     fn note(&mut self, _text: &str) {}
 }
 
-// The twin is fitted to two micro-benchmarks and predicts other micro-benchmarks to within a few percent, for any
-// number of threads. It lists the fields that the measurements do not determine. It survives writing and reading, and
-// its draws work.
+// The twin is fitted to two micro-benchmarks and predicts other micro-benchmarks to within a few
+// percent, for any number of threads. It lists the fields that the measurements do not determine.
+// It survives writing and reading, and its draws work.
 #[test]
 fn twin_predicts_other_micro_benchmarks() {
     let place = place();
@@ -235,8 +235,8 @@ fn contradictory_or_too_few_results_are_errors() {
 fn simulated_twin_reproduces_the_fill_sweep() {
     let place = place();
     let table = place.path().join("sweep.csv");
-    // T = 1200 MiB, FIFO (A = 1.2550, 1.7158 and 2.3639 by the reference), 200 MB/s at a WA of 1, and `moved` = 1.5. The drive
-    // programs 1.3 bytes for each byte of data.
+    // T = 1200 MiB, FIFO (A = 1.2550, 1.7158 and 2.3639 by the reference), 200 MB/s at a WA of 1,
+    // and `moved` = 1.5. The drive programs 1.3 bytes for each byte of data.
     let rows = [(600, 1.2550), (800, 1.7158), (923, 2.3639)].map(|(mib, policy): (u64, f64)| {
         let wa = 1.3 * policy;
         format!("{},{wa},{}\n", mib << 20, 200.0 / (1.0 + 1.5 * (wa - 1.0)))

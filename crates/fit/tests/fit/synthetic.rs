@@ -88,8 +88,9 @@ fn fit(truth: &Truth, error: f64, seed: u64) -> FillFit {
     fit_fill(&truth.levels(&SHARES, error, seed), 1, CONFIDENCE).unwrap()
 }
 
-// Throughput alone does not determine write amplification. The range must contain the truth also for policies that a
-// fit does not include, and for drives that program twice as much as their data.
+// Throughput alone does not determine write amplification. The range must contain the truth also
+// for policies that a fit does not include, and for drives that program twice as much as their
+// data.
 #[test]
 fn range_contains_the_write_amplification_of_held_out_drives() {
     let (mut inside, mut all) = (0, 0);
@@ -110,7 +111,8 @@ fn range_contains_the_write_amplification_of_held_out_drives() {
     assert_eq!(inside, all);
 }
 
-// A single measured write amplification identifies kappa, although the other levels have only throughput.
+// A single measured write amplification identifies kappa, although the other levels have only
+// throughput.
 #[test]
 fn one_measured_level_identifies_kappa() {
     let (policy, amplification) = POLICIES[1];
@@ -122,8 +124,9 @@ fn one_measured_level_identifies_kappa() {
     assert!((fit.kappa.value / truth.kappa - 1.0).abs() < 0.03, "{:?}", fit.kappa);
 }
 
-/// Returns the shares of throughputs that intervals hold at fill levels outside the measured range, without and with
-/// widening. The drives, errors and levels differ from those that determined the factor.
+/// Returns the shares of throughputs that intervals hold at fill levels outside the measured range,
+/// without and with widening. The drives, errors and levels differ from those that determined the
+/// factor.
 fn coverage() -> (f64, f64) {
     let (mut plain, mut wider, mut all) = (0.0, 0.0, 0.0);
     for (seed, truth) in drives(&[1.2, 1.7], &[0.9, 2.5]).iter().enumerate() {
@@ -158,7 +161,8 @@ fn throughput(fit: &FillFit, share: f64) -> Range {
     Range::around(rate(fit.best()).unwrap(), rates, CONFIDENCE)
 }
 
-// Outside the measured range, intervals of 90 % are too narrow without widening. The widening restores their coverage.
+// Outside the measured range, intervals of 90 % are too narrow without widening. The widening
+// restores their coverage.
 #[test]
 fn widened_intervals_hold_throughput_outside_the_measured_range() {
     let (plain, wider) = coverage();

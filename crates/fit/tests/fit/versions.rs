@@ -36,7 +36,8 @@ fn version_1_of_a_result_predicts_at_the_depth_of_its_runs() {
     assert_eq!(depth, (1, DepthSource::Measurement));
 }
 
-// Response times do not show the writes of a drive in addition to data: its map, parity, or a first copy in SLC blocks.
+// Response times do not show the writes of a drive in addition to data: its map, parity, or a first
+// copy in SLC blocks.
 #[test]
 fn response_times_alone_do_not_identify_write_amplification() {
     let predicted = predicted("bench-v1.toml");

@@ -1,5 +1,5 @@
-//! The tests of the Solid State Storage Performance Test Specification (SNIA SSS PTS 2.0) that exist as ready plans: IOPS,
-//! throughput, latency and write saturation.
+//! The tests of the Solid State Storage Performance Test Specification (SNIA SSS PTS 2.0) that
+//! exist as ready plans: IOPS, throughput, latency and write saturation.
 //!
 //! Each test purges the drive. If the specification requires it, the test then writes the whole
 //! drive twice in sequence (*workload-independent preconditioning*). It then repeats a round of
@@ -40,7 +40,8 @@ pub fn find(name: &str) -> Option<&'static Test> {
 /// The length of each run of a round.
 pub(crate) const ROUND: Nanos = Nanos::secs(60);
 
-/// The recommended IOs in flight, for tests that leave the number to the operator: 32 for each of four threads.
+/// The recommended IOs in flight, for tests that leave the number to the operator: 32 for each of
+/// four threads.
 pub const QUEUE_DEPTH: u32 = 128;
 
 /// The number of rounds after which a test gives up waiting for a steady drive.
@@ -135,8 +136,8 @@ impl Test {
         }
     }
 
-    /// Plans the test on a drive: its rule and its runs, round after round. Runs that the drive cannot do are skipped with the
-    /// reason, and not tracked.
+    /// Plans the test on a drive: its rule and its runs, round after round. Runs that the drive
+    /// cannot do are skipped with the reason, and not tracked.
     ///
     /// # Errors
     /// See [`Test::depth`].
@@ -229,7 +230,8 @@ impl Test {
     }
 }
 
-/// Returns the name of the experiment with a share of reads and a size, such as `65/35 64 KiB` (reads/writes).
+/// Returns the name of the experiment with a share of reads and a size, such as `65/35 64 KiB`
+/// (reads/writes).
 fn name(reads_percent: u8, size: Bytes) -> String {
     format!("{reads_percent}/{} {size}", 100 - reads_percent)
 }
@@ -271,8 +273,9 @@ impl Planner<'_> {
 
 /// Estimates the cost of a test.
 ///
-/// A test that ends when the drive is steady takes at least one window of rounds. A test that ends after enough bytes takes the
-/// rounds that write them; if writes are slower than assumed, it takes all rounds.
+/// A test that ends when the drive is steady takes at least one window of rounds. A test that ends
+/// after enough bytes takes the rounds that write them; if writes are slower than assumed, it takes
+/// all rounds.
 pub fn estimate_rounds(plan: &[MicroBenchmark], options: &Options, costs: &Costs) -> Estimate {
     let all = estimate(plan, options, costs);
     let Some(rule) = &options.rounds else { return all };

@@ -111,7 +111,8 @@ fn impossible_runs_are_skipped_and_too_deep_queues_are_refused() {
     assert_eq!(refused(latency, 2), "QueueDepth = 2: at most one IO can be in flight");
 }
 
-// A steady-state test takes between five and all rounds of a minute each; a saturation test at most until its bytes are written.
+// A steady-state test takes between five and all rounds of a minute each; a saturation test at most
+// until its bytes are written.
 #[test]
 fn estimates_cover_the_fewest_and_the_most_rounds() {
     let device = device(Bytes(512), 128);
@@ -135,7 +136,8 @@ fn estimates_cover_the_fewest_and_the_most_rounds() {
     };
     let (least, expected, most, _) = of("pts-latency");
     assert_eq!((least, expected, most), (45, 225, 225));
-    // 128 in flight of 1 ms each are 128,000 IOs a second: 64 MiB four times takes less than a minute.
+    // 128 in flight of 1 ms each are 128,000 IOs a second: 64 MiB four times takes less than a
+    // minute.
     let (least, expected, most, found) = of("pts-write-saturation");
     assert_eq!((least, expected, most), (1, 1, 1440));
     assert_eq!(found.expected.ios, 7_680_000);

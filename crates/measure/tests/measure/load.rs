@@ -86,7 +86,8 @@ impl Device for Server {
     }
 }
 
-/// A stream of consecutive blocks, alternately written and read; its IOs are due at fixed intervals or after answers.
+/// A stream of consecutive blocks, alternately written and read; its IOs are due at fixed intervals
+/// or after answers.
 struct Blocks {
     issued: u64,
     count: u64,
@@ -175,8 +176,9 @@ fn open_loop_counts_from_when_an_io_was_due() {
         let load = Load { queue_depth: depth, open_loop: true, ..LOAD };
         let outcome = run(server, load, vec![vec![stream]]);
         let latencies = outcome.measured.unwrap().latencies;
-        // The eleventh IO is due at 200 µs and done at 1200 µs. The next IOs are due 20 µs apart and served 10 µs
-        // apart. The wait of each IO is therefore 10 µs shorter than the wait before: 990, 980, …, at every depth.
+        // The eleventh IO is due at 200 µs and done at 1200 µs. The next IOs are due 20 µs apart
+        // and served 10 µs apart. The wait of each IO is therefore 10 µs shorter than the wait
+        // before: 990, 980, …, at every depth.
         assert_eq!(latencies.all().max(), Some(1_000_000));
         let waited = (1..=99).map(|i| f64::from(i) * 10_000.0).sum::<f64>() + 1_000_000.0;
         let mean = (waited + 900.0 * 10_000.0) / 1000.0;
@@ -277,7 +279,8 @@ fn the_warm_up_ends_when_steady_or_after_the_most_windows() {
     assert_eq!(outcome.measured.unwrap().latencies.all().count(), 100);
 }
 
-/// Runs `steady` with a level metric on a drive that erases nothing in its first `spare` IOs. Returns the warm-up.
+/// Runs `steady` with a level metric on a drive that erases nothing in its first `spare` IOs.
+/// Returns the warm-up.
 fn warm_level(ops: [Op; 2], spare: u64) -> WarmUpOutcome {
     let gauge: Gauge<Server, (u64, bool)> = Gauge {
         read: |server| (server.submitted, server.submitted > server.spare),

@@ -24,8 +24,8 @@
 //! time a is Poisson-distributed. The lifetimes and the number of remainders are sums over k.
 //!
 //! The time a follows from the condition that a share f of the data blocks has a log block. If full
-//! log blocks are merged immediately (eager), that share is u. If they are merged when their data block
-//! is written again or on reclaim (lazy), full log blocks add (1-u) p_m (1 - exp(-a)).
+//! log blocks are merged immediately (eager), that share is u. If they are merged when their data
+//! block is written again or on reclaim (lazy), full log blocks add (1-u) p_m (1 - exp(-a)).
 //!
 //! Both variants agree with a simulation to within 0.6 % for f from .03 to .3 and w from 1 to 2500.
 //! Up to f = .8 with 64 pages in a block, they agree to within 1.5 %. Closer to f = 1, log blocks

@@ -24,11 +24,12 @@ pub fn write_amplification(
     Ok(of(alpha, pages_per_block, choices))
 }
 
-/// Returns the write amplification if GC repeats the random choice while all chosen blocks are fully valid. Collecting
-/// a fully valid block frees no space. A block has `units` pages, 1 or more, that become invalid independently.
+/// Returns the write amplification if GC repeats the random choice while all chosen blocks are
+/// fully valid. Collecting a fully valid block frees no space. A block has `units` pages, 1 or
+/// more, that become invalid independently.
 ///
-/// A choice fails with probability h_b^d. The left side of the equation therefore becomes (1 - h_i^d) / (1 - h_b^d).
-/// For i = b this gives h_b = rho A / b.
+/// A choice fails with probability h_b^d. The left side of the equation therefore becomes (1 -
+/// h_i^d) / (1 - h_b^d). For i = b this gives h_b = rho A / b.
 ///
 /// # Errors
 ///
@@ -56,7 +57,8 @@ fn of_whole(alpha: f64, block: f64, choices: f64) -> f64 {
     })
 }
 
-/// Returns the write amplification at which `mean_valid` of rho A is the share of valid pages in the drive.
+/// Returns the write amplification at which `mean_valid` of rho A is the share of valid pages in
+/// the drive.
 fn between_bounds(alpha: f64, block: f64, mean_valid: impl Fn(f64) -> f64) -> f64 {
     let rho = 1.0 / alpha;
     // The result lies between that of greedy GC, which chooses among all blocks, and that of random
@@ -67,8 +69,8 @@ fn between_bounds(alpha: f64, block: f64, mean_valid: impl Fn(f64) -> f64) -> f6
     (root(least * (1.0 - 1e-9), most * (1.0 + 1e-9), off) / rho).max(1.0)
 }
 
-/// Returns the share of valid pages, if `tail` computes each h_i from h_{i+1}. The computation runs from i = `from`
-/// down to 1, and `above` is h_i for i = `from` + 1.
+/// Returns the share of valid pages, if `tail` computes each h_i from h_{i+1}. The computation runs
+/// from i = `from` down to 1, and `above` is h_i for i = `from` + 1.
 fn mean_valid_below((above, from): (f64, f64), block: f64, tail: impl Fn(f64, f64) -> f64) -> f64 {
     let (mut sum, mut above, mut i) = (above, above, from);
     while i >= 1.0 {
@@ -118,7 +120,8 @@ mod tests {
     use super::*;
     use crate::page_map::{Mix, random};
 
-    // With one choice, redrawing is that of random GC. With many choices, not all chosen blocks are fully valid.
+    // With one choice, redrawing is that of random GC. With many choices, not all chosen blocks are
+    // fully valid.
     #[test]
     fn redrawing_agrees_with_random_gc_and_vanishes_for_many_choices() {
         let even = Mix::hot_cold(0.4, 0.4).unwrap();

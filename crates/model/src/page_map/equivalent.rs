@@ -1,9 +1,10 @@
 //! Skewed writes under any GC policy, by the FIFO drive that is equivalent for uniform writes.
 //!
-//! Desnoyers (equations 12 and 16) approximates greedy GC by FIFO GC with k times as many physical pages: A = `FIFO(k
-//! alpha)` / k. The factor k = 1 + 1/(2b) comes from uniform writes and holds for any mix of classes. Here, k follows
-//! from the exact write amplification of uniform writes. The policy may be any policy for which this is known. For
-//! greedy GC, k is nearly that of Desnoyers.
+//! Desnoyers (equations 12 and 16) approximates greedy GC by FIFO GC with k times as many physical
+//! pages: A = `FIFO(k alpha)` / k. The factor k = 1 + 1/(2b) comes from uniform writes and holds
+//! for any mix of classes. Here, k follows from the exact write amplification of uniform writes.
+//! The policy may be any policy for which this is known. For greedy GC, k is nearly that of
+//! Desnoyers.
 
 use super::{Mix, fifo};
 use crate::OutOfRange;

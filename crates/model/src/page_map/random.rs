@@ -11,13 +11,14 @@ pub fn write_amplification(alpha: f64) -> f64 {
 }
 
 /// Returns the write amplification for any classes of pages if GC repeats the random choice until a
-/// block has an invalid page. A block has `units` pages, 1 or more, that become invalid independently.
+/// block has an invalid page. A block has `units` pages, 1 or more, that become invalid
+/// independently.
 ///
 /// A block has an exponential life from its first invalid page on. The mean time to that page is
-/// tau, the integral of S(t)^b, where S is the share of pages that stay valid for a time t. This gives
-/// A = alpha / (alpha - 1 + tau), with time in units of as many host writes as there are live pages.
-/// For uniform writes tau is 1/b, and the result is exact. For other classes, S is that of GC that
-/// accepts every random block.
+/// tau, the integral of S(t)^b, where S is the share of pages that stay valid for a time t. This
+/// gives A = alpha / (alpha - 1 + tau), with time in units of as many host writes as there are live
+/// pages. For uniform writes tau is 1/b, and the result is exact. For other classes, S is that of
+/// GC that accepts every random block.
 #[must_use]
 pub fn redrawing(mix: &Mix, alpha: f64, units: f64) -> f64 {
     let rate = 1.0 / (alpha - 1.0);

@@ -162,8 +162,8 @@ impl<P: Performance> Predictor<P::Sum> for Decomposition<P> {
     }
 }
 
-/// Predicts single parts of a decomposition, and adds their costs to `sum`. Each part gets a share of the
-/// free space.
+/// Predicts single parts of a decomposition, and adds their costs to `sum`. Each part gets a share
+/// of the free space.
 struct Parts<P: Performance> {
     performance: P,
     space: Space,

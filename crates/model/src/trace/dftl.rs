@@ -280,8 +280,8 @@ mod tests {
     const BLOCK: u32 = 4;
 
     prop_compose! {
-        /// Generates a drive, and requests within it. A request has a kind (0 for a trim, 1 or 2 for
-        /// a read, else a write), the first page and the number of pages.
+        /// Generates a drive, and requests within it. A request has a kind (0 for a trim, 1 or 2
+        /// for a read, else a write), the first page and the number of pages.
         fn drives_and_requests()(logical_blocks in 2_u32..9, free_blocks in 5_u32..9)(
             requests in prop::collection::vec(
                 (0_u8..5, 0..u64::from(logical_blocks * BLOCK), 1_u64..6), 1..300),

@@ -106,8 +106,9 @@ impl FragmentFast {
     }
 
     /// Merges the sequential log block: copies the remaining pages of its data block behind the
-    /// pages in the log block. If the newest version of a page in the log block is in the ring, that
-    /// version stays there. If this holds for all its pages, the log block is erased without a merge.
+    /// pages in the log block. If the newest version of a page in the log block is in the ring,
+    /// that version stays there. If this holds for all its pages, the log block is erased without a
+    /// merge.
     fn end_sequence(&mut self) {
         let Some((block, filled)) = self.sequential.take() else { return };
         self.total.erasures += 1.0;
@@ -121,7 +122,8 @@ impl FragmentFast {
     }
 
     /// Writes a fragment. FAST decides page by page. A write may begin before the fill level of the
-    /// sequential log block and continue past it; its pages from that level on go to this log block.
+    /// sequential log block and continue past it; its pages from that level on go to this log
+    /// block.
     fn fragment(&mut self, part: Part) {
         self.total.pages += u64::from(part.len);
         let end = part.first + part.len;

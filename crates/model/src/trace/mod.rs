@@ -61,7 +61,8 @@ impl Space {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Space::check`], and an error unless logical pages are below 2^32 - 1.
+    /// Returns the errors of [`Space::check`], and an error unless logical pages are below 2^32
+    /// - 1.
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn check_numbers(&self) -> Result<(), OutOfRange> {
         self.check()?;

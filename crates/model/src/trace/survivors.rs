@@ -37,7 +37,8 @@ impl Survivors {
         Ok(survivors)
     }
 
-    /// Opens a block if the open block is full. If too many blocks are then in use, collects a block.
+    /// Opens a block if the open block is full. If too many blocks are then in use, collects a
+    /// block.
     fn make_room(&mut self) {
         let most = self.space.logical_blocks + self.space.free_blocks;
         while self.blocks.room() == 0 {

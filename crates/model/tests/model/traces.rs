@@ -309,8 +309,8 @@ fn survivors_of_uniform_writes_agree_with_closed_forms() {
     }
 }
 
-// Compares the traffic with the closed form of batched write-backs, for lambda of .5 and 2. The form
-// omits GC, and GC does not run here.
+// Compares the traffic with the closed form of batched write-backs, for lambda of .5 and 2. The
+// form omits GC, and GC does not run here.
 #[test]
 fn mapping_of_uniform_writes_agrees_with_the_closed_form() {
     for entries in [32, 128] {

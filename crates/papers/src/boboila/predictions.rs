@@ -49,7 +49,8 @@ struct Workload {
     simulated: f64,
     analytic: f64,
     interpolated: f64,
-    /// The prediction of the model that follows each fragment of each request through the log blocks.
+    /// The prediction of the model that follows each fragment of each request through the log
+    /// blocks.
     by_fragment: f64,
 }
 

@@ -92,8 +92,8 @@ impl Drive {
     /// Repeats a workload until its cost has converged, as the paper does, then measures it.
     ///
     /// # Errors
-    /// Fails if no model fits the drive, because the number of repeats comes from a model. Also fails
-    /// if the run is interrupted.
+    /// Fails if no model fits the drive, because the number of repeats comes from a model. Also
+    /// fails if the run is interrupted.
     pub(super) fn simulate(&self, traits: &Traits, run: &Run<'_>) -> Result<Simulation, Error> {
         let mut requests = self.requests(traits);
         let model = SelectedModel::for_drive(&self.design).map_err(failed)?;
@@ -170,8 +170,8 @@ impl Drive {
             .map_err(|error| Error::input("drive", &error))
     }
 
-    /// Measures a point: overwrites the part of the drive three times before counting, and once while
-    /// counting.
+    /// Measures a point: overwrites the part of the drive three times before counting, and once
+    /// while counting.
     #[allow(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,

@@ -130,7 +130,8 @@ fn writes(run: &Run<'_>) -> Result<Outcome, Error> {
     let mut bed = TestBed::filled(&run.profile("drive")?, Data::Random)?;
     let segments = bed.capacity() / PAGE / SEGMENT;
     let mut random = fastrand::Rng::with_seed(SEED);
-    // The first write of a pair obtains the log block. The second write, which is timed, merges nothing.
+    // The first write of a pair obtains the log block. The second write, which is timed, merges
+    // nothing.
     let times = by_size(
         |blocks| {
             let offset = random.u64(..segments) * SEGMENT * PAGE;

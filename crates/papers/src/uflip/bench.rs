@@ -34,8 +34,8 @@ pub(super) struct Method {
 impl Method {
     /// Returns the default options of the benchmark, which follow the paper's method. A preparation
     /// finds the start-up phases and the pause between runs (section 4), and a run has up to 5,120
-    /// IOs and three repeats (section 5.1). A quick run has one repeat; its other options are those of
-    /// [`Method::repeated`].
+    /// IOs and three repeats (section 5.1). A quick run has one repeat; its other options are those
+    /// of [`Method::repeated`].
     pub(super) fn default_of(run: &Run<'_>) -> Method {
         let method = Method::repeated(run);
         if run.full { method } else { method.with("--repeats", "1") }
@@ -68,8 +68,8 @@ pub(super) struct Measurement {
     times: BTreeMap<u32, Vec<f64>>,
 }
 
-/// The micro-benchmarks whose response times items read, with the experiment if items read a single experiment. The
-/// times of all runs would fill the memory, and [`MEASURED`] could not keep them.
+/// The micro-benchmarks whose response times items read, with the experiment if items read a single
+/// experiment. The times of all runs would fill the memory, and [`MEASURED`] could not keep them.
 const WITH_TIMES: [(&str, Option<&str>); 3] =
     [(PREPARATION.name, None), ("granularity", Some("RW")), ("mix", Some("RR/RW"))];
 
@@ -126,8 +126,8 @@ pub(super) fn section_5_2(
     })
 }
 
-/// Measures drives by the default method, with the preparation and all nine micro-benchmarks, several
-/// at once. A quick run has shorter runs.
+/// Measures drives by the default method, with the preparation and all nine micro-benchmarks,
+/// several at once. A quick run has shorter runs.
 ///
 /// # Errors
 /// Fails if a profile is invalid, or a drive fails.
@@ -181,7 +181,8 @@ pub(super) fn measure_by(
     words.extend(["--seed".into(), run.number::<u64>("seed")?.to_string()]);
     let key = format!("{words:?} {parts:?}");
     MEASURED.get_or_insert_with(&key, || {
-        // Writing a result waits for its disk many times, which takes longer than a simulated drive.
+        // Writing a result waits for its disk many times, which takes longer than a simulated
+        // drive.
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         let folder = folder.map_err(|error| Error::Bench(error.to_string()))?;
         let place = folder.path().join("paper.flashscope").display().to_string();

@@ -85,7 +85,8 @@ fn sw(found: &Measurement) -> f64 {
     found.baseline(Baseline::SequentialWrite)
 }
 
-/// Checks that random writes within half of the printed area cost nearly as much as sequential ones.
+/// Checks that random writes within half of the printed area cost nearly as much as sequential
+/// ones.
 fn small_area(name: &str, row: &Row, found: &Measurement) -> Option<Claim> {
     let [area, _] = row.locality?;
     let random = found.means("locality", "RW");

@@ -78,8 +78,8 @@ fn costs(found: &Measurement) -> Vec<(&'static str, f64)> {
     NAMES.into_iter().zip(PAIRS).map(|(name, pair)| (name, cost(found, name, pair))).collect()
 }
 
-/// Returns the largest cost of a mix by ratio, relative to the mean of its patterns that is weighted
-/// by their IOs.
+/// Returns the largest cost of a mix by ratio, relative to the mean of its patterns that is
+/// weighted by their IOs.
 #[allow(clippy::cast_precision_loss, reason = "the ratios are 1 and 4")]
 fn cost(found: &Measurement, mix: &str, pair: [Baseline; 2]) -> f64 {
     let [first, second] = pair.map(|baseline| found.baseline(baseline));

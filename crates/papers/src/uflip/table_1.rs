@@ -140,8 +140,8 @@ fn references(experiments: &[Experiment], size: Bytes) -> Vec<Reference> {
     all.filter(|reference| reference.validate(size, Bytes(512)).is_ok()).collect()
 }
 
-/// Returns the patterns of a reference. Each process of a parallel reference has its own part of the
-/// target space.
+/// Returns the patterns of a reference. Each process of a parallel reference has its own part of
+/// the target space.
 fn patterns(reference: &Reference) -> Vec<Pattern> {
     let Reference::Parallel { pattern, degree } = reference else {
         return reference.patterns().into_iter().copied().collect();

@@ -1,5 +1,6 @@
-//! Workloads that imitate the eight traces of the paper (Boboila and Desnoyers, MSST 2011, section III.C) as far as the
-//! paper describes them. docs/models.md lists the published numbers with their source, and the chosen numbers.
+//! Workloads that imitate the eight traces of the paper (Boboila and Desnoyers, MSST 2011, section
+//! III.C) as far as the paper describes them. docs/models.md lists the published numbers with their
+//! source, and the chosen numbers.
 
 use super::{Hot, Lengths, Traits};
 
@@ -160,7 +161,8 @@ mod tests {
 
     #[test]
     fn requests_have_the_published_and_chosen_traits() {
-        // (name, share of reads, mean pages per write, pages of the longest write), from docs/models.md.
+        // (name, share of reads, mean pages per write, pages of the longest write), from
+        // docs/models.md.
         let known = [
             ("like-rsrch0", 0.093, 4.5, 64),
             ("like-prxy0", 0.031, 2.4, 64),

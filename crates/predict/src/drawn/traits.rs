@@ -14,28 +14,33 @@ pub struct Traits {
     pub name: &'static str,
     /// The number of requests, reads included.
     pub requests: u32,
-    /// The share of requests that read. Reads have the same distribution of addresses as writes and do not affect the
-    /// writes.
+    /// The share of requests that read. Reads have the same distribution of addresses as writes and
+    /// do not affect the writes.
     pub reads: f64,
     /// The distribution of request lengths, as a mixture.
     pub lengths: &'static [Lengths],
     /// The length of the longest request. Longer random lengths are cut to this length.
     pub longest: u64,
-    /// The number of pages that requests touch. They lie in pieces of [`extent`](Traits::extent) pages at random
-    /// offsets of the drive.
+    /// The number of pages that requests touch. They lie in pieces of [`extent`](Traits::extent)
+    /// pages at random offsets of the drive.
     pub space: u64,
-    /// The length of a piece. Requests start uniformly within a piece. A piece is at least as long as the longest request, and a
-    /// multiple of the block size if some writes start at block boundaries.
+    /// The length of a piece. Requests start uniformly within a piece. A piece is at least as long
+    /// as the longest request, and a multiple of the block size if some writes start at block
+    /// boundaries.
     pub extent: u64,
-    /// The parts of the space with more requests, the hottest first. The remaining space is accessed uniformly.
+    /// The parts of the space with more requests, the hottest first. The remaining space is
+    /// accessed uniformly.
     pub hot: &'static [Hot],
-    /// The number of phases, each with the same number of requests. The hot parts differ from phase to phase.
+    /// The number of phases, each with the same number of requests. The hot parts differ from phase
+    /// to phase.
     pub phases: usize,
-    /// The share of writes that continue where the previous write of their stream ended, if the piece has room.
+    /// The share of writes that continue where the previous write of their stream ended, if the
+    /// piece has room.
     pub goes_on: f64,
     /// The number of streams. Each write belongs to a random stream.
     pub streams: usize,
-    /// The share of writes that start at a block boundary, among writes that do not continue a stream.
+    /// The share of writes that start at a block boundary, among writes that do not continue a
+    /// stream.
     pub aligned: f64,
 }
 
@@ -58,14 +63,15 @@ pub struct Hot {
 }
 
 impl Traits {
-    /// Returns the same workload without locality: lengths and space stay, but nothing is hot, sequential or aligned.
+    /// Returns the same workload without locality: lengths and space stay, but nothing is hot,
+    /// sequential or aligned.
     #[must_use]
     pub const fn with_independent_addresses(self) -> Traits {
         Traits { hot: &[], phases: 1, goes_on: 0.0, aligned: 0.0, ..self }
     }
 
-    /// Generates requests with these traits. The same seed gives the same requests. Reads and writes use separate random
-    /// sequences, and a change of the reads does not change the writes.
+    /// Generates requests with these traits. The same seed gives the same requests. Reads and
+    /// writes use separate random sequences, and a change of the reads does not change the writes.
     ///
     /// # Panics
     /// If the drive is smaller than a piece, or has more pages than a request can address.
@@ -114,8 +120,8 @@ impl Traits {
         1
     }
 
-    /// Chooses a random address for a request. Returns its first page and the number of pages from there to the end of
-    /// its piece.
+    /// Chooses a random address for a request. Returns its first page and the number of pages from
+    /// there to the end of its piece.
     fn place(&self, drive: Space, slots: &[u64], begin: usize, pages: u64, rng: &mut Rng) -> Free {
         let slot = slots[(begin + whole(self.heat(rng) * slots.len() as f64)) % slots.len()];
         let mut within = rng.u64(0..=self.extent - pages);
@@ -171,7 +177,8 @@ fn whole(number: f64) -> usize {
     number as usize
 }
 
-/// The number of previous writes among which [`TraitSummary::of`] looks for a write that the current write continues.
+/// The number of previous writes among which [`TraitSummary::of`] looks for a write that the
+/// current write continues.
 const STREAMS: usize = 32;
 
 /// The traits of existing requests.
@@ -200,7 +207,8 @@ pub struct TraitSummary {
 }
 
 impl TraitSummary {
-    /// Measures `requests`, for blocks of `block` pages. Without any write, the traits of writes are NaN.
+    /// Measures `requests`, for blocks of `block` pages. Without any write, the traits of writes
+    /// are NaN.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     pub fn of(requests: impl Iterator<Item = Request>, block: u64) -> TraitSummary {
@@ -298,7 +306,8 @@ mod tests {
         assert!(PLAIN.requests(SPACE, 1).ne(PLAIN.requests(SPACE, 2)));
     }
 
-    // Each phase has a different hot part, which gets the configured share of requests. The space stays the same.
+    // Each phase has a different hot part, which gets the configured share of requests. The space
+    // stays the same.
     #[test]
     fn hot_part_gets_its_share_of_requests() {
         let hot = &[Hot { space: 0.05, requests: 0.6 }];

@@ -1,17 +1,18 @@
 //! The balance of background cleaning and idle time.
 //!
-//! A drive that cleans in the background keeps more blocks free while its packages are idle, and therefore moves more
-//! pages. If the idle time does not suffice, the number of free blocks falls until the cleaning fits into the idle
-//! time, or until the drive cleans in the foreground. The host issues one request at a time, as in
-//! [`crate::SimulatedDrive`], so a package is idle while other packages work on requests. docs/models.md derives the
-//! balance, and lists its errors.
+//! A drive that cleans in the background keeps more blocks free while its packages are idle, and
+//! therefore moves more pages. If the idle time does not suffice, the number of free blocks falls
+//! until the cleaning fits into the idle time, or until the drive cleans in the foreground. The
+//! host issues one request at a time, as in [`crate::SimulatedDrive`], so a package is idle while
+//! other packages work on requests. docs/models.md derives the balance, and lists its errors.
 
 use flashscope_sim::setup::{HostInterface, Layout, Transfer};
 use flashscope_workload::synthetic::Law;
 
 use super::PoolLaw;
 
-/// The number of iterations, enough for the time of a request and the waits for background work to converge.
+/// The number of iterations, enough for the time of a request and the waits for background work to
+/// converge.
 const ROUNDS: u32 = 100;
 
 /// The write amplification of a pool.
@@ -75,13 +76,15 @@ impl Costs {
         (amplification - 1.0) * (self.step + self.summary) + amplification * self.erase / self.slots
     }
 
-    /// Returns the write amplification for which the cleaning time `time` suffices: the inverse of [`Costs::cleaning`].
+    /// Returns the write amplification for which the cleaning time `time` suffices: the inverse of
+    /// [`Costs::cleaning`].
     fn amplification(&self, time: f64) -> f64 {
         let moved = self.step + self.summary;
         (time + moved) / (moved + self.erase / self.slots)
     }
 
-    /// Returns the mean remaining time of a step of background cleaning that is in progress at a random time.
+    /// Returns the mean remaining time of a step of background cleaning that is in progress at a
+    /// random time.
     fn residual(&self, amplification: f64) -> f64 {
         let squares = (amplification - 1.0) * self.step.powi(2)
             + amplification / self.slots * self.erase.powi(2);
@@ -110,14 +113,16 @@ struct Load<'l> {
 }
 
 impl Load<'_> {
-    /// Returns the time for which the package of a pool works on requests, for each page that the host writes to it.
+    /// Returns the time for which the package of a pool works on requests, for each page that the
+    /// host writes to it.
     fn busy(&self) -> f64 {
         let reads = self.law.reads / (1.0 - self.law.reads - self.law.trims);
         self.costs.write + self.costs.summary + reads * self.costs.read
     }
 
-    /// Returns the mean time for which a request waits for a step of background cleaning, if requests take `request` on
-    /// average. If the last request accessed the same pool, a step has just begun.
+    /// Returns the mean time for which a request waits for a step of background cleaning, if
+    /// requests take `request` on average. If the last request accessed the same pool, a step has
+    /// just begun.
     fn wait(&self, pool: &LoadedPool, amplification: f64, request: f64) -> f64 {
         let idle = pool.requests * request - self.busy();
         let at_work = (self.costs.cleaning(amplification) / idle.max(1.0)).min(1.0);
@@ -139,7 +144,8 @@ impl Load<'_> {
         let (reads, trims) = (self.law.reads, self.law.trims);
         let flash = reads * self.costs.read + (1.0 - reads - trims) * self.costs.write;
         let alone = self.costs.link + self.run * flash + (1.0 - trims) * wait;
-        // A request also waits for foreground cleaning, until the package that needs the most time has finished.
+        // A request also waits for foreground cleaning, until the package that needs the most time
+        // has finished.
         let busy = self.busy();
         let needed = self
             .pools

@@ -1,9 +1,9 @@
 //! The write amplification of a distribution in the long run, computed instead of sampled.
 //!
-//! A sample of an endless workload says little about its steady state if it is shorter than the time for which cold data
-//! stays in place. For independent writes, the models of `flashscope_model` give that state directly: a mean field for
-//! uniform writes, and the equivalent FIFO drive for skewed writes. `long_run.csv` lists their errors relative to the
-//! simulator.
+//! A sample of an endless workload says little about its steady state if it is shorter than the
+//! time for which cold data stays in place. For independent writes, the models of
+//! `flashscope_model` give that state directly: a mean field for uniform writes, and the equivalent
+//! FIFO drive for skewed writes. `long_run.csv` lists their errors relative to the simulator.
 
 mod idle;
 mod pools;
@@ -35,8 +35,8 @@ pub struct LongRunModel {
     pub summary: &'static str,
     /// The publication or page that describes the model.
     pub source: &'static str,
-    /// True if the model includes the effect of blocks that the host never writes to. These blocks have only valid
-    /// pages. No policy collects them, but they may take part in its choice.
+    /// True if the model includes the effect of blocks that the host never writes to. These blocks
+    /// have only valid pages. No policy collects them, but they may take part in its choice.
     knows_full_blocks: bool,
     /// Computes the write amplification.
     predict: fn(&PoolShape<'_>, &Mix) -> Result<f64, OutOfRange>,
@@ -101,7 +101,8 @@ pub const LONG_RUN_MODELS: &[LongRunModel] = &[
         summary: "uniform, hot/cold and Zipf writes; victim: the best of some random blocks",
         source: "Van Houdt, SIGMETRICS 2013; docs/models.md",
         knows_full_blocks: false,
-        // With one choice, skew costs nothing. With many choices, it costs as much as with greedy GC.
+        // With one choice, skew costs nothing. With many choices, it costs as much as with greedy
+        // GC.
         predict: |pool, mix| {
             let choices = f64::from(pool.design.cleaning.choices);
             let uniform = d_choices::redrawing(pool.alpha, pool.units, choices)?;
@@ -139,10 +140,12 @@ pub const FEW_WRITES: f64 = 16.0;
 /// The exponent of Zipf's law up to which the models were compared with the simulator.
 pub const STEEPEST: f64 = 1.3;
 
-/// The share of the space that is hot, and the share of the writes that it gets: the extremes of the comparison.
+/// The share of the space that is hot, and the share of the writes that it gets: the extremes of
+/// the comparison.
 pub const HOTTEST: (f64, f64) = (0.04, 0.94);
 
-/// The number of iterations after which write amplification and the writes that blocks separate agree within 0.1 %.
+/// The number of iterations after which write amplification and the writes that blocks separate
+/// agree within 0.1 %.
 const ROUNDS: u32 = 12;
 
 /// The kinds of writes, which differ in the error of the models.
@@ -152,11 +155,14 @@ pub enum Skew {
     Uniform,
     /// Write rates differ.
     Skewed,
-    /// Write rates follow Zipf's law with an exponent of at least [`STEEP`], for which the equivalent FIFO drive is pessimistic.
+    /// Write rates follow Zipf's law with an exponent of at least [`STEEP`], for which the
+    /// equivalent FIFO drive is pessimistic.
     Steep,
-    /// Write rates differ, and the policy is greedy with ties to the youngest block, which the models do not cover.
+    /// Write rates differ, and the policy is greedy with ties to the youngest block, which the
+    /// models do not cover.
     SkewedYoungest,
-    /// A block holds fewer than [`FEW_WRITES`] writes, or a number of writes that is not an integer.
+    /// A block holds fewer than [`FEW_WRITES`] writes, or a number of writes that is not an
+    /// integer.
     Coarse,
 }
 
@@ -204,17 +210,21 @@ pub struct LongRun {
     pub model: &'static LongRunModel,
     /// The kind of writes.
     pub skew: Skew,
-    /// Data pages programmed for each page that the host writes, if it issues one request at a time.
+    /// Data pages programmed for each page that the host writes, if it issues one request at a
+    /// time.
     pub amplification: f64,
-    /// The value of `amplification` if no package is ever idle; equal unless the drive cleans in the background.
+    /// The value of `amplification` if no package is ever idle; equal unless the drive cleans in
+    /// the background.
     pub without_idle_time: f64,
-    /// The value of `amplification` if idle packages clean in the background for any amount of time.
+    /// The value of `amplification` if idle packages clean in the background for any amount of
+    /// time.
     pub with_idle_time: f64,
     /// True if all pages of the drive have the same write rate, so that all blocks wear evenly.
     pub wears_evenly: bool,
     /// The property of the workload for which the model was not compared with the simulator.
     pub beyond: Option<&'static str>,
-    /// True if `amplification` follows from the idle time of packages. If false, it is equal to `with_idle_time`.
+    /// True if `amplification` follows from the idle time of packages. If false, it is equal to
+    /// `with_idle_time`.
     pub balances_idle_time: bool,
     /// Pages per request.
     pages: u64,
@@ -335,7 +345,8 @@ impl LongRunModel {
         fits && !is_whole && (!static_pages || self.knows_full_blocks)
     }
 
-    /// Returns the write amplification of a pool with and without idle time; `None` if it has no spare pages.
+    /// Returns the write amplification of a pool with and without idle time; `None` if it has no
+    /// spare pages.
     fn bounds(&self, pool: &PoolLaw, design: &Design) -> Option<Bounds> {
         let without = self.of_pool(pool, design, design.clean_below)?;
         let with = match design.background_below > design.clean_below {
@@ -345,11 +356,12 @@ impl LongRunModel {
         Some(Bounds { without, with })
     }
 
-    /// Returns the write amplification of a pool whose lanes keep `reserve` blocks free; `None` if it has no spare pages.
+    /// Returns the write amplification of a pool whose lanes keep `reserve` blocks free; `None` if
+    /// it has no spare pages.
     ///
-    /// When GC chooses a block, the newest pages are not as old as a whole block of writes. The pages that the host
-    /// wrote, 1/A of a block, are half as old on average. The mean field of infinitely many blocks therefore holds for
-    /// 1/(2A) of a block less.
+    /// When GC chooses a block, the newest pages are not as old as a whole block of writes. The
+    /// pages that the host wrote, 1/A of a block, are half as old on average. The mean field of
+    /// infinitely many blocks therefore holds for 1/(2A) of a block less.
     fn of_pool(&self, pool: &PoolLaw, design: &Design, reserve: u32) -> Option<f64> {
         let slots = f64::from(design.slots_per_block());
         let infinite = self.of_candidates(pool, design, reserve, (0.0, pool.units(slots, 1.0)))?;
@@ -362,8 +374,8 @@ impl LongRunModel {
         Some(amplification)
     }
 
-    /// Returns the write amplification of a pool with `fewer` blocks in each lane, in whose blocks `units` become invalid
-    /// independently.
+    /// Returns the write amplification of a pool with `fewer` blocks in each lane, in whose blocks
+    /// `units` become invalid independently.
     fn of_candidates(
         &self,
         pool: &PoolLaw,

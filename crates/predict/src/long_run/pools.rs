@@ -66,7 +66,8 @@ struct Places {
 }
 
 impl Places {
-    /// Returns the places of a workload; `None` if they are not evenly divided among pages and pools.
+    /// Returns the places of a workload; `None` if they are not evenly divided among pages and
+    /// pools.
     #[allow(clippy::cast_precision_loss, reason = "sizes are below 2^53")]
     fn of(law: &Law, division: PageDivision) -> Option<Places> {
         let PageDivision { page_size: page, pools, stripe, .. } = division;
@@ -112,7 +113,8 @@ impl Places {
     reason = "pages are below 2^53"
 )]
 impl PoolLaw {
-    /// Returns the write rates in each pool; `None` if they cannot be derived from the distribution.
+    /// Returns the write rates in each pool; `None` if they cannot be derived from the
+    /// distribution.
     pub(crate) fn all(law: &Law, division: PageDivision) -> Option<Vec<PoolLaw>> {
         let places = Places::of(law, division)?;
         let count = usize::try_from(places.pools).ok()?;
@@ -167,12 +169,14 @@ impl PoolLaw {
         self.rates.iter().map(|rate| rate.pages).sum()
     }
 
-    /// Returns the pages of a block that become invalid independently, for blocks of `slots` pages and this write amplification.
+    /// Returns the pages of a block that become invalid independently, for blocks of `slots` pages
+    /// and this write amplification.
     ///
-    /// The pages of a write become invalid together. If the pages of a block are no multiple of those of a write, some
-    /// writes continue in the next block. The parts of such a write are then independent. Two consecutive pages are
-    /// separated with probability 1/`slots` each time they are programmed. A page is programmed once more with
-    /// probability 1 - 1/A, so that A/`slots` of the neighbours in the blocks are separated for small shares.
+    /// The pages of a write become invalid together. If the pages of a block are no multiple of
+    /// those of a write, some writes continue in the next block. The parts of such a write are then
+    /// independent. Two consecutive pages are separated with probability 1/`slots` each time they
+    /// are programmed. A page is programmed once more with probability 1 - 1/A, so that A/`slots`
+    /// of the neighbours in the blocks are separated for small shares.
     pub(super) fn units(&self, slots: f64, amplification: f64) -> f64 {
         let stays = 1.0 - 1.0 / slots;
         let together = match self.is_parted(slots) {
@@ -187,7 +191,8 @@ impl PoolLaw {
         slots % self.run != 0.0
     }
 
-    /// Returns true if the number of writes in a block of `slots` pages is not an integer, or below [`FEW_WRITES`].
+    /// Returns true if the number of writes in a block of `slots` pages is not an integer, or below
+    /// [`FEW_WRITES`].
     pub(super) fn is_coarse(&self, slots: f64) -> bool {
         self.is_parted(slots) || slots / self.run < FEW_WRITES
     }
@@ -208,10 +213,11 @@ impl PoolLaw {
     }
 }
 
-/// Reduces the pages to those that are live with trims, each of which goes to a random live place of the range (Frankie et al.).
+/// Reduces the pages to those that are live with trims, each of which goes to a random live place
+/// of the range (Frankie et al.).
 ///
-/// There are t trims for each write and U live pages in total. A page that gets the share p of the writes is live for
-/// the share p / (p + t / U) of the time. U follows from the sum over all pages.
+/// There are t trims for each write and U live pages in total. A page that gets the share p of the
+/// writes is live for the share p / (p + t / U) of the time. U follows from the sum over all pages.
 fn trim(pools: &mut [Vec<Rate>], law: &Law) {
     let trims = law.trims / (1.0 - law.reads - law.trims);
     if trims == 0.0 {

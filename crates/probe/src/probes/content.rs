@@ -8,7 +8,8 @@ use crate::{
 };
 use flashscope_document::probe::{Shape, Signal};
 
-/// The length of the writes in bytes: a multiple of any drive's flash page, because a drive only recognizes whole pages of zeros.
+/// The length of the writes in bytes: a multiple of any drive's flash page, because a drive only
+/// recognizes whole pages of zeros.
 const LEN: u64 = 64 << 10;
 
 /// The capacity of the drive divided by the size of the overwritten part, within 16 to 256 writes.
@@ -53,8 +54,9 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![estimate(&passes)].into())
 }
 
-/// Returns the time of a write with this content for each pass but the first, which may still include costs of earlier writes.
-/// The time is the lower quartile, because occasional merges make some writes slow.
+/// Returns the time of a write with this content for each pass but the first, which may still
+/// include costs of earlier writes. The time is the lower quartile, because occasional merges make
+/// some writes slow.
 fn times(passes: &[(Data, Run)], data: Data) -> Vec<f64> {
     let quartile = |run: &Run| {
         let mut costs = run.latencies();
@@ -93,7 +95,8 @@ fn picture(passes: &[(Data, Run)]) -> Signal {
         "response time (ms)",
         Shape::Points,
     );
-    // Each pass overwrites the data of the pass before. Show the last pass of each content, which follows another content.
+    // Each pass overwrites the data of the pass before. Show the last pass of each content, which
+    // follows another content.
     let last = passes.len().saturating_sub(3);
     for (nth, (data, run)) in passes.iter().enumerate().skip(last) {
         let over = nth.checked_sub(1).map_or("the fill", |before| name(passes[before].0));

@@ -1,5 +1,5 @@
-//! The cost of random reads, and address groups. Groups are parts of the address space; an access to another group than the
-//! previous access is slower.
+//! The cost of random reads, and address groups. Groups are parts of the address space; an access
+//! to another group than the previous access is slower.
 
 use std::ops::Range;
 
@@ -16,15 +16,16 @@ const LEN: u64 = 4096;
 /// The number of random reads in each run of the first attempt; Sun and Zhang use 1000.
 const READS: u64 = 1500;
 
-/// Maximum number of additional runs of reads until the costs are steady. Reads are slow while a drive still works on
-/// earlier writes: it cleans or empties a buffer in the background, or writes changed map entries back as reads replace
-/// them.
+/// Maximum number of additional runs of reads until the costs are steady. Reads are slow while a
+/// drive still works on earlier writes: it cleans or empties a buffer in the background, or writes
+/// changed map entries back as reads replace them.
 const SETTLING: u32 = 4;
 
 /// The idle pause before the first additional run. Each pause is twice as long as the previous one.
 const REST: Nanos = Nanos::secs(2);
 
-/// Minimum decrease of the median from run to run, as a share, at which the costs are not steady yet.
+/// Minimum decrease of the median from run to run, as a share, at which the costs are not steady
+/// yet.
 const FALL: f64 = 0.03;
 
 /// The number of reads in order, for comparison, as in Sun and Zhang.
@@ -86,7 +87,8 @@ fn has_fallen(before: &[f64], now: &[f64]) -> bool {
     median(before) - median(now) > (FALL * median(now)).max(3.0 * error)
 }
 
-/// Returns the cost of reads that stay in the group of the previous read; of all reads if no groups are known.
+/// Returns the cost of reads that stay in the group of the previous read; of all reads if no groups
+/// are known.
 fn request_cost(steps: &[Step], division: Option<&Division>, capacity: u64) -> Finding {
     let near = |step: &&Step| division.is_none_or(|d| !step.switches(d.groups, capacity));
     let costs: Vec<f64> = steps.iter().filter(near).map(|step| step.cost).collect();
@@ -120,7 +122,8 @@ struct Division {
     switch: f64,
     /// The distance of the additional cost from 0, in standard errors.
     significance: f64,
-    /// The part of the costs that the division does not explain: the sum of the distances from the medians.
+    /// The part of the costs that the division does not explain: the sum of the distances from the
+    /// medians.
     unexplained: f64,
 }
 
@@ -186,8 +189,9 @@ fn estimate(run: &Run, capacity: u64) -> Vec<Finding> {
     ]
 }
 
-/// Returns the probability of the best division among all. The model is a Laplace distribution around two medians: its
-/// log-likelihood falls with the logarithm of the sum of distances, times the number of reads.
+/// Returns the probability of the best division among all. The model is a Laplace distribution
+/// around two medians: its log-likelihood falls with the logarithm of the sum of distances, times
+/// the number of reads.
 fn likelihood_of(best: &Division, divisions: &[Division], steps: usize) -> f64 {
     let log = |division: &Division| -(steps as f64) * division.unexplained.max(1.0).ln();
     let others = divisions.iter().filter(|division| division.groups != best.groups);
@@ -195,7 +199,8 @@ fn likelihood_of(best: &Division, divisions: &[Division], steps: usize) -> f64 {
     (1.0 / (1.0 + weight)).min(0.995)
 }
 
-/// Returns the findings if no division explains the costs: the drive has no groups, unless noise could have hidden them.
+/// Returns the findings if no division explains the costs: the drive has no groups, unless noise
+/// could have hidden them.
 fn no_groups(steps: &[Step], base: f64) -> Vec<Finding> {
     let costs: Vec<f64> = steps.iter().map(|step| step.cost).collect();
     // The standard error of the difference between two halves of the reads.
@@ -230,7 +235,8 @@ fn picture(steps: &[Step], best: Option<&Division>, capacity: u64) -> Signal {
     }
 }
 
-/// Returns the chart of each read's cost, separated by whether the read left the group of the previous read.
+/// Returns the chart of each read's cost, separated by whether the read left the group of the
+/// previous read.
 fn trials(steps: &[Step], division: Option<&Division>, capacity: u64) -> Signal {
     let leaves = |step: &Step| division.is_some_and(|d| step.switches(d.groups, capacity));
     let points = |leaving: bool| {

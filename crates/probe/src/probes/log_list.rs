@@ -1,5 +1,6 @@
-//! The probe for log segments. It writes rounds to many segments. The writes that wait for a merge show how addresses are mapped,
-//! how many log segments there are, and which of them the drive merges first.
+//! The probe for log segments. It writes rounds to many segments. The writes that wait for a merge
+//! show how addresses are mapped, how many log segments there are, and which of them the drive
+//! merges first.
 
 mod no_list;
 mod policies;
@@ -18,8 +19,9 @@ use crate::{
 };
 use flashscope_document::probe::{Shape, Signal};
 
-/// The length of writes in bytes if the page size is not known, as in Sun and Zhang. The pages of a longer write might belong to
-/// different parts of the drive, each with its own list of log segments.
+/// The length of writes in bytes if the page size is not known, as in Sun and Zhang. The pages of a
+/// longer write might belong to different parts of the drive, each with its own list of log
+/// segments.
 const WRITE: u64 = 4 << 10;
 
 /// The number of writes of this probe, without the writes that fill shared log segments.
@@ -31,8 +33,9 @@ const TURNS: u64 = 16;
 /// Minimum number of segments of the drive.
 const MIN_WRITES: u64 = 16;
 
-/// Minimum ratio of the cost of a write with a merge to the cost of a write without a merge. A merge copies the pages
-/// of a block, which has at least 32 pages; fetching a part of the map costs less.
+/// Minimum ratio of the cost of a write with a merge to the cost of a write without a merge. A
+/// merge copies the pages of a block, which has at least 32 pages; fetching a part of the map costs
+/// less.
 const MIN_MERGE_RATIO: f64 = 4.0;
 
 /// The inverse of the share of slow writes that hiccups may cause in rounds without merges.
@@ -41,7 +44,8 @@ const FEW_SLOW: usize = 20;
 /// The probability that a drive that supports TRIM has no log segments, without further evidence.
 const TRIMS_ALONE: f64 = 0.88;
 
-/// Minimum log-likelihood ratio between a list of log segments and chance at which the list counts as found.
+/// Minimum log-likelihood ratio between a list of log segments and chance at which the list counts
+/// as found.
 const CLEARLY: f64 = 8.0;
 
 pub(super) const PROBE: Probe = Probe {
@@ -101,9 +105,10 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         let more = rounds(&mut trial.lab.rng, trial.places, len);
         trial.touch("more rounds in changing order", more)?;
     }
-    // A write buffer that ignores flushes can look like a list, because it holds pages or blocks as a list holds
-    // segments. If the flushes wait, they do empty the buffer. If the writes wait instead and the drive supports TRIM,
-    // assume a buffer, because few drives with log segments support TRIM.
+    // A write buffer that ignores flushes can look like a list, because it holds pages or blocks as
+    // a list holds segments. If the flushes wait, they do empty the buffer. If the writes wait
+    // instead and the drive supports TRIM, assume a buffer, because few drives with log segments
+    // support TRIM.
     let buffered = !knowledge.lacks(Parameter::WriteBuffer);
     let is_list = match trial.likeliest() {
         None => false,
@@ -121,8 +126,9 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
 /// The number of writes in order within each segment of [`Trial::partitions`].
 const TURNS_IN_ORDER: u64 = 6;
 
-/// Returns the distance in bytes from a page of a segment to the next page on the same part of the drive. If several
-/// parts take pages in turn, each part has its own list. Returns `None` if the number of parts is not known.
+/// Returns the distance in bytes from a page of a segment to the next page on the same part of the
+/// drive. If several parts take pages in turn, each part has its own list. Returns `None` if the
+/// number of parts is not known.
 ///
 /// If a part takes at least [`TURNS_IN_ORDER`] pages in order, the distance is a page. Otherwise, a
 /// segment has a block on each part, and the distance in pages is the number of smallest blocks in
@@ -171,9 +177,9 @@ fn unknown(parameters: &[Parameter], why: &str) -> Vec<Finding> {
     parameters.iter().map(|parameter| Finding::unknown(*parameter, why)).collect()
 }
 
-/// Returns the order in which to write to segments, for a list of about `len` log segments. First come rounds over a few more
-/// than `len` distant segments, each round in another order and with some segments twice in a row. Then come rounds over about
-/// `2 * len` adjacent segments.
+/// Returns the order in which to write to segments, for a list of about `len` log segments. First
+/// come rounds over a few more than `len` distant segments, each round in another order and with
+/// some segments twice in a row. Then come rounds over about `2 * len` adjacent segments.
 fn rounds(rng: &mut Rng, places: u64, len: usize) -> Vec<u64> {
     let len = (len as u64).min(places / 4).max(1);
     let many = (len + len.div_ceil(2) + 1).min(places);
@@ -229,13 +235,14 @@ impl<'l, 'd> Trial<'l, 'd> {
         Trial { lab, unit, size, step, places, segments, costs, flushes, runs }
     }
 
-    /// Returns an offset inside a segment, away from its first page: FAST takes a write to the first page for the beginning of a
-    /// sequential write.
+    /// Returns an offset inside a segment, away from its first page: FAST takes a write to the
+    /// first page for the beginning of a sequential write.
     fn inside(&self, segment: u64) -> u64 {
         segment * self.unit + self.unit / 2 / self.size * self.size
     }
 
-    /// Writes to these addresses, one by one. A flush after each write exposes the cost that a buffer would hide.
+    /// Writes to these addresses, one by one. A flush after each write exposes the cost that a
+    /// buffer would hide.
     fn write(&mut self, purpose: &str, offsets: impl Iterator<Item = u64>) -> Result<Run, Halt> {
         let size = self.size;
         let writes = offsets.flat_map(|offset| [Request::write(offset, size), Request::flush()]);
@@ -254,8 +261,8 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(())
     }
 
-    /// Returns true if the flush after a slow write takes longer than the write itself. A buffer then takes the writes, but the
-    /// flushes show the cost of the flash.
+    /// Returns true if the flush after a slow write takes longer than the write itself. A buffer
+    /// then takes the writes, but the flushes show the cost of the flash.
     fn waits_in_flushes(&self) -> bool {
         let cut = self.cut();
         let slow = self.costs.iter().zip(&self.flushes).filter(|(cost, _)| **cost > cut);
@@ -275,8 +282,9 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(())
     }
 
-    /// Returns true if the write of a second page of a segment is fast. The log segment that took the first page also
-    /// takes the second page; in a buffer of pages, each page needs its own entry.
+    /// Returns true if the write of a second page of a segment is fast. The log segment that took
+    /// the first page also takes the second page; in a buffer of pages, each page needs its own
+    /// entry.
     fn is_of_segments(&mut self) -> Result<bool, Halt> {
         for step in self.steps() {
             if self.takes_second_pages(step)? {
@@ -286,9 +294,10 @@ impl<'l, 'd> Trial<'l, 'd> {
         Ok(false)
     }
 
-    /// Returns distances in bytes to another page of a segment. If the number of parts is not known, at least one
-    /// distance should lead to the same part. A segment has the same number of pages on each part. If one of
-    /// `SHARES` divides this number, that fraction of the segment leads to the same part.
+    /// Returns distances in bytes to another page of a segment. If the number of parts is not
+    /// known, at least one distance should lead to the same part. A segment has the same number of
+    /// pages on each part. If one of `SHARES` divides this number, that fraction of the segment
+    /// leads to the same part.
     fn steps(&self) -> Vec<u64> {
         const SHARES: [u64; 4] = [4, 3, 5, 7];
         let pages = self.unit / self.size;
@@ -303,7 +312,8 @@ impl<'l, 'd> Trial<'l, 'd> {
         }
     }
 
-    /// Returns true if the second of two writes to a segment is fast, if their pages are `step` bytes apart.
+    /// Returns true if the second of two writes to a segment is fast, if their pages are `step`
+    /// bytes apart.
     fn takes_second_pages(&mut self, step: u64) -> Result<bool, Halt> {
         const PAIRS: usize = 12;
         let cut = self.cut();
@@ -338,8 +348,8 @@ impl<'l, 'd> Trial<'l, 'd> {
         slow > touches.len() / FEW_SLOW
     }
 
-    /// Returns true if flushes right after writes take no longer than flushes without preceding writes. A buffer that ignores
-    /// flushes then hides the cost of the flash.
+    /// Returns true if flushes right after writes take no longer than flushes without preceding
+    /// writes. A buffer that ignores flushes then hides the cost of the flash.
     fn flushes_do_nothing(&mut self) -> Result<bool, Halt> {
         const ALONE: usize = 16;
         let run = self.lab.run("flushes without preceding writes", [Request::flush(); ALONE])?;
@@ -359,9 +369,9 @@ impl<'l, 'd> Trial<'l, 'd> {
         (merges && better > CLEARLY).then_some(lists[0].0)
     }
 
-    /// Writes in turns to as many segments as the list has log segments, in order within each segment. Then repeats
-    /// this with one segment more. Returns the costs of the writes for each number of segments, or nothing if the next
-    /// page on the same part of the drive is not known.
+    /// Writes in turns to as many segments as the list has log segments, in order within each
+    /// segment. Then repeats this with one segment more. Returns the costs of the writes for each
+    /// number of segments, or nothing if the next page on the same part of the drive is not known.
     fn partitions(&mut self, len: usize) -> Result<Vec<Rounds>, Halt> {
         let mut shown = Vec::new();
         let Some(step) = self.step else { return Ok(shown) };
@@ -479,7 +489,8 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
 /// Estimates the additional cost of slow writes.
 fn merge_cost(trial: &Trial<'_, '_>, cut: f64, table: &Signal) -> Finding {
     let (slow, cheap): (Vec<f64>, Vec<f64>) = trial.costs.iter().partition(|cost| **cost > cut);
-    // Leave out merges of several segments, which log segments of groups need, and hiccups, which are shorter than merges.
+    // Leave out merges of several segments, which log segments of groups need, and hiccups, which
+    // are shorter than merges.
     let mut sorted = slow.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let Some(low) = sorted.get(sorted.len() / 4).copied() else {
@@ -489,11 +500,13 @@ fn merge_cost(trial: &Trial<'_, '_>, cut: f64, table: &Signal) -> Finding {
     stated_cost(&alike, median(&cheap)).runs(trial.runs.iter().copied()).signal(table.clone())
 }
 
-/// Returns the cost of merges, from the costs of writes with a merge and the median cost of writes without a merge.
+/// Returns the cost of merges, from the costs of writes with a merge and the median cost of writes
+/// without a merge.
 fn stated_cost(slow: &[f64], cheap: f64) -> Finding {
     let value = median(slow) - cheap;
     let error = standard_error(slow);
-    // The probability that the median is within the tolerance, from the tails of a normal distribution.
+    // The probability that the median is within the tolerance, from the tails of a normal
+    // distribution.
     let reach = Parameter::MergeCost.spec().tolerance * value / error.max(1e-3 * value);
     let few = if slow.len() < 4 { 0.8 } else { 0.97 };
     let probability = few * (1.0 - (-0.5 * reach * reach).exp());

@@ -1,13 +1,14 @@
 //! The size of the address space whose map entries fit in the drive's memory.
 //!
-//! A drive with too little memory for its map keeps the most recently used entries. Repeated reads of a few addresses,
-//! spread over the drive, find their entries in memory (the cost `hit`). Reads of addresses that were not read recently
-//! do not (`miss`). If the entries in memory cover R bytes of addresses, the share R / s of random reads within a span
-//! s finds its entry, for any replacement policy. R is the reach of memory. The mean cost of reads shows R, best where
-//! about half of the reads are hits.
+//! A drive with too little memory for its map keeps the most recently used entries. Repeated reads
+//! of a few addresses, spread over the drive, find their entries in memory (the cost `hit`). Reads
+//! of addresses that were not read recently do not (`miss`). If the entries in memory cover R bytes
+//! of addresses, the share R / s of random reads within a span s finds its entry, for any
+//! replacement policy. R is the reach of memory. The mean cost of reads shows R, best where about
+//! half of the reads are hits.
 //!
-//! The few and the many addresses are both spread over the whole drive. Long jumps, such as between address groups,
-//! then add the same cost to both kinds of reads.
+//! The few and the many addresses are both spread over the whole drive. Long jumps, such as between
+//! address groups, then add the same cost to both kinds of reads.
 
 use flashscope_block::Nanos;
 
@@ -88,8 +89,8 @@ struct Reads {
 }
 
 impl Reads {
-    /// Reads each address once, in random order, up to a limit. Returns the costs of the second half of the reads, when
-    /// memory holds only entries of these reads.
+    /// Reads each address once, in random order, up to a limit. Returns the costs of the second
+    /// half of the reads, when memory holds only entries of these reads.
     fn once_each(&mut self, lab: &mut Lab<'_>) -> Result<Vec<f64>, Halt> {
         let mut places: Vec<u64> = (0..lab.capacity() / self.align).collect();
         lab.rng.shuffle(&mut places);
@@ -101,7 +102,8 @@ impl Reads {
     /// Reads a few addresses again and again, in random order.
     fn again(&mut self, lab: &mut Lab<'_>) -> Result<Vec<f64>, Halt> {
         let all = lab.capacity() / self.align;
-        // One address in each part of the drive makes long jumps as frequent as among all addresses.
+        // One address in each part of the drive makes long jumps as frequent as among all
+        // addresses.
         let parts = FEW as u64;
         let few: Vec<u64> =
             (0..parts).map(|part| (part * all + lab.rng.u64(0..all)) / parts).collect();
@@ -111,14 +113,14 @@ impl Reads {
         Ok(costs[FEW..].to_vec())
     }
 
-    /// Reads each address of a span once, makes up to `warm` random reads, and then returns the costs of further random
-    /// reads.
+    /// Reads each address of a span once, makes up to `warm` random reads, and then returns the
+    /// costs of further random reads.
     fn within(&mut self, lab: &mut Lab<'_>, span: u64, warm: u64) -> Result<Vec<f64>, Halt> {
         let all = lab.capacity() / self.align;
         let count = (span / self.align).clamp(1, all);
         let first = lab.rng.u64(0..=all - count);
-        // If memory is large enough for the span, reading each address once fills it. If memory is too small, the
-        // `warm` random reads make its contents random.
+        // If memory is large enough for the span, reading each address once fills it. If memory is
+        // too small, the `warm` random reads make its contents random.
         let mut places: Vec<u64> = (first..first + count).collect();
         lab.rng.shuffle(&mut places);
         let warm = usize::try_from(warm.min(MAX_SWEEP_READS)).unwrap_or(usize::MAX);
@@ -137,8 +139,8 @@ impl Reads {
     }
 }
 
-/// Returns the mean of costs, limited against hiccups, and its standard error. The median is unsuitable, because reads
-/// after short jumps and reads after long jumps may have different costs.
+/// Returns the mean of costs, limited against hiccups, and its standard error. The median is
+/// unsuitable, because reads after short jumps and reads after long jumps may have different costs.
 #[allow(clippy::cast_precision_loss, reason = "samples are few")]
 fn level(costs: &[f64]) -> (f64, f64) {
     let most = OUTLIER * median(costs);
@@ -198,8 +200,8 @@ impl Span {
     }
 }
 
-/// Searches for a span in which about half of the reads are hits. Then reads within two more spans that are longer than the reach
-/// of memory, and within one that is shorter.
+/// Searches for a span in which about half of the reads are hits. Then reads within two more spans
+/// that are longer than the reach of memory, and within one that is shorter.
 fn spans(lab: &mut Lab<'_>, reads: &mut Reads, levels: &HitAndMiss) -> Result<Vec<Span>, Halt> {
     let mut spans: Vec<Span> = Vec::new();
     let mut of = lab.capacity();

@@ -21,12 +21,13 @@ const SAMPLES: u32 = 400;
 /// The number of long requests.
 const LONG_SAMPLES: u32 = 24;
 
-/// The rate in bytes per nanosecond above which no data can have moved: 400 GB/s, more than the memory bandwidth of a
-/// copy.
+/// The rate in bytes per nanosecond above which no data can have moved: 400 GB/s, more than the
+/// memory bandwidth of a copy.
 const NO_TRANSFER: f64 = 400.0;
 
-/// The narrowest range of waits for a platter, in nanoseconds. The fastest disks ever sold take 4 ms for a rotation, at
-/// 15,000 rpm. The range is the middle 80 % of the rotation, less a tolerance of 10 %.
+/// The narrowest range of waits for a platter, in nanoseconds. The fastest disks ever sold take 4
+/// ms for a rotation, at 15,000 rpm. The range is the middle 80 % of the rotation, less a tolerance
+/// of 10 %.
 const PLATTER_WINDOW: f64 = 0.8 * 0.9 * 4e6;
 
 /// Minimum probability of a stated medium.
@@ -91,16 +92,17 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
 /// Maximum number of bytes written in addition to the fill.
 const WRITTEN: u64 = 4 * (SHORT * SAMPLES as u64 + MIDDLE * LONG_SAMPLES as u64);
 
-/// The typical ratio of the cost of a write to the cost of a read on memory, and the standard deviation of its
-/// logarithm. The first pair is for first writes, which may have to allocate memory; the second pair is for later
-/// writes.
+/// The typical ratio of the cost of a write to the cost of a read on memory, and the standard
+/// deviation of its logarithm. The first pair is for first writes, which may have to allocate
+/// memory; the second pair is for later writes.
 const FIRST_WRITES: (f64, f64) = (1.5, 0.4);
 const AGAIN: (f64, f64) = (1.0, 0.12);
 
 /// The probability above which no further writes are made.
 const SURE_WITHOUT_WRITES: f64 = 0.99;
 
-/// Makes short reads, each at a random distance from the previous read. Short and long distances are equally frequent.
+/// Makes short reads, each at a random distance from the previous read. Short and long distances
+/// are equally frequent.
 fn walk(lab: &mut Lab<'_>) -> Result<Run, Halt> {
     let places = (lab.capacity() / SHORT).max(1);
     let mut at = lab.rng.u64(0..places);
@@ -113,8 +115,8 @@ fn walk(lab: &mut Lab<'_>) -> Result<Run, Halt> {
     lab.run("short reads at short and long distances", reads)
 }
 
-/// Returns a jump in either direction, as a number of positions forward in a ring. The logarithm of the distance is
-/// uniformly distributed.
+/// Returns a jump in either direction, as a number of positions forward in a ring. The logarithm of
+/// the distance is uniformly distributed.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn jump(rng: &mut fastrand::Rng, places: u64) -> u64 {
     let distance = ((places as f64).powf(rng.f64()) as u64).clamp(1, places);
@@ -131,8 +133,8 @@ fn long_reads(lab: &mut Lab<'_>, len: u64) -> Result<Run, Halt> {
     lab.run("long reads at random", reads)
 }
 
-/// Makes as many reads as writes of `len` bytes at random offsets, alternately. The host has faster and slower periods;
-/// alternating gives reads and writes the same share of these periods.
+/// Makes as many reads as writes of `len` bytes at random offsets, alternately. The host has faster
+/// and slower periods; alternating gives reads and writes the same share of these periods.
 fn reads_and_writes(lab: &mut Lab<'_>, len: u64, samples: u32) -> Result<Run, Halt> {
     let space = 0..lab.capacity();
     let (len, step) = (len.min(lab.capacity()), SHORT.min(lab.capacity()));
@@ -160,9 +162,9 @@ fn is_too_soon(bytes: u64, latencies: &[f64]) -> bool {
     bytes as f64 > NO_TRANSFER * quantile(latencies, 0.5)
 }
 
-/// Returns the finding that there is no medium, or that the medium is unknown if the budget is too small for the
-/// writes. Returns `None` if the writes take the time of a transfer: a drive may answer reads of unwritten data at
-/// once.
+/// Returns the finding that there is no medium, or that the medium is unknown if the budget is too
+/// small for the writes. Returns `None` if the writes take the time of a transfer: a drive may
+/// answer reads of unwritten data at once.
 fn nothing(lab: &mut Lab<'_>, reads: &Run) -> Result<Option<Finding>, Halt> {
     if lab.left().bytes < Bytes(2 * u64::from(LONG_SAMPLES) * LONG) {
         let why = "it reads faster than data can move, as a drive without data also does; reads \
@@ -206,7 +208,8 @@ fn reads_too_fast(reads: &Run) -> Finding {
     Finding::unknown(Parameter::Medium, why).runs([reads.number])
 }
 
-/// Returns the finding of a rotating disk, if reads wait for a platter and, at longer distances, for an arm.
+/// Returns the finding of a rotating disk, if reads wait for a platter and, at longer distances,
+/// for an arm.
 #[allow(clippy::cast_precision_loss, reason = "distances are far below 2^53")]
 fn platter(run: &Run, capacity: u64) -> Option<Finding> {
     let mut by_distance: Vec<(f64, f64)> = distances(run);
@@ -267,9 +270,9 @@ fn difference(larger: &[f64], smaller: &[f64]) -> (f64, f64) {
     (large - small, (variance(larger, large) + variance(smaller, small)).sqrt().max(1.0))
 }
 
-/// Divides the range between the lowest and the highest decile into ten parts. Returns the share of parts with at least
-/// a quarter of the costs expected there. The share is 1 for uniform waits, with or without seeks of many lengths, and
-/// about 0.2 for two levels.
+/// Divides the range between the lowest and the highest decile into ten parts. Returns the share of
+/// parts with at least a quarter of the costs expected there. The share is 1 for uniform waits,
+/// with or without seeks of many lengths, and about 0.2 for two levels.
 fn occupied(costs: &[f64]) -> f64 {
     let (low, high) = (quantile(costs, 0.1), quantile(costs, 0.9));
     let width = (high - low) / 10.0;
@@ -327,8 +330,9 @@ struct Evidence<'r> {
 }
 
 impl Evidence<'_> {
-    /// Returns the evidence from the fastest of the random short reads. Flash takes tens of microseconds to sense a page (Z-NAND
-    /// takes 3), plus the transfer. Only the fastest reads count, because the host may delay any read.
+    /// Returns the evidence from the fastest of the random short reads. Flash takes tens of
+    /// microseconds to sense a page (Z-NAND takes 3), plus the transfer. Only the fastest reads
+    /// count, because the host may delay any read.
     fn of_reads(reads: &Run) -> Evidence<'static> {
         let least = quantile(&reads.latencies(), 0.05).max(1.0);
         let at = |typical: f64, deviation: f64| log_normal((least / typical).ln(), deviation);
@@ -342,9 +346,10 @@ impl Evidence<'_> {
         Evidence { logs, seen, runs: vec![reads.number], pictures }
     }
 
-    /// Adds the evidence from the cost of writes, as a multiple (`ratio`) of the cost of reads of the same length. Flash takes
-    /// longer to program and erase than to read; if a buffer hides this time, writes are faster than reads. `memory` holds the
-    /// typical multiple for memory and the standard deviation of its logarithm.
+    /// Adds the evidence from the cost of writes, as a multiple (`ratio`) of the cost of reads of
+    /// the same length. Flash takes longer to program and erase than to read; if a buffer hides
+    /// this time, writes are faster than reads. `memory` holds the typical multiple for memory and
+    /// the standard deviation of its logarithm.
     fn compare(&mut self, what: &str, ratio: f64, memory: (f64, f64), runs: &[u32]) {
         let log = ratio.max(1e-6).ln();
         self.logs[Medium::Flash as usize] += log_normal(log, 1.2);
@@ -401,7 +406,8 @@ fn log_normal(distance: f64, deviation: f64) -> f64 {
     -0.5 * z * z - deviation.ln()
 }
 
-/// Returns the lower quartile of the costs. The pauses of a busy host hardly affect it, because they only add time.
+/// Returns the lower quartile of the costs. The pauses of a busy host hardly affect it, because
+/// they only add time.
 fn calm(costs: &[f64]) -> f64 {
     quantile(costs, 0.25).max(1.0)
 }

@@ -47,7 +47,8 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Returns the cost of `reads` reads and `writes` writes of `len` bytes each, and of filling the drive first if necessary.
+    /// Returns the cost of `reads` reads and `writes` writes of `len` bytes each, and of filling
+    /// the drive first if necessary.
     pub fn cost(&self, reads: u64, writes: u64, len: u64) -> Cost {
         let fill = if self.is_filled { 0 } else { self.capacity.0 };
         let fill_writes = fill / (128 << 10);
@@ -66,8 +67,8 @@ pub struct Probe {
     pub source: &'static str,
     /// The parameters that the probe looks for.
     pub finds: &'static [Parameter],
-    /// The parameters that the probe relies on. It runs after other probes have looked for these parameters, even if
-    /// they were not determined.
+    /// The parameters that the probe relies on. It runs after other probes have looked for these
+    /// parameters, even if they were not determined.
     pub assumes: &'static [Parameter],
     /// True if the probe cannot do without writes; it does not run on a read-only drive.
     pub writes: bool,

@@ -18,7 +18,8 @@ const MAX_PAGE: u64 = 64 << 10;
 /// The initial number of reads at each offset.
 const SAMPLES: u64 = 1;
 
-/// Maximum number of rounds, each with twice the reads of the previous round. Rounds end when the costs show pages.
+/// Maximum number of rounds, each with twice the reads of the previous round. Rounds end when the
+/// costs show pages.
 const ROUNDS: u32 = 4;
 
 /// The number of writes of each length, if reads show nothing.
@@ -30,8 +31,8 @@ const AT_ONCE: Nanos = Nanos::micros(5);
 /// Minimum effect that counts as certain, in standard errors.
 const SURE: f64 = 5.0;
 
-/// The limit of the evidence, in standard errors. With very little noise, differences beyond this limit carry no
-/// further evidence.
+/// The limit of the evidence, in standard errors. With very little noise, differences beyond this
+/// limit carry no further evidence.
 const CLEAR: f64 = 60.0;
 
 /// Minimum effect, as a share of the cost of a read.
@@ -163,7 +164,8 @@ fn straddling(
     Ok(run.number)
 }
 
-/// Reads the block after and the block before each offset at once, in this order, which does not trigger read-ahead.
+/// Reads the block after and the block before each offset at once, in this order, which does not
+/// trigger read-ahead.
 fn pairs(
     lab: &mut Lab<'_>,
     block: u64,
@@ -193,7 +195,8 @@ struct Page {
     size: u64,
     /// The offset of the first page.
     start: u64,
-    /// The evidence in standard errors that reads across the ends of pages cost more, or that pairs there cost less.
+    /// The evidence in standard errors that reads across the ends of pages cost more, or that pairs
+    /// there cost less.
     significance: f64,
     /// The evidence for the best smaller page.
     other: f64,
@@ -205,9 +208,9 @@ impl Page {
     }
 }
 
-/// Returns the difference between the costs at some offsets and the costs within pages, in standard errors and as a share. It
-/// takes the median at each offset, and compares the means of these medians, because page ends that are also chunk ends may look
-/// different from other page ends.
+/// Returns the difference between the costs at some offsets and the costs within pages, in standard
+/// errors and as a share. It takes the median at each offset, and compares the means of these
+/// medians, because page ends that are also chunk ends may look different from other page ends.
 fn contrast(
     costs: &[Typical],
     at: impl Fn(usize) -> bool,
@@ -229,9 +232,9 @@ fn contrast(
     ((at - within) / (a + b).sqrt().max(1.0), (at - within) / within.max(1.0))
 }
 
-/// Returns the evidence that pages end at `start` and at every `size` bytes from there. The even and the odd multiples must show
-/// it independently. A read across the end of a page costs more; if a chunk ends there as well, two simultaneous reads cost less
-/// instead.
+/// Returns the evidence that pages end at `start` and at every `size` bytes from there. The even
+/// and the odd multiples must show it independently. A read across the end of a page costs more; if
+/// a chunk ends there as well, two simultaneous reads cost less instead.
 fn evidence(seen: &Summary, size: u64, start: u64) -> f64 {
     let (size, start) = (size / seen.block, start / seen.block);
     let count = MAX_PAGE / seen.block;
@@ -264,14 +267,15 @@ fn likeliest(seen: &Measurements) -> Option<Page> {
         })
         .filter(|(score, ..)| *score > SURE)
         .collect();
-    // Among sizes with similar evidence, the smallest is right, because multiples of the page size fit as well.
+    // Among sizes with similar evidence, the smallest is right, because multiples of the page size
+    // fit as well.
     let best = scored.iter().map(|(score, ..)| *score).fold(0.0, f64::max);
     scored.retain(|(score, ..)| *score > 0.35 * best);
     scored.sort_by(|a, b| (a.1, b.0).partial_cmp(&(b.1, a.0)).expect("scores are numbers"));
     let (score, size, start) = *scored.first()?;
-    // Two designs look alike. In the first, pages begin half a page after the start of the drive. In the second, pages
-    // have half the size, and every other page end is also a chunk end, which does not appear. Real drives have the
-    // second design.
+    // Two designs look alike. In the first, pages begin half a page after the start of the drive.
+    // In the second, pages have half the size, and every other page end is also a chunk end, which
+    // does not appear. Real drives have the second design.
     if start > 0 && 2 * start == size && start > seen.block {
         return Some(Page { size: start, start: 0, significance: score, other: 0.5 * score });
     }
@@ -281,9 +285,9 @@ fn likeliest(seen: &Measurements) -> Option<Page> {
     Some(Page { size, start, significance: score, other })
 }
 
-/// Finds the page size from the cost of writes of each length, compared with reads. A write of less than a page first
-/// has to read the other part of the page. The method suits drives that take one request at a time and spread pages
-/// over parallel units. Also returns the number of the run.
+/// Finds the page size from the cost of writes of each length, compared with reads. A write of less
+/// than a page first has to read the other part of the page. The method suits drives that take one
+/// request at a time and spread pages over parallel units. Also returns the number of the run.
 fn by_writes(lab: &mut Lab<'_>, block: u64) -> Result<(Finding, u32), Halt> {
     let lengths: Vec<u64> =
         (0..).map(|power| block << power).take_while(|len| *len <= MAX_PAGE).collect();
@@ -325,8 +329,9 @@ fn repeated(lengths: &[u64], times: u64) -> Vec<u64> {
     (0..times).flat_map(|_| lengths.iter().copied()).collect()
 }
 
-/// Returns the page size: the length of the shortest write that needs no read first. At that length, and only there,
-/// the difference between the costs of writes and reads falls by the cost of a read.
+/// Returns the page size: the length of the shortest write that needs no read first. At that
+/// length, and only there, the difference between the costs of writes and reads falls by the cost
+/// of a read.
 fn whole_page(lengths: &[u64], extra: &[Typical]) -> Finding {
     let falls: Vec<(f64, u64)> = extra
         .windows(2)
@@ -431,7 +436,8 @@ fn picture(page: Option<&Page>, seen: &Measurements) -> Signal {
 mod tests {
     use super::*;
 
-    /// Generates the costs of a drive with pages of `page` bytes from `start` on, and chunks of `chunk` bytes.
+    /// Generates the costs of a drive with pages of `page` bytes from `start` on, and chunks of
+    /// `chunk` bytes.
     fn drive(page: u64, start: u64, chunk: u64, noise: f64) -> Measurements {
         let mut seen = Measurements::new(512);
         let mut rng = fastrand::Rng::with_seed(3);

@@ -1,4 +1,5 @@
-//! The probe for read-ahead: measures the number of bytes that a drive reads ahead after consecutive reads and a pause.
+//! The probe for read-ahead: measures the number of bytes that a drive reads ahead after
+//! consecutive reads and a pause.
 
 use crate::outcome::Outcome;
 use crate::{
@@ -50,7 +51,8 @@ pub(super) const PROBE: Probe = Probe {
 struct Behind {
     /// The distance from the end in grains, and the time in nanoseconds.
     costs: Vec<(u64, f64)>,
-    /// The times of short reads at distance 0 after the same reads in falling order, which triggers no read-ahead.
+    /// The times of short reads at distance 0 after the same reads in falling order, which triggers
+    /// no read-ahead.
     apart: Vec<f64>,
     runs: Vec<u32>,
 }
@@ -107,8 +109,8 @@ enum Order {
     Falling,
 }
 
-/// Makes consecutive reads and then a short read at each of the distances `grains`, each time in another part of the
-/// drive.
+/// Makes consecutive reads and then a short read at each of the distances `grains`, each time in
+/// another part of the drive.
 fn look(lab: &mut Lab<'_>, grains: &[u64], order: Order, behind: &mut Behind) -> Result<(), Halt> {
     let furthest = FURTHEST.min(lab.capacity() / GRAIN / 8);
     let len = lab.info().logical_block.0.min(GRAIN * 2);
@@ -137,7 +139,8 @@ fn look(lab: &mut Lab<'_>, grains: &[u64], order: Order, behind: &mut Behind) ->
     Ok(())
 }
 
-/// The result for a distance: true if its data was read ahead, and the probability that this is wrong.
+/// The result for a distance: true if its data was read ahead, and the probability that this is
+/// wrong.
 struct There {
     is: bool,
     doubt: f64,
@@ -159,8 +162,8 @@ fn is_there(
     Ok(There { is, doubt })
 }
 
-/// Returns the probability that a normally distributed value is beyond this many standard deviations, with a floor for deviations
-/// from normality.
+/// Returns the probability that a normally distributed value is beyond this many standard
+/// deviations, with a floor for deviations from normality.
 fn beyond(z: f64) -> f64 {
     (0.5 * (-0.717 * z - 0.416 * z * z).exp()).max(5e-4)
 }
@@ -184,8 +187,8 @@ impl Saving {
         self.time > 4.0 * self.error && self.time > 0.03 * self.cost
     }
 
-    /// Returns the probability that nothing is read ahead. Read-ahead would save the read of a page from the flash: at least 20
-    /// us for all NAND but the fastest.
+    /// Returns the probability that nothing is read ahead. Read-ahead would save the read of a page
+    /// from the flash: at least 20 us for all NAND but the fastest.
     fn none(self) -> f64 {
         let likely = |time: f64| (-0.5 * ((self.time - time) / self.error).powi(2)).exp();
         let least = 20e3f64.min(0.5 * self.cost);

@@ -1,4 +1,5 @@
-//! The cost of requests by length: the cost per block of a long request, and the longest request that is carried out as one.
+//! The cost of requests by length: the cost per block of a long request, and the longest request
+//! that is carried out as one.
 
 mod strides;
 
@@ -29,16 +30,17 @@ const MIN_STRIDE: u64 = 16;
 /// The initial number of reads of each length.
 const SAMPLES: u64 = 12;
 
-/// Maximum number of rounds, each with twice the reads of the previous round. Rounds end when the length at which the
-/// drive cuts requests is known.
+/// Maximum number of rounds, each with twice the reads of the previous round. Rounds end when the
+/// length at which the drive cuts requests is known.
 const ROUNDS: u32 = 3;
 
-/// The lengths of writes in blocks, up to Sun and Zhang's longest, and the number of writes of each length.
+/// The lengths of writes in blocks, up to Sun and Zhang's longest, and the number of writes of each
+/// length.
 const WRITTEN: [u64; 14] = [1, 2, 3, 4, 6, 8, 10, 12, 15, 18, 21, 24, 27, 30];
 const WRITES: u64 = 6;
 
-/// The offset of writes, in blocks: `WITHIN` after a multiple of `APART`. The longest write is then within one segment,
-/// if segments are at least as large as in the paper.
+/// The offset of writes, in blocks: `WITHIN` after a multiple of `APART`. The longest write is then
+/// within one segment, if segments are at least as large as in the paper.
 const WITHIN: u64 = 16;
 const APART: u64 = 64;
 
@@ -55,8 +57,8 @@ const MAX_PROBABILITY: f64 = 0.99;
 /// The probability at which the probe stops reading.
 const ENOUGH: f64 = 0.9;
 
-/// Usual cut lengths in blocks, in addition to powers of two: 240 sectors are the most that many hosts request of a USB drive at
-/// once.
+/// Usual cut lengths in blocks, in addition to powers of two: 240 sectors are the most that many
+/// hosts request of a USB drive at once.
 const USUAL: [u64; 2] = [30, 60];
 
 /// The prior odds of a cut at a usual length and at any other length, against no cut.
@@ -69,7 +71,8 @@ const HEIGHTS: u32 = 24;
 /// Maximum misfit of a cut, as a multiple of the misfit that noise causes.
 const MAX_MISFIT: f64 = 4.0;
 
-/// Minimum cost of an additional request, as a share of a read of one block. Cheaper splits do not appear in the costs.
+/// Minimum cost of an additional request, as a share of a read of one block. Cheaper splits do not
+/// appear in the costs.
 const MIN_REQUEST_COST: f64 = 0.06;
 
 pub(super) const PROBE: Probe = Probe {
@@ -118,8 +121,8 @@ fn repeated(lengths: impl Iterator<Item = u64>, times: u64) -> Vec<u64> {
     lengths.flat_map(|n| (0..times).map(move |_| n)).collect()
 }
 
-/// Makes reads of the given lengths in random order, all from the first byte on. The map, address groups and chunks then have no
-/// effect.
+/// Makes reads of the given lengths in random order, all from the first byte on. The map, address
+/// groups and chunks then have no effect.
 fn read(
     lab: &mut Lab<'_>,
     purpose: &str,
@@ -135,9 +138,10 @@ fn read(
     Ok(run.number)
 }
 
-/// Makes writes of each length at random offsets, each after a short write to the same offset. On a drive with log
-/// segments, the short write waits for the merge. Returns the costs of the second writes and the number of the run.
-/// Returns `None` if the drive is too small, a write fails, or other probes need the budget.
+/// Makes writes of each length at random offsets, each after a short write to the same offset. On a
+/// drive with log segments, the short write waits for the merge. Returns the costs of the second
+/// writes and the number of the run. Returns `None` if the drive is too small, a write fails, or
+/// other probes need the budget.
 fn write(lab: &mut Lab<'_>) -> Result<Option<(Costs, u32)>, Halt> {
     let places = lab.capacity() / BLOCK / APART;
     let blocks: u64 = WRITTEN.iter().map(|n| (1 + n) * WRITES).sum();
@@ -175,7 +179,8 @@ fn error(costs: &Costs, blocks: u64) -> f64 {
     costs.get(&blocks).map_or(f64::INFINITY, |costs| standard_error(costs))
 }
 
-/// The difference in cost between two reads whose lengths differ by a stride. `length` is the shorter of the two lengths.
+/// The difference in cost between two reads whose lengths differ by a stride. `length` is the
+/// shorter of the two lengths.
 struct Difference {
     length: u64,
     cost: f64,
@@ -192,8 +197,8 @@ fn differences(costs: &Costs, stride: u64) -> Vec<Difference> {
     (stride / 2..=MAX_BLOCKS - stride).map(of).collect()
 }
 
-/// A cut: a length at which the drive may divide requests. The cost of a read rises with each multiple of the length that the
-/// read crosses.
+/// A cut: a length at which the drive may divide requests. The cost of a read rises with each
+/// multiple of the length that the read crosses.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     at: u64,
@@ -206,7 +211,8 @@ struct Cut {
 
 impl Cut {
     fn of(differences: &[Difference], at: u64, stride: u64) -> Cut {
-        // Returns true if the longer read crosses one more multiple of the cut than the stride alone requires.
+        // Returns true if the longer read crosses one more multiple of the cut than the stride
+        // alone requires.
         let over = |d: &Difference| {
             let multiples = |length: u64| (length - 1) / at;
             (multiples(d.length + stride) - multiples(d.length)) > stride / at
@@ -223,7 +229,8 @@ impl Cut {
         if !variance.is_finite() {
             return Cut { at, height: 0.0, error: f64::INFINITY, misfit: f64::INFINITY };
         }
-        // Deviations that are small relative to the cut do not count against it, however little noise there is.
+        // Deviations that are small relative to the cut do not count against it, however little
+        // noise there is.
         let slack = (0.1 * height).powi(2);
         let rest = |d: &Difference| {
             (d.cost - if over(d) { high } else { low }).powi(2) / (d.variance + slack)
@@ -233,8 +240,8 @@ impl Cut {
         Cut { at, height, error: (2.0 * variance).sqrt(), misfit }
     }
 
-    /// Returns the log-odds of the cut against no cut. An additional request may cost anything within `heights`, and
-    /// some cut lengths are more usual than others.
+    /// Returns the log-odds of the cut against no cut. An additional request may cost anything
+    /// within `heights`, and some cut lengths are more usual than others.
     fn weight(&self, heights: &Range<f64>) -> f64 {
         let variance = self.error.powi(2) * self.misfit.max(1.0);
         if !variance.is_finite() {
@@ -246,7 +253,8 @@ impl Cut {
             heights.start * (heights.end / heights.start).powf(part)
         });
         let gains: Vec<f64> = tried.map(gain).collect();
-        // If there is little noise, the tried heights are too far apart to hit the peak, and the peak itself counts as one.
+        // If there is little noise, the tried heights are too far apart to hit the peak, and the
+        // peak itself counts as one.
         let peak = gain(self.height.clamp(heights.start, heights.end));
         let sum: f64 = gains.iter().map(|gain| (gain - peak).exp()).sum();
         let usual = self.at.is_power_of_two() || USUAL.contains(&self.at);
@@ -282,7 +290,8 @@ fn likeliest(costs: &Costs, strides: &Strides) -> Likely {
     // A multiple of the true length of a split looks like a split, too.
     let divides = |cut: &&Cut| best.at.is_multiple_of(cut.at) && cut.height > 0.75 * best.height;
     let best = cuts.iter().find(divides).unwrap_or(best);
-    // To avoid overflow, weights are relative to the best weight, which may be the weight 0 of no cut.
+    // To avoid overflow, weights are relative to the best weight, which may be the weight 0 of no
+    // cut.
     let most = cuts.iter().map(weight).fold(0.0, f64::max);
     let share = |log: f64| (log - most).exp();
     let total: f64 = share(0.0) + cuts.iter().map(|cut| share(weight(cut))).sum::<f64>();
@@ -290,15 +299,16 @@ fn likeliest(costs: &Costs, strides: &Strides) -> Likely {
     Likely { cut: *best, probability, absent }
 }
 
-/// Returns how much less one read costs than two reads that cover the same blocks, in units of the height of the cut, and the
-/// error of this saving. The saving is 0 if the drive cuts the read there.
+/// Returns how much less one read costs than two reads that cover the same blocks, in units of the
+/// height of the cut, and the error of this saving. The saving is 0 if the drive cuts the read
+/// there.
 fn saving(costs: &Costs, cut: &Cut) -> (f64, f64) {
     let (saved, error) = saved(costs, cut.at);
     (saved / cut.height, error / cut.height)
 }
 
-/// Returns how much less one read costs than two reads that cover the same blocks, the first of `at` blocks, in nanoseconds, and
-/// the error of this saving.
+/// Returns how much less one read costs than two reads that cover the same blocks, the first of
+/// `at` blocks, in nanoseconds, and the error of this saving.
 fn saved(costs: &Costs, at: u64) -> (f64, f64) {
     let rests = (1..=MIN_STRIDE).filter(|rest| at + rest <= MAX_BLOCKS);
     let saved: Vec<f64> =
@@ -306,7 +316,8 @@ fn saved(costs: &Costs, at: u64) -> (f64, f64) {
     (saved.iter().sum::<f64>() / saved.len() as f64, error(costs, at) * 1.5)
 }
 
-/// Returns true if the drive may cut reads at a length that no stride shows: at that length, one read costs as much as two.
+/// Returns true if the drive may cut reads at a length that no stride shows: at that length, one
+/// read costs as much as two.
 fn may_hide_cuts(costs: &Costs, strides: &Strides) -> bool {
     strides.blind().into_iter().any(|at| {
         let (saved, error) = saved(costs, at);
@@ -314,8 +325,8 @@ fn may_hide_cuts(costs: &Costs, strides: &Strides) -> bool {
     })
 }
 
-/// Returns the cost of a block in reads that are carried out as one, from reads whose lengths differ by a stride and that have
-/// the same number of parts.
+/// Returns the cost of a block in reads that are carried out as one, from reads whose lengths
+/// differ by a stride and that have the same number of parts.
 fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
     let cut = largest.answer.whole().map_or(MAX_BLOCKS + 1, |bytes| bytes / BLOCK);
     let fits = |stride: &u64| 2 * stride < cut.min(MAX_BLOCKS);
@@ -331,7 +342,8 @@ fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
     let parts = |length: u64| (length - 1) / cut;
     let mut within = differences(costs, stride);
     within.retain(|d| parts(d.length) == parts(d.length + stride));
-    // If the drive may cut requests at an unknown length, a few differences are too large, which the median ignores.
+    // If the drive may cut requests at an unknown length, a few differences are too large, which
+    // the median ignores.
     let (value, error) = match largest.is_known() {
         true => mean_slope(costs, &within, stride),
         false => median_slope(&within, stride),
@@ -393,7 +405,8 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
                 "steps in the cost of reads come from chunks of the flash",
             );
         }
-        // If strides are not whole rounds over the units, chunks can look like cuts; only the saving distinguishes the two.
+        // If strides are not whole rounds over the units, chunks can look like cuts; only the
+        // saving distinguishes the two.
         let most = if strides.known || cut.at > MIN_STRIDE { 0.6 } else { 0.35 };
         if probability < MIN_PROBABILITY || saving - error > most {
             return Finding::unknown(
@@ -436,8 +449,8 @@ enum Large {
 }
 
 impl Large {
-    /// Returns two charts: long requests compared with short requests for the same bytes, and the cost of long requests per
-    /// block.
+    /// Returns two charts: long requests compared with short requests for the same bytes, and the
+    /// cost of long requests per block.
     fn pictures(self, costs: &Costs, largest: &Finding) -> [Signal; 2] {
         let [compared, per_block] = match self {
             Large::Reads => [
@@ -474,7 +487,8 @@ mod tests {
 
     use super::*;
 
-    /// Generates the costs of reads of a drive that cuts reads at the length `cut` and spreads pages of 8 KiB over `units` units.
+    /// Generates the costs of reads of a drive that cuts reads at the length `cut` and spreads
+    /// pages of 8 KiB over `units` units.
     fn drive(cut: u64, units: u64, noise: f64) -> Costs {
         let mut rng = fastrand::Rng::with_seed(5);
         let part = |blocks: u64| {

@@ -1,4 +1,5 @@
-//! The probe for the segment size. When the host writes in order, slow writes recur at the distance of a segment.
+//! The probe for the segment size. When the host writes in order, slow writes recur at the distance
+//! of a segment.
 
 use flashscope_block::Op;
 
@@ -7,7 +8,8 @@ use crate::period::{MIN_BLOCK, Period, period, recurrence, slow};
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
 use flashscope_document::probe::{Shape, Signal};
 
-/// The length of the writes in bytes if the page is not known: at least as long as any observed page.
+/// The length of the writes in bytes if the page is not known: at least as long as any observed
+/// page.
 const WRITE: u64 = 16 << 10;
 
 /// The shortest writes in bytes, as in Sun and Zhang.
@@ -47,7 +49,8 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
                                   each has to erase";
         return Ok(vec![Finding::unknown(Parameter::Segment, WHY)].into());
     }
-    // If a buffer evicts blocks, a flush after each write would make the drive write a whole block each time.
+    // If a buffer evicts blocks, a flush after each write would make the drive write a whole block
+    // each time.
     let flushed = match lab.attempt {
         0 => !blocks,
         1 if !blocks && knowledge.whole(Parameter::Segment).is_none() => false,
@@ -55,7 +58,8 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     };
     lab.ensure_filled()?;
     let size = write_size(knowledge);
-    // A drive that supports TRIM probably maps pages. After a trim, its costs do not include copies of valid pages.
+    // A drive that supports TRIM probably maps pages. After a trim, its costs do not include copies
+    // of valid pages.
     let segment = match write_to_trimmed(lab, size, flushed)? {
         Some(segment) => segment,
         None => overwrite(lab, size)?,
@@ -82,15 +86,16 @@ struct SegmentPeriod {
 }
 
 impl SegmentPeriod {
-    /// Returns true if the slow writes may come from the evictions of a write buffer rather than from the ends of segments.
+    /// Returns true if the slow writes may come from the evictions of a write buffer rather than
+    /// from the ends of segments.
     fn follows_evictions(&self) -> bool {
         !self.trimmed && self.period.phases.len() > 1
     }
 
     fn probability(&self) -> f64 {
         let Period { count, kept, explained, doubt, .. } = &self.period;
-        // If another period were true, either each slow write would be at the expected position by chance, or half of
-        // the slow writes would be missing.
+        // If another period were true, either each slow write would be at the expected position by
+        // chance, or half of the slow writes would be missing.
         let chance = 0.5f64.powi(i32::try_from(*count).unwrap_or(8).min(8) - 1);
         let trimmed = if self.trimmed { 1.0 } else { 0.995 };
         let clear = (0.9 + 0.1 * kept) * (0.85 + 0.15 * explained.min(1.0));
@@ -144,8 +149,8 @@ impl SegmentPeriod {
 
 /// Returns the largest part of a period such that slow writes are at the boundaries of parts.
 ///
-/// If segments share log segments, not every boundary is slow, and a period is a group of segments. Merges never occur inside a
-/// segment, however.
+/// If segments share log segments, not every boundary is slow, and a period is a group of segments.
+/// Merges never occur inside a segment, however.
 fn between_boundaries(length: usize, phases: &[usize]) -> usize {
     let at_boundary = |phase: usize, part: usize| (phase + 1) % part <= 2;
     let parts = (1..=8).filter(|n| length.is_multiple_of(*n) && length / n > 4).map(|n| length / n);
@@ -153,8 +158,8 @@ fn between_boundaries(length: usize, phases: &[usize]) -> usize {
     in_blocks(fitting.next().unwrap_or(length))
 }
 
-/// Rounds a length to a multiple of the smallest block, if such a multiple is near. A group whose log segments fill up a few
-/// pages earlier each time shows a period that is too short.
+/// Rounds a length to a multiple of the smallest block, if such a multiple is near. A group whose
+/// log segments fill up a few pages earlier each time shows a period that is too short.
 fn in_blocks(length: usize) -> usize {
     let whole = (length + MIN_BLOCK / 2) / MIN_BLOCK * MIN_BLOCK;
     if length.abs_diff(whole) <= length / 32 { whole } else { length }
@@ -171,7 +176,8 @@ fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<SegmentPeriod>, Halt
         let run = lab.run("writes in order", writes)?;
         costs.extend(with_flushes(&run));
         runs.push(run.number);
-        // Require many periods at first: the drive may merge leftover log segments only once it has many of them.
+        // Require many periods at first: the drive may merge leftover log segments only once it has
+        // many of them.
         if let Some(period) = clear_period(&costs, 24) {
             return Ok(Some(SegmentPeriod { size, period, costs, trimmed: false, runs }));
         }
@@ -202,8 +208,9 @@ fn recurring(costs: &[f64]) -> Option<Period> {
     recurrence(&slow).filter(clear).or_else(folded)
 }
 
-/// Trims the drive and fills it again in order. Each new block then has to be erased, and nothing has to be copied. If
-/// `flushed` is set, a flush after each write shows costs that a buffer would hide.
+/// Trims the drive and fills it again in order. Each new block then has to be erased, and nothing
+/// has to be copied. If `flushed` is set, a flush after each write shows costs that a buffer would
+/// hide.
 ///
 /// Returns `None` if the drive does not support TRIM, and `Some(None)` if no period shows.
 fn write_to_trimmed(

@@ -1,11 +1,12 @@
-//! The SLC cache: the amount that a sequential fill of the drive writes at the speed of cells with one bit. A drop in
-//! bandwidth (the cliff) shows its end.
+//! The SLC cache: the amount that a sequential fill of the drive writes at the speed of cells with
+//! one bit. A drop in bandwidth (the cliff) shows its end.
 //!
 //! After the cliff, a drive either writes past the full cache, and each write takes longer, or
 //! empties the cache first, and some writes take much longer. Both raise the mean cost: the cliff
 //! is where the mean steps up. A hiccup of the host raises it as well, but only once.
 //!
-//! A write buffer takes the first writes at the speed of memory, and is still full when the cache becomes full.
+//! A write buffer takes the first writes at the speed of memory, and is still full when the cache
+//! becomes full.
 
 use flashscope_block::Nanos;
 
@@ -57,7 +58,8 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(vec![finding].into())
 }
 
-/// The costs of the writes that filled the drive or an empty part of it, with the known properties of the drive.
+/// The costs of the writes that filled the drive or an empty part of it, with the known properties
+/// of the drive.
 pub(super) struct FillCosts<'f> {
     runs: &'f [u32],
     costs: &'f [f64],
@@ -67,7 +69,8 @@ pub(super) struct FillCosts<'f> {
     buffer: f64,
     /// True if the capacity of the buffer is known.
     buffer_is_known: bool,
-    /// The bytes of addresses whose map entries fit in memory, for a drive with too little memory for its map.
+    /// The bytes of addresses whose map entries fit in memory, for a drive with too little memory
+    /// for its map.
     map: Option<f64>,
     /// True if the FTL class is known.
     class_is_known: bool,
@@ -176,7 +179,8 @@ impl<'f> FillCosts<'f> {
             .runs(self.runs.iter().copied())
     }
 
-    /// Returns true if the writes before a cliff are as fast as the first writes, which a write buffer took.
+    /// Returns true if the writes before a cliff are as fast as the first writes, which a write
+    /// buffer took.
     fn is_of_memory(&self, cliff: &Cliff) -> bool {
         let skipped = self.in_buffer();
         if skipped == 0 || cliff.at <= skipped {
@@ -215,8 +219,8 @@ impl<'f> FillCosts<'f> {
 
 /// Returns the cliff after the first `skipped` writes.
 fn cliff(costs: &[f64], skipped: usize) -> Option<Cliff> {
-    // A cell stores one bit in the cache and three bits outside. Even a cache of all cells would hold only a third of the drive:
-    // later steps are due to cleaning.
+    // A cell stores one bit in the cache and three bits outside. Even a cache of all cells would
+    // hold only a third of the drive: later steps are due to cleaning.
     let costs = costs.get(skipped..2 * costs.len() / 3)?;
     let about = about(costs)?;
     let at = first_slow(costs, about).unwrap_or(about);
@@ -224,8 +228,8 @@ fn cliff(costs: &[f64], skipped: usize) -> Option<Cliff> {
     (at >= 1 && high >= CLIFF * low).then_some(Cliff { at: at + skipped, low, high })
 }
 
-/// Returns the first slow write around a step, if slow writes are rare enough to blur the step. This happens when a drive empties
-/// a full cache in whole blocks.
+/// Returns the first slow write around a step, if slow writes are rare enough to blur the step.
+/// This happens when a drive empties a full cache in whole blocks.
 fn first_slow(costs: &[f64], about: usize) -> Option<usize> {
     let mut before = costs[..about].to_vec();
     before.sort_unstable_by(f64::total_cmp);
@@ -241,8 +245,8 @@ fn first_slow(costs: &[f64], about: usize) -> Option<usize> {
     (first < 2 * about && median(&gaps) > 1.5).then_some(first)
 }
 
-/// Returns the position at which a series steps up, in its first half, by least squares; `None` if the step is too
-/// small.
+/// Returns the position at which a series steps up, in its first half, by least squares; `None` if
+/// the step is too small.
 #[allow(clippy::cast_precision_loss, reason = "a drive has few such writes")]
 fn about(costs: &[f64]) -> Option<usize> {
     let total: f64 = costs.iter().sum();
@@ -284,7 +288,8 @@ mod tests {
         }
     }
 
-    /// Generates a fill of 900 writes with one hiccup, at one level up to `full` and at another from there on.
+    /// Generates a fill of 900 writes with one hiccup, at one level up to `full` and at another
+    /// from there on.
     fn two_levels(full: usize, high: f64) -> Vec<f64> {
         let level = |i: usize| if i < full { 2e6 } else { high };
         let mut costs: Vec<f64> = (0..900).map(level).collect();
@@ -318,7 +323,8 @@ mod tests {
         assert_eq!(value(&fill(&buffered, 16.0 * 131_072.0).finding()), None);
     }
 
-    // Writes before the fill may have gone to the cache: neither its size nor its absence is known then.
+    // Writes before the fill may have gone to the cache: neither its size nor its absence is known
+    // then.
     #[test]
     fn earlier_writes_make_the_cache_unknown() {
         let (with, without) = (two_levels(80, 5e6), two_levels(900, 5e6));

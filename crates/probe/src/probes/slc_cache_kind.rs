@@ -1,8 +1,9 @@
-//! The kind of SLC cache, static or dynamic: compares its size in a nearly full drive with its size in the empty drive.
+//! The kind of SLC cache, static or dynamic: compares its size in a nearly full drive with its size
+//! in the empty drive.
 //!
-//! A static cache has its own blocks. A dynamic cache borrows cells without data, and is largest in an empty drive. A
-//! cache that holds valid data has less room for new data. The probe therefore writes a region, which the cache then
-//! holds, and trims it.
+//! A static cache has its own blocks. A dynamic cache borrows cells without data, and is largest in
+//! an empty drive. A cache that holds valid data has less room for new data. The probe therefore
+//! writes a region, which the cache then holds, and trims it.
 
 use flashscope_block::Nanos;
 
@@ -17,17 +18,19 @@ const LEN: u64 = 128 << 10;
 /// The size of the region relative to the cache, large enough to show the end of the cache.
 const REGION: u64 = 4;
 
-/// The capacity of the drive divided by the maximum size of the region. Nearly all other addresses hold data.
+/// The capacity of the drive divided by the maximum size of the region. Nearly all other addresses
+/// hold data.
 const MAX_SHARE_DIVISOR: u64 = 2;
 
 /// The idle pause before the cache is filled again: longer than erasing it takes.
 const REST: Nanos = Nanos::secs(2);
 
-/// The ratio of sizes above which the cache is static. A dynamic cache is smaller in a nearly full drive, because it borrows
-/// free cells.
+/// The ratio of sizes above which the cache is static. A dynamic cache is smaller in a nearly full
+/// drive, because it borrows free cells.
 const SAME: f64 = 0.7;
 
-/// The spread of the ratio for a static cache, some of whose blocks may or may not be erased when writes begin.
+/// The spread of the ratio for a static cache, some of whose blocks may or may not be erased when
+/// writes begin.
 const SPREAD: f64 = 0.1;
 
 const KIND: Parameter = Parameter::SlcCacheKind;
@@ -61,7 +64,8 @@ fn buffer(knowledge: &Knowledge) -> u64 {
 /// The highest probability of a static cache.
 const MAX_STATIC_PROBABILITY: f64 = 0.97;
 
-/// The highest probability of a dynamic cache. A static cache that the drive has not emptied completely looks the same.
+/// The highest probability of a dynamic cache. A static cache that the drive has not emptied
+/// completely looks the same.
 const MAX_DYNAMIC_PROBABILITY: f64 = 0.7;
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {

@@ -1,5 +1,5 @@
-//! Internal volumes: parts of the address space that write independently. Writes to one volume are not slower while
-//! other volumes are written.
+//! Internal volumes: parts of the address space that write independently. Writes to one volume are
+//! not slower while other volumes are written.
 
 use crate::outcome::Outcome;
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median};
@@ -19,17 +19,19 @@ const MAX_PAGES: u64 = 256;
 /// Maximum number of parts to compare.
 const MAX_PARTS: u64 = 32;
 
-/// The ratio of times that separates two cases. Writes to units of two volumes in turns take half as long as writes to
-/// one unit; writes to two units of one volume take the same time.
+/// The ratio of times that separates two cases. Writes to units of two volumes in turns take half
+/// as long as writes to one unit; writes to two units of one volume take the same time.
 const BETWEEN: f64 = 0.72;
 
 /// Minimum probability of a finding.
 const MIN_PROBABILITY: f64 = 0.75;
 
-/// Maximum relative difference between series of one kind; beyond it, some series wait for cleaning.
+/// Maximum relative difference between series of one kind; beyond it, some series wait for
+/// cleaning.
 const MAX_DIFFERENCE: f64 = 0.2;
 
-/// The number of standard deviations needed for a mixed result: volumes with only some of the units are rare.
+/// The number of standard deviations needed for a mixed result: volumes with only some of the units
+/// are rare.
 const SURE: f64 = 4.0;
 
 pub(super) const PROBE: Probe = Probe {
@@ -87,8 +89,9 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     Ok(Outcome { findings: vec![finding(knowledge, &evidence)], contradicts })
 }
 
-/// Returns the contradiction to a dynamic mapping, if there is one. If the order of writes decided the unit of data, writes to
-/// any addresses would go to all units, and would wait for each other equally.
+/// Returns the contradiction to a dynamic mapping, if there is one. If the order of writes decided
+/// the unit of data, writes to any addresses would go to all units, and would wait for each other
+/// equally.
 fn contradiction(knowledge: &Knowledge, evidence: &Evidence) -> Option<Contradiction> {
     let ratios = (1..evidence.took.len()).map(|nth| evidence.ratio(nth));
     let clearly = |ratio: f64| (BETWEEN - ratio) * BETWEEN.recip() > SURE * evidence.error();
@@ -107,8 +110,8 @@ fn contradiction(knowledge: &Knowledge, evidence: &Evidence) -> Option<Contradic
 
 /// The times of series of writes, including the final flush.
 struct Evidence {
-    /// The times of the series of each unit. A series alternates between the first unit and that unit; the series of the first
-    /// unit write to it alone.
+    /// The times of the series of each unit. A series alternates between the first unit and that
+    /// unit; the series of the first unit write to it alone.
     took: Vec<Vec<f64>>,
     runs: Vec<u32>,
 }
@@ -128,15 +131,15 @@ impl Evidence {
         Ok(Evidence { took, runs })
     }
 
-    /// Returns the time of writes that alternate between the first unit and the nth, relative to the time of as many writes to
-    /// the first unit alone.
+    /// Returns the time of writes that alternate between the first unit and the nth, relative to
+    /// the time of as many writes to the first unit alone.
     fn ratio(&self, nth: usize) -> f64 {
         let level = if self.is_even() { quartile } else { mean };
         level(&self.took[nth]) / level(&self.took[0])
     }
 
-    /// Returns true if the series of each kind are alike. If some series wait for cleaning, the series differ, and only
-    /// their mean is comparable.
+    /// Returns true if the series of each kind are alike. If some series wait for cleaning, the
+    /// series differ, and only their mean is comparable.
     fn is_even(&self) -> bool {
         self.apart() <= MAX_DIFFERENCE
     }
@@ -151,8 +154,9 @@ impl Evidence {
     fn error(&self) -> f64 {
         let count = self.took[0].len() as f64;
         if self.is_even() {
-            // The distance from the quartile to the median is 0.67 standard deviations, and the error of each quartile is 1.36
-            // standard deviations over the root of the number of series.
+            // The distance from the quartile to the median is 0.67 standard deviations, and the
+            // error of each quartile is 1.36 standard deviations over the root of the number of
+            // series.
             return self.apart().max(0.01) / 0.67 * 1.36 * (2.0 / count).sqrt();
         }
         let deviation = |took: &Vec<f64>| {
@@ -175,8 +179,8 @@ fn quartile(took: &[f64]) -> f64 {
     *took.select_nth_unstable_by(quarter, f64::total_cmp).1
 }
 
-/// Writes to pages of random periods, alternately of the first unit and the nth, each page once. The run ends when all data is on
-/// the flash.
+/// Writes to pages of random periods, alternately of the first unit and the nth, each page once.
+/// The run ends when all data is on the flash.
 fn write(lab: &mut Lab<'_>, place: &Place, nth: u64) -> Result<Run, Halt> {
     let in_chunk = place.chunk / place.page;
     let mut pages: Vec<u64> = (0..place.periods * in_chunk).collect();

@@ -1,12 +1,13 @@
 //! The size of the write buffer: the number of fast writes in a burst after an idle pause.
 //!
-//! A drive with a buffer answers a write once the buffer holds it, until the buffer is full; then each write waits
-//! until another write has reached the flash. Data that drains during the burst makes the buffer look larger. The probe
-//! therefore repeats bursts at a slower pace. A buffer that drains meanwhile then takes more, and the difference gives
-//! its size without draining.
+//! A drive with a buffer answers a write once the buffer holds it, until the buffer is full; then
+//! each write waits until another write has reached the flash. Data that drains during the burst
+//! makes the buffer look larger. The probe therefore repeats bursts at a slower pace. A buffer that
+//! drains meanwhile then takes more, and the difference gives its size without draining.
 //!
-//! Other caches also make the beginning of a burst fast: flash used as SLC, or blocks freed by cleaning during the
-//! pause. Two properties identify memory: its contents are read fast, and a flush waits for it.
+//! Other caches also make the beginning of a burst fast: flash used as SLC, or blocks freed by
+//! cleaning during the pause. Two properties identify memory: its contents are read fast, and a
+//! flush waits for it.
 
 use flashscope_block::{Nanos, Op};
 
@@ -64,7 +65,8 @@ pub(super) fn unit(knowledge: &Knowledge) -> u64 {
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let finding = knowledge.finding(Parameter::WriteBuffer);
     if lab.attempt > 0 && finding.is_none_or(|finding| !finding.is_known()) {
-        // Another attempt would repeat the same bursts, with their many writes, and show nothing new.
+        // Another attempt would repeat the same bursts, with their many writes, and show nothing
+        // new.
         return Ok(Outcome::default());
     }
     lab.ensure_filled()?;
@@ -130,8 +132,9 @@ impl Bursts {
         Ok(Bursts { unit, flushes, cursor, rest: FIRST_REST, shown, flushed, runs })
     }
 
-    /// Appends requests that begin with an empty buffer: after a flush and an idle pause. If possible, the first
-    /// request after the pause is another flush, without work, because drives and hosts need time to wake up.
+    /// Appends requests that begin with an empty buffer: after a flush and an idle pause. If
+    /// possible, the first request after the pause is another flush, without work, because drives
+    /// and hosts need time to wake up.
     pub(super) fn begin(&self, all: &mut Vec<Request>, then: impl Iterator<Item = Request>) {
         if self.flushes {
             all.extend([Request::flush(), Request::flush().after(self.rest)]);
@@ -143,8 +146,8 @@ impl Bursts {
         }
     }
 
-    /// Returns `count` writes from the cursor on, each `pace` after the answer to the previous write. The first write
-    /// follows an idle pause that empties any buffer.
+    /// Returns `count` writes from the cursor on, each `pace` after the answer to the previous
+    /// write. The first write follows an idle pause that empties any buffer.
     fn writes(&mut self, lab: &Lab<'_>, count: usize, pace: Nanos) -> Vec<Request> {
         let mut writes = Vec::with_capacity(count);
         for _ in 0..count {
@@ -239,7 +242,8 @@ fn search(lab: &mut Lab<'_>, bursts: &mut Bursts) -> Result<Option<Cliff>, Halt>
     }
 }
 
-/// Returns the first step up in a series whose significance, an approximate t-statistic, exceeds `sure`.
+/// Returns the first step up in a series whose significance, an approximate t-statistic, exceeds
+/// `sure`.
 fn first_step(series: &[f64], sure: f64) -> Option<Step> {
     let is_clear = |step: &Step, count: usize| {
         #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
@@ -254,8 +258,8 @@ fn first_step(series: &[f64], sure: f64) -> Option<Step> {
     Some(first)
 }
 
-/// Returns the number of bursts of about `writes` writes to combine: enough to separate hiccups from regular steps, and more for
-/// short bursts.
+/// Returns the number of bursts of about `writes` writes to combine: enough to separate hiccups
+/// from regular steps, and more for short bursts.
 fn repeats(writes: usize) -> usize {
     (3072 / writes.max(1)).clamp(3, 7)
 }
@@ -268,7 +272,8 @@ fn refine(lab: &mut Lab<'_>, bursts: &mut Bursts, about: usize) -> Result<Option
     Ok(Some(cliff))
 }
 
-/// Writes several bursts of at least `count` writes. Their length varies; cleaning then occurs at different positions.
+/// Writes several bursts of at least `count` writes. Their length varies; cleaning then occurs at
+/// different positions.
 fn laid(
     lab: &mut Lab<'_>,
     bursts: &mut Bursts,
@@ -296,7 +301,8 @@ fn cliff(series: &[Vec<f64>]) -> Option<Cliff> {
     let in_all = |place: usize| series.iter().all(|burst| burst[place] > 2.0 * low + 8.0 * noise);
     let waits = |place: &usize| is_slow(*place) && (next(*place) || in_all(*place));
     let at = (1..shared.len() - 1).find(waits)?;
-    // A burst agrees if it waits at that position, and hardly ever before, except for hiccups or cleaning.
+    // A burst agrees if it waits at that position, and hardly ever before, except for hiccups or
+    // cleaning.
     let near = (at / 10).max(2);
     let agrees = |burst: &&Vec<f64>| {
         let (before, there) = burst.split_at(at - near.min(at));
@@ -310,8 +316,8 @@ fn cliff(series: &[Vec<f64>]) -> Option<Cliff> {
     (at >= 2).then_some(Cliff { at, low, high, wait, agreeing })
 }
 
-/// Returns the first wait that bursts share, for a drive that writes out as fast as the host writes, but in large
-/// batches. A single write waits whenever the buffer is full.
+/// Returns the first wait that bursts share, for a drive that writes out as fast as the host
+/// writes, but in large batches. A single write waits whenever the buffer is full.
 fn waits(lab: &mut Lab<'_>, bursts: &mut Bursts) -> Result<Option<Cliff>, Halt> {
     let count = usize::try_from(lab.capacity() / 12 / bursts.unit).unwrap_or(usize::MAX);
     let series = laid(lab, bursts, count, Nanos(0))?;
@@ -328,9 +334,9 @@ fn first_wait(series: &[Vec<f64>]) -> Option<Cliff> {
     Some(Cliff { at, low, high: high.max(CLIFF * low), wait: shared[at], agreeing: 0.9 })
 }
 
-/// Returns the mean time of the writes from `at` on. The median would mislead, because writes that wait for a batch
-/// alternate with writes that find room afterwards. Times far above the usual wait are limited, because they include
-/// cleaning.
+/// Returns the mean time of the writes from `at` on. The median would mislead, because writes that
+/// wait for a batch alternate with writes that find room afterwards. Times far above the usual wait
+/// are limited, because they include cleaning.
 fn behind(series: &[Vec<f64>], at: usize, slow: f64) -> f64 {
     let tails: Vec<f64> = series.iter().flat_map(|burst| burst.iter().skip(at)).copied().collect();
     let waiting: Vec<f64> = tails.iter().filter(|cost| **cost > slow).copied().collect();
@@ -358,7 +364,8 @@ fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Pace, H
     for _ in 0..tries {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
         let think = Nanos((period - cliff.low) as u64);
-        // Most buffers take no more writes at this pace than at full pace; slightly longer bursts are enough to show it.
+        // Most buffers take no more writes at this pace than at full pace; slightly longer bursts
+        // are enough to show it.
         let short = laid(lab, bursts, cliff.at * 9 / 8 + 8, think)?;
         if cliff.is_in(&medians(&short)) {
             return Ok(Pace::Same);
@@ -374,8 +381,9 @@ fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Pace, H
 
 /// Returns the capacity of the buffer without draining, in writes, from bursts at two paces.
 ///
-/// A buffer of S writes begins to drain when it holds A writes. It drains one write in the time T that a write takes when the
-/// buffer is full. At a period of p from write to write, it takes A + (S - A) / (1 - p / T) writes. `drains` is S - A.
+/// A buffer of S writes begins to drain when it holds A writes. It drains one write in the time T
+/// that a write takes when the buffer is full. At a period of p from write to write, it takes A +
+/// (S - A) / (1 - p / T) writes. `drains` is S - A.
 #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
 fn at_rest(cliff: &Cliff, pace: &Pace) -> Option<f64> {
     let fast = cliff.at as f64;
@@ -482,8 +490,8 @@ impl Memory {
     }
 }
 
-/// Reads new data, and the same data again after a flush and an idle pause, when it is on the flash. Everything else,
-/// such as the map entries in memory, is the same.
+/// Reads new data, and the same data again after a flush and an idle pause, when it is on the
+/// flash. Everything else, such as the map entries in memory, is the same.
 fn memory(lab: &mut Lab<'_>, bursts: &mut Bursts, fits: usize) -> Result<Memory, Halt> {
     let count = (fits / 2).clamp(1, 32);
     let (mut new, mut old) = (Vec::new(), Vec::new());
@@ -491,7 +499,8 @@ fn memory(lab: &mut Lab<'_>, bursts: &mut Bursts, fits: usize) -> Result<Memory,
         let mut requests = bursts.writes(lab, count, Nanos(0));
         let at = requests.len();
         let written: Vec<u64> = requests[at - count..].iter().map(|r| r.offset).collect();
-        // The latest writes are the likeliest to be in the buffer. No read begins where another ended, which avoids read-ahead.
+        // The latest writes are the likeliest to be in the buffer. No read begins where another
+        // ended, which avoids read-ahead.
         let apart = written.iter().rev().step_by((count / 8).max(2));
         let reads: Vec<Request> = apart.map(|offset| Request::read(*offset, bursts.unit)).collect();
         requests.extend(&reads);
@@ -512,8 +521,9 @@ fn memory(lab: &mut Lab<'_>, bursts: &mut Bursts, fits: usize) -> Result<Memory,
 mod tests {
     use super::*;
 
-    /// Generates noisy bursts of a drive with room for `room` writes, with a hiccup in each. When it is full, it waits for
-    /// `batch` writes to drain, 300 µs each, and then has room for as many.
+    /// Generates noisy bursts of a drive with room for `room` writes, with a hiccup in each. When
+    /// it is full, it waits for `batch` writes to drain, 300 µs each, and then has room for as
+    /// many.
     fn bursts(room: usize, len: usize, batch: usize) -> Vec<Vec<f64>> {
         let mut rng = fastrand::Rng::with_seed(1);
         let mut cost = |nth: usize| {

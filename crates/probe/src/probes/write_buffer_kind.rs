@@ -1,12 +1,13 @@
 //! The kind of write buffer: its handling of rewritten pages.
 //!
-//! A *queue* takes each write of the same page as another entry; rewriting one page fills the queue. A buffer with
-//! *rewrites* keeps one entry per page, and each rewrite stays fast.
+//! A *queue* takes each write of the same page as another entry; rewriting one page fills the
+//! queue. A buffer with *rewrites* keeps one entry per page, and each rewrite stays fast.
 //!
-//! A buffer with rewrites evicts single pages, the least recently written first, or *whole blocks*. If it evicts
-//! blocks, a write to another page of the block keeps a page in the buffer. The probe writes a page, then other pages
-//! that nearly fill the buffer, then the page's neighbour, and then other pages until the first page would have to
-//! leave. A read shows whether the first page is still in the buffer.
+//! A buffer with rewrites evicts single pages, the least recently written first, or *whole blocks*.
+//! If it evicts blocks, a write to another page of the block keeps a page in the buffer. The probe
+//! writes a page, then other pages that nearly fill the buffer, then the page's neighbour, and then
+//! other pages until the first page would have to leave. A read shows whether the first page is
+//! still in the buffer.
 
 use flashscope_block::{Nanos, Op};
 
@@ -135,11 +136,13 @@ impl Again {
     }
 }
 
-/// Tests whether a rewritten page evicts other pages. If the drive writes out as fast as the host writes, the rewrites
-/// never wait for room in the queue. Their copies still push the other pages out of the queue.
+/// Tests whether a rewritten page evicts other pages. If the drive writes out as fast as the host
+/// writes, the rewrites never wait for room in the queue. Their copies still push the other pages
+/// out of the queue.
 ///
-/// For comparison, the pages are also read after a pause that is longer than the rewrites take. If the buffer drains in the
-/// background, the pages have left it then as well, and the test shows nothing.
+/// For comparison, the pages are also read after a pause that is longer than the rewrites take. If
+/// the buffer drains in the background, the pages have left it then as well, and the test shows
+/// nothing.
 fn others(lab: &mut Lab<'_>, bursts: &mut Bursts, again: &Again) -> Result<Pages, Halt> {
     let mut pages = Pages::default();
     let (unit, count) = (bursts.unit, again.holds * 5 / 4 + 2);
@@ -183,8 +186,8 @@ struct Pages {
     flash: Vec<f64>,
 }
 
-/// Writes some pages, then other pages, then the neighbours of the first pages, then again other pages. Then reads the first
-/// pages and their neighbours.
+/// Writes some pages, then other pages, then the neighbours of the first pages, then again other
+/// pages. Then reads the first pages and their neighbours.
 fn pages(lab: &mut Lab<'_>, bursts: &mut Bursts, holds: usize) -> Result<Pages, Halt> {
     let mut pages = Pages::default();
     let at_once = (holds / 16).clamp(1, 8);
@@ -238,7 +241,8 @@ impl Pages {
         tells.then(|| ((median(&self.first) - here) / apart, all / apart))
     }
 
-    /// Returns true if nearly all tested pages have left the buffer, and nearly none of the other pages.
+    /// Returns true if nearly all tested pages have left the buffer, and nearly none of the other
+    /// pages.
     #[allow(clippy::cast_precision_loss, reason = "reads are few")]
     fn all_left(&self) -> bool {
         let middle = 0.5 * (median(&self.neighbours) + median(&self.flash));

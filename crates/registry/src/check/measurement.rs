@@ -26,8 +26,8 @@ pub(crate) fn without_path(folder: &Path, error: &flashscope_result::Error) -> P
     Problem::damaged(error.to_string().replace(&path, "the result"))
 }
 
-/// Recomputes the facts from the records. Returns the manifest and the recomputed facts, or fails if
-/// the submitted facts differ.
+/// Recomputes the facts from the records. Returns the manifest and the recomputed facts, or fails
+/// if the submitted facts differ.
 pub(crate) fn recompute_facts(
     folder: &ResultFolder,
     manifest: Manifest,

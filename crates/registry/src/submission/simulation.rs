@@ -50,7 +50,8 @@ impl SubmissionContent for SimulationSubmission {
         check_fields(self, &RANGES, || check::check_simulation(&self.simulation))
     }
 
-    /// Removes the folders of profiles and traces, and the conclusions, which the registry derives itself.
+    /// Removes the folders of profiles and traces, and the conclusions, which the registry derives
+    /// itself.
     fn strip(&mut self) {
         self.simulation.conclusions.clear();
         strip_device(&mut self.simulation.drive, false);

@@ -110,8 +110,8 @@ pub(super) fn write(path: &Path, factors: &[String], rows: &[Row]) -> Result<(),
     write_named(path, |unfinished| write_file(unfinished, factors, rows, zstd))
 }
 
-/// Writes a part of the rows atomically, without compression. Parts are small and short-lived, and creating
-/// compressors for their columns would take most of the time.
+/// Writes a part of the rows atomically, without compression. Parts are small and short-lived, and
+/// creating compressors for their columns would take most of the time.
 pub(super) fn write_part(path: &Path, factors: &[String], rows: &[Row]) -> Result<(), Error> {
     write_named(path, |unfinished| write_file(unfinished, factors, rows, Compression::UNCOMPRESSED))
 }

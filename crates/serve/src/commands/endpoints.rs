@@ -78,7 +78,8 @@ async fn command_events(
     Ok(lines.into_response())
 }
 
-/// Returns a hash of a state with its times in whole seconds: elapsed time changes it once a second.
+/// Returns a hash of a state with its times in whole seconds: elapsed time changes it once a
+/// second.
 fn version(state: &impl Version) -> u64 {
     let mut hasher = DefaultHasher::new();
     serde_json::to_string(&state.in_seconds()).unwrap_or_default().hash(&mut hasher);

@@ -217,8 +217,8 @@ fn read<T: DeserializeOwned>(path: &Path, largest: u64) -> Result<T, String> {
     serde_json::from_slice(&text).map_err(|error| format!("{} is damaged: {error}", path.display()))
 }
 
-/// Fails for anything but a regular file of at most `largest` bytes. A link may lead to any file, and reading a pipe may
-/// never end.
+/// Fails for anything but a regular file of at most `largest` bytes. A link may lead to any file,
+/// and reading a pipe may never end.
 fn check(path: &Path, largest: u64) -> Result<(), String> {
     let metadata = path.symlink_metadata();
     let metadata = metadata.map_err(|error| format!("cannot read {}: {error}", path.display()))?;

@@ -1,5 +1,5 @@
-//! The shelf: the results in folders of this machine. This module finds, names and opens them. The shelf shows a damaged
-//! result with its problem; other results are not affected.
+//! The shelf: the results in folders of this machine. This module finds, names and opens them. The
+//! shelf shows a damaged result with its problem; other results are not affected.
 
 mod item;
 pub(crate) mod query;
@@ -249,7 +249,8 @@ impl Index {
     }
 }
 
-/// Returns an unused id made from the name of a result, without characters that are special in addresses or paths.
+/// Returns an unused id made from the name of a result, without characters that are special in
+/// addresses or paths.
 fn free_id(entry: &ResultEntry, items: &BTreeMap<String, Item>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let name: String =

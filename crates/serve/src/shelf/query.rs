@@ -28,13 +28,14 @@ pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShelfQuery {
-    /// Words that must all occur, each in the name, the drive, its model or firmware, the workload, a factor
-    /// or a source of a twin; case-insensitive.
+    /// Words that must all occur, each in the name, the drive, its model or firmware, the workload,
+    /// a factor or a source of a twin; case-insensitive.
     #[schemars(length(max = MAX_FILTER))]
     pub search: Option<String>,
     /// Only results of this kind.
     pub kind: Option<ResultKind>,
-    /// Only drives with this text in their model, or in their name if they have no model; case-insensitive.
+    /// Only drives with this text in their model, or in their name if they have no model;
+    /// case-insensitive.
     #[schemars(length(max = MAX_FILTER))]
     pub model: Option<String>,
     /// Only drives with this text in their firmware; case-insensitive.
@@ -59,7 +60,8 @@ pub struct ShelfQuery {
     pub limit: Option<u64>,
 }
 
-/// The sort order of results; a leading `-` reverses the order. Results without the sorted value come last.
+/// The sort order of results; a leading `-` reverses the order. Results without the sorted value
+/// come last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Sort {
     /// By name.

@@ -1,4 +1,5 @@
-//! Tests the server as a browser uses it: every endpoint against its description, and all kinds of bad input.
+//! Tests the server as a browser uses it: every endpoint against its description, and all kinds of
+//! bad input.
 
 mod described;
 mod live;

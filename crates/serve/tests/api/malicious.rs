@@ -1,4 +1,5 @@
-//! Tests results that are damaged, unfinished or malicious: the shelf shows each with its problem, and other results work.
+//! Tests results that are damaged, unfinished or malicious: the shelf shows each with its problem,
+//! and other results work.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -85,15 +86,16 @@ fn claim_a_gibibyte(file: &mut [u8]) {
     // 2³⁰ in zigzag encoding, 7 bits per byte.
     let claimed = [0x80, 0x80, 0x80, 0x80, 0x08];
     let longer = claimed.len() - 2;
-    // The header grows into the space of the compressed data, whose stated length shrinks by as much.
+    // The header grows into the space of the compressed data, whose stated length shrinks by as
+    // much.
     file[at + 3] -= 2 * u8::try_from(longer).unwrap();
     let end = at + 60;
     file.copy_within(at + 2..end - longer, at + claimed.len());
     file[at..at + claimed.len()].copy_from_slice(&claimed);
 }
 
-// The server must refuse the records before it decodes any of them. They are missing, truncated, different from the manifest,
-// or a Parquet bomb.
+// The server must refuse the records before it decodes any of them. They are missing, truncated,
+// different from the manifest, or a Parquet bomb.
 #[test]
 fn invalid_records_are_refused_before_decoding() {
     let place = Place::new();
@@ -201,7 +203,8 @@ fn special_characters_in_names_are_harmless() {
     let item = place.item("a-script-alert-1--b--..");
     assert_eq!(item["name"], "a<script>alert(1)<b>,..");
     assert_eq!(item["device"]["name"], "</script><script>alert(1)</script>");
-    // The names are only in the response, which is JSON and not a page. The page itself contains none of them.
+    // The names are only in the response, which is JSON and not a page. The page itself contains
+    // none of them.
     let answer = place.get("/api/results/a-script-alert-1--b--..").ok();
     assert_eq!(answer.headers["content-type"], "application/json");
     assert!(!String::from_utf8_lossy(&place.get("/").ok().body).contains("alert(1)"));

@@ -11,7 +11,8 @@ fn ids(shelf: &Value) -> Vec<&str> {
     shelf["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap()).collect()
 }
 
-// The shelf finds results in folders up to the depth limit, and shows additions, changes and removals without a restart.
+// The shelf finds results in folders up to the depth limit, and shows additions, changes and
+// removals without a restart.
 #[test]
 fn shelf_follows_the_folders() {
     let place = Place::empty();
@@ -94,7 +95,8 @@ fn twins_and_predictions_stand_on_the_shelf() {
         assert!(place.get(address).ok().json()["conclusions"][0]["text"].is_string(), "{address}");
     }
 
-    // A file that only has the name of a twin is shown with its problem, and a removed one disappears.
+    // A file that only has the name of a twin is shown with its problem, and a removed one
+    // disappears.
     fs::write(place.path("empty.twin.json"), "{}").unwrap();
     let problem = place.item("empty")["problem"].as_str().unwrap().to_string();
     assert!(

@@ -19,7 +19,8 @@ fn ask(address: SocketAddr, request: &str) -> String {
     answer
 }
 
-// The server reports the port that it got, rejects data that are not HTTP, and stops even while a connection is open.
+// The server reports the port that it got, rejects data that are not HTTP, and stops even while a
+// connection is open.
 #[test]
 fn serves_until_stopped() {
     let place = Place::new();

@@ -16,8 +16,8 @@ use tower::ServiceExt;
 
 use crate::{Answer, Place, ask};
 
-/// A service with two drives. For `sim`, it answers with one step per variant. For `endless`, it runs until the request is
-/// cancelled, and then sets `stopped`.
+/// A service with two drives. For `sim`, it answers with one step per variant. For `endless`, it
+/// runs until the request is cancelled, and then sets `stopped`.
 #[derive(Clone, Default)]
 pub(crate) struct ScriptedWhatIfs {
     stopped: Arc<Mutex<bool>>,

@@ -1,6 +1,7 @@
-//! Limits the total memory of simulated drives. A drive computes its need ([`crate::Profile::footprint`]) and reserves
-//! it from a [`Budget`] before it allocates anything. The budget refuses the drive if too little memory is free,
-//! because a failed allocation would end the process.
+//! Limits the total memory of simulated drives. A drive computes its need
+//! ([`crate::Profile::footprint`]) and reserves it from a [`Budget`] before it allocates anything.
+//! The budget refuses the drive if too little memory is free, because a failed allocation would end
+//! the process.
 
 mod machine;
 
@@ -173,8 +174,8 @@ impl Budget {
         Budget { shared: Arc::new(Account { limit, reserved, released }), waits: false }
     }
 
-    /// Returns a handle whose reservations wait until other drives of the budget release enough memory, instead of
-    /// being refused. A need above the limit is still refused.
+    /// Returns a handle whose reservations wait until other drives of the budget release enough
+    /// memory, instead of being refused. A need above the limit is still refused.
     ///
     /// Use this handle for work that is divided among threads, if each thread holds at most one
     /// drive at a time. A thread that waits while it holds a drive may wait forever.
@@ -186,8 +187,8 @@ impl Budget {
     /// Reserves memory, within the limit.
     ///
     /// # Errors
-    /// Returns an error if `need` exceeds the limit, the unreserved part of the limit, or the memory that the machine
-    /// can provide.
+    /// Returns an error if `need` exceeds the limit, the unreserved part of the limit, or the
+    /// memory that the machine can provide.
     pub fn reserve(&self, need: Bytes) -> Result<Reservation, Refusal> {
         let Budget { shared, waits } = self;
         let limit = shared.limit;

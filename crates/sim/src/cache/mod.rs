@@ -16,9 +16,9 @@
 //! fewer than `cache.batch` of its programs are unfinished. A request waits at most for these
 //! programs, and takes the slot that becomes free first.
 //!
-//! *Draining.* With `cache.drain`, a buffer that was full drains. Until that share of its slots is free, each page that
-//! needs a slot waits for all evictions in progress. Slow writes are then followed by as many fast ones as fit in the
-//! freed slots.
+//! *Draining.* With `cache.drain`, a buffer that was full drains. Until that share of its slots is
+//! free, each page that needs a slot waits for all evictions in progress. Slow writes are then
+//! followed by as many fast ones as fit in the freed slots.
 //!
 //! *Durability.* A flush writes out every page and is done when all programs are done, including
 //! the programs of earlier evictions. A buffer that is protected against power cuts answers a flush

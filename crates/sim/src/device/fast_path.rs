@@ -1,5 +1,6 @@
-//! The fast path of an IO of one logical page while no other request is in flight. The IO bypasses the
-//! list of requests in flight and all queues. The general path gives the same answers at the same times.
+//! The fast path of an IO of one logical page while no other request is in flight. The IO bypasses
+//! the list of requests in flight and all queues. The general path gives the same answers at the
+//! same times.
 
 use flashscope_block::{Completion, Io, MOVED_STREAM, Nanos, Op};
 

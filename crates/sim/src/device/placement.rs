@@ -6,8 +6,8 @@ use super::SimDevice;
 use crate::ftl::Ftl;
 use crate::setup::{Identifiers, Isolation, Layout};
 
-/// Returns the limits of the handles that a host can name. Returns `None` if the drive has none, or if placement
-/// identifiers also name a reclaim group.
+/// Returns the limits of the handles that a host can name. Returns `None` if the drive has none, or
+/// if placement identifiers also name a reclaim group.
 pub(super) fn limits(layout: &Layout) -> Option<PlacementLimits> {
     let (placement, geometry) = (layout.placement, layout.geometry);
     let is_used = placement.is_on()

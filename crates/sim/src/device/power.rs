@@ -8,8 +8,8 @@ use crate::ftl::{Ftl, Recovery};
 use crate::nand::later;
 
 impl SimDevice {
-    /// Starts to log changes, so that [`SimDevice::cut_power`] can revert them. Call this before the
-    /// first write.
+    /// Starts to log changes, so that [`SimDevice::cut_power`] can revert them. Call this before
+    /// the first write.
     pub fn expect_power_cuts(&mut self) {
         self.expects_power_cuts = true;
         self.nand.expect_power_cuts();
@@ -17,9 +17,9 @@ impl SimDevice {
         self.cache.expect_power_cuts();
     }
 
-    /// Cuts the power now and restores it immediately. Requests in flight get no answer. Flash commands
-    /// that have not begun are dropped, and commands in progress leave unreadable pages. A protected buffer
-    /// is written out. Afterwards the clock is at the end of the recovery.
+    /// Cuts the power now and restores it immediately. Requests in flight get no answer. Flash
+    /// commands that have not begun are dropped, and commands in progress leave unreadable pages. A
+    /// protected buffer is written out. Afterwards the clock is at the end of the recovery.
     ///
     /// # Errors
     /// `EIO` if the flash refuses a command, `ENOSPC` or `EROFS` if no space is left.
@@ -30,10 +30,10 @@ impl SimDevice {
         self.cut_power_and_again(&[])
     }
 
-    /// Cuts the power like [`SimDevice::cut_power`], and cuts it again during the recovery: after the
-    /// first of these times, then after the second during the next recovery, and so on. A recovery that
-    /// finishes earlier ends the series. A protected buffer keeps its data until all of it is written
-    /// out.
+    /// Cuts the power like [`SimDevice::cut_power`], and cuts it again during the recovery: after
+    /// the first of these times, then after the second during the next recovery, and so on. A
+    /// recovery that finishes earlier ends the series. A protected buffer keeps its data until all
+    /// of it is written out.
     ///
     /// # Errors
     /// The errors of [`SimDevice::cut_power`].

@@ -239,8 +239,8 @@ impl SimDevice {
         first
     }
 
-    /// Rewrites the pages that the last reads could hardly correct. A page stays in place if there is no free page for
-    /// it.
+    /// Rewrites the pages that the last reads could hardly correct. A page stays in place if there
+    /// is no free page for it.
     #[inline]
     fn refresh(&mut self, at: Nanos) {
         let pages = self.nand.take_refresh();
@@ -277,8 +277,8 @@ impl SimDevice {
         self.nand.set_refreshing(false);
     }
 
-    /// Trims the logical pages that lie entirely within the range. On a drive with zones, resets the zones of the
-    /// range.
+    /// Trims the logical pages that lie entirely within the range. On a drive with zones, resets
+    /// the zones of the range.
     pub(super) fn trim(&mut self, request: &mut Request) {
         if self.zones.is_some() {
             return self.reset_zones(request);

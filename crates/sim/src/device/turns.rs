@@ -28,8 +28,8 @@ enum Delay {
 }
 
 impl SimDevice {
-    /// Receives the command of a request at `at`. Returns the time at which the controller begins to
-    /// carry it out.
+    /// Receives the command of a request at `at`. Returns the time at which the controller begins
+    /// to carry it out.
     pub(super) fn receive(&mut self, io: &Io, at: Nanos) -> Nanos {
         let switch = self.groups.as_mut().map_or(Nanos(0), |groups| groups.switch_to(io));
         later(self.interface.receive_command(at), switch)

@@ -140,7 +140,8 @@ impl SimDevice {
         }
     }
 
-    /// Adapts the zones to the data that a power cut has left, at `at`. Repeats each reset that the cut reverted.
+    /// Adapts the zones to the data that a power cut has left, at `at`. Repeats each reset that the
+    /// cut reverted.
     pub(super) fn recover_zones(&mut self, at: Nanos) {
         let Some(mut zones) = self.zones.take() else { return };
         let pages = zones.pages();

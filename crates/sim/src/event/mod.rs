@@ -1,6 +1,6 @@
-//! The events inside a drive: the flash commands, relocations, merges and answered requests that its parts report, and the
-//! trait of the observers that receive them. The flash, the FTLs and the host interface report events; [`crate::observe`]
-//! has the observers.
+//! The events inside a drive: the flash commands, relocations, merges and answered requests that
+//! its parts report, and the trait of the observers that receive them. The flash, the FTLs and the
+//! host interface report events; [`crate::observe`] has the observers.
 
 mod notice;
 mod switch;

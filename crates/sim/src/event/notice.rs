@@ -31,8 +31,8 @@ pub enum Notice {
     },
 }
 
-/// Valid pages of a block that move to another block of the same unit: for each page a read and then
-/// a program, with nothing in between.
+/// Valid pages of a block that move to another block of the same unit: for each page a read and
+/// then a program, with nothing in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Relocation {
     /// The cause of all commands.

@@ -65,8 +65,8 @@ pub trait Ftl {
     /// a page of the drive.
     fn expect(&self, _lpn: Lpn) {}
 
-    /// Prefetches the state of the data of `lpn`, whose map entry [`Ftl::expect`] has fetched. `lpn`
-    /// need not be a page of the drive.
+    /// Prefetches the state of the data of `lpn`, whose map entry [`Ftl::expect`] has fetched.
+    /// `lpn` need not be a page of the drive.
     fn expect_data(&self, _nand: &Array, _lpn: Lpn) {}
 
     /// Writes a logical page, or a part of it without changing its other bytes.
@@ -150,14 +150,14 @@ pub trait Ftl {
         PlacementCounts::default()
     }
 
-    /// Returns the number of logical pages that fit in the emptiest open block of a placement handle; `None` if no
-    /// block is open.
+    /// Returns the number of logical pages that fit in the emptiest open block of a placement
+    /// handle; `None` if no block is open.
     fn handle_room(&self, _handle: StreamId) -> Option<u32> {
         None
     }
 
-    /// Closes the open blocks of a placement handle, whether they are full or not. First moves the handle's data out of
-    /// failed blocks, from `at` on.
+    /// Closes the open blocks of a placement handle, whether they are full or not. First moves the
+    /// handle's data out of failed blocks, from `at` on.
     ///
     /// # Errors
     /// Returns an error of [`Ftl::write`]; the data then stays in the failed blocks.
@@ -175,12 +175,12 @@ pub trait Ftl {
         0
     }
 
-    /// Discards the data of `pages`, and erases the closed blocks that then hold no data. Returns the time at which the
-    /// erases are done.
+    /// Discards the data of `pages`, and erases the closed blocks that then hold no data. Returns
+    /// the time at which the erases are done.
     ///
     /// # Errors
-    /// Returns `EOPNOTSUPP` unless the FTL maps pages in memory that survives power cuts, or an error of
-    /// [`Ftl::write`].
+    /// Returns `EOPNOTSUPP` unless the FTL maps pages in memory that survives power cuts, or an
+    /// error of [`Ftl::write`].
     fn reclaim(
         &mut self,
         _nand: &mut Array,

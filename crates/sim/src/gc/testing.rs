@@ -33,7 +33,8 @@ pub(super) struct Candidate {
     pub(super) closed: u64,
     /// The step at which it reached its number of valid pages.
     pub(super) reached: u64,
-    /// The step at which it became one of the [`VictimOptions::window`] oldest candidates of its lane.
+    /// The step at which it became one of the [`VictimOptions::window`] oldest candidates of its
+    /// lane.
     pub(super) entered: u64,
 }
 

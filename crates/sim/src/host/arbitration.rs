@@ -1,8 +1,8 @@
 //! Arbitration: the choice of the submission queue from which the controller fetches its next
 //! command.
 //!
-//! The mechanisms are those of NVMe: round robin, and weighted round robin
-//! with an urgent class. As in NVMe, the host chooses the mechanism, the weights and the burst. This simulator adds one
+//! The mechanisms are those of NVMe: round robin, and weighted round robin with an urgent class. As
+//! in NVMe, the host chooses the mechanism, the weights and the burst. This simulator adds one
 //! rule: a class or queue without commands passes its turn on.
 
 use serde::{Deserialize, Serialize};
@@ -43,10 +43,11 @@ impl QueueClass {
 /// The way in which the controller chooses the next command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arbitration {
-    /// The maximum number of commands that the controller fetches from a queue in its turn; at least 1.
+    /// The maximum number of commands that the controller fetches from a queue in its turn; at
+    /// least 1.
     pub burst: u32,
-    /// The maximum number of commands, at least 1, that the classes high, medium and low may send in a round. `None`
-    /// for plain round robin, without classes.
+    /// The maximum number of commands, at least 1, that the classes high, medium and low may send
+    /// in a round. `None` for plain round robin, without classes.
     pub weights: Option<[u32; 3]>,
 }
 
@@ -146,7 +147,8 @@ impl Arbiter {
 mod tests {
     use super::*;
 
-    /// Returns the first `count` queues that an arbiter chooses, while the queues in `waiting` always have commands.
+    /// Returns the first `count` queues that an arbiter chooses, while the queues in `waiting`
+    /// always have commands.
     fn order(
         arbitration: Arbitration,
         classes: &[QueueClass],

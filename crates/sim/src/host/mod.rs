@@ -1,8 +1,9 @@
 //! A host with several submission queues, one for each tenant of a drive.
 //!
-//! Each tenant has a namespace, which is a part of the address space. Its commands wait in its queue until the
-//! controller has room for a command: [`flashscope_block::DeviceInfo::queue_depth`] is the number of commands that the
-//! controller works on at once. Arbitration chooses the queue of each next command.
+//! Each tenant has a namespace, which is a part of the address space. Its commands wait in its
+//! queue until the controller has room for a command: [`flashscope_block::DeviceInfo::queue_depth`]
+//! is the number of commands that the controller works on at once. Arbitration chooses the queue of
+//! each next command.
 
 mod arbitration;
 pub(crate) mod zones;
@@ -15,7 +16,8 @@ use self::arbitration::Arbiter;
 pub use self::arbitration::{Arbitration, QueueClass};
 pub use self::zones::ZoneCounts;
 
-/// A division of a drive into namespaces of equal size. The last namespace also covers the remainder of the drive.
+/// A division of a drive into namespaces of equal size. The last namespace also covers the
+/// remainder of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Namespaces {
     /// The number of namespaces.
@@ -48,8 +50,8 @@ impl Namespaces {
     }
 }
 
-/// A drive with a submission queue for each namespace. A completion counts as submitted when its IO was due. The wait
-/// in the queue is therefore part of the response time.
+/// A drive with a submission queue for each namespace. A completion counts as submitted when its IO
+/// was due. The wait in the queue is therefore part of the response time.
 pub struct Host<D> {
     device: D,
     info: DeviceInfo,
@@ -135,8 +137,8 @@ impl<D: Device> Device for Host<D> {
     }
 
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
-        // The controller answers all IOs of an instant before it fetches a command at that instant. The
-        // arbitration therefore includes the successors of all these IOs.
+        // The controller answers all IOs of an instant before it fetches a command at that instant.
+        // The arbitration therefore includes the successors of all these IOs.
         let now = self.device.now();
         if self.waiting > 0
             && self.in_controller > 0

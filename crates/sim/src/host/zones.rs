@@ -1,4 +1,5 @@
-//! The zones of a drive: their states, their write pointers, and the lanes and handles of their data.
+//! The zones of a drive: their states, their write pointers, and the lanes and handles of their
+//! data.
 
 use flashscope_block::{Errno, StreamId, ZoneState};
 
@@ -31,8 +32,8 @@ pub struct ZoneCounts {
     pub offline: u32,
 }
 
-/// The zones of a drive. An [`Lpn`] numbers the pages without the holes of zones. A page number of 64 bits is an
-/// address of the host, which includes the holes.
+/// The zones of a drive. An [`Lpn`] numbers the pages without the holes of zones. A page number of
+/// 64 bits is an address of the host, which includes the holes.
 #[derive(Debug)]
 pub(crate) struct Zones {
     layout: ZoneLayout,
@@ -84,7 +85,8 @@ impl Zones {
         (number, page % self.layout.size)
     }
 
-    /// Returns the page of the drive that the host addresses as `page`; `None` in the hole of a zone.
+    /// Returns the page of the drive that the host addresses as `page`; `None` in the hole of a
+    /// zone.
     #[inline]
     pub(crate) fn page(&self, page: u64) -> Option<Lpn> {
         let (number, place) = self.place(page);
@@ -92,7 +94,8 @@ impl Zones {
         Some(Lpn(number * self.pages() + place))
     }
 
-    /// Returns the address of the first page of the next zone, for a page that the host addresses as `page`.
+    /// Returns the address of the first page of the next zone, for a page that the host addresses
+    /// as `page`.
     pub(crate) const fn next_zone(&self, page: u64) -> u64 {
         (page / self.layout.size + 1) * self.layout.size
     }
@@ -109,8 +112,8 @@ impl Zones {
         start..start + self.zones[number as usize].written
     }
 
-    /// Accepts a write of `pages` pages and advances the write pointer. The host addresses the first page as `first`.
-    /// Returns the number of the zone.
+    /// Accepts a write of `pages` pages and advances the write pointer. The host addresses the
+    /// first page as `first`. Returns the number of the zone.
     ///
     /// # Errors
     /// `EIO` if the zone is full, read-only or offline, or if the write does not begin at the write
@@ -130,7 +133,8 @@ impl Zones {
         Ok(number)
     }
 
-    /// Returns the stream that places a page: the handle of its zone, and the lane whose turn it is.
+    /// Returns the stream that places a page: the handle of its zone, and the lane whose turn it
+    /// is.
     #[inline]
     pub(crate) fn stream(&self, page: Lpn) -> StreamId {
         let (number, place) = (page.0 / self.pages(), page.0 % self.pages());
@@ -155,8 +159,8 @@ impl Zones {
         }
     }
 
-    /// Opens a zone that is not full. If too many zones are open, closes the zone that a write opened the longest time
-    /// ago.
+    /// Opens a zone that is not full. If too many zones are open, closes the zone that a write
+    /// opened the longest time ago.
     fn make_open(&mut self, number: u32, state: ZoneState) -> Result<(), Errno> {
         let before = self.zones[number as usize];
         if before.handle.is_none() && self.free.is_empty() {
@@ -231,7 +235,8 @@ impl Zones {
         })
     }
 
-    /// Returns the number of blocks that each lane of a zone needs for all zones that share the lane.
+    /// Returns the number of blocks that each lane of a zone needs for all zones that share the
+    /// lane.
     pub(crate) fn needed_blocks(&self, number: u32) -> u32 {
         self.online[(number % self.sets) as usize] * self.layout.blocks + self.layout.spare
     }

@@ -1,8 +1,8 @@
 //! Read disturb: pages become harder to read the more often they are read. Source: Cai, Luo, Ghose
 //! and Mutlu, "Read Disturb Errors in MLC NAND Flash Memory", DSN 2015.
 //!
-//! A page whose first read cannot be corrected is read again with other reference voltages. Source: Luo
-//! et al., "Improving 3D NAND Flash Memory Lifetime", SIGMETRICS 2018.
+//! A page whose first read cannot be corrected is read again with other reference voltages. Source:
+//! Luo et al., "Improving 3D NAND Flash Memory Lifetime", SIGMETRICS 2018.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,11 @@
-//! Bit errors: the raw bit error rate of a page, the code that corrects them, and the retries that a read needs.
+//! Bit errors: the raw bit error rate of a page, the code that corrects them, and the retries that
+//! a read needs.
 //!
-//! A page is read again, with other reference voltages, while its code cannot correct it. Each page has a *quality*
-//! between 0 and 1: a hash of its address and of its block's erase count. The *limit* of a page is the largest raw bit
-//! error rate at which the page can be read. At that rate, the share of all pages that cannot be read equals the page's
-//! quality. A page that is hard to read therefore stays hard to read until its block is erased, and reads draw no
-//! random numbers.
+//! A page is read again, with other reference voltages, while its code cannot correct it. Each page
+//! has a *quality* between 0 and 1: a hash of its address and of its block's erase count. The
+//! *limit* of a page is the largest raw bit error rate at which the page can be read. At that rate,
+//! the share of all pages that cannot be read equals the page's quality. A page that is hard to
+//! read therefore stays hard to read until its block is erased, and reads draw no random numbers.
 
 use flashscope_block::Nanos;
 
@@ -96,8 +97,8 @@ pub struct Code {
 }
 
 impl Code {
-    /// Returns a code with codewords of `bits` bits, `correctable` errors in each, and `codewords` of them
-    /// in a page.
+    /// Returns a code with codewords of `bits` bits, `correctable` errors in each, and `codewords`
+    /// of them in a page.
     pub fn new(bits: u32, correctable: u32, codewords: u32) -> Code {
         let (n, k) = (f64::from(bits), correctable.saturating_add(1).min(bits));
         let factor = |i: u32| ((n - f64::from(k) + f64::from(i)) / f64::from(i)).ln();
@@ -111,8 +112,8 @@ impl Code {
         -(all * (-self.codeword_failure(rate)).ln_1p()).exp_m1()
     }
 
-    /// Returns the probability of more errors in a codeword than can be corrected: the upper tail of a
-    /// binomial distribution.
+    /// Returns the probability of more errors in a codeword than can be corrected: the upper tail
+    /// of a binomial distribution.
     fn codeword_failure(&self, rate: f64) -> f64 {
         if rate <= 0.0 || self.correctable >= self.bits {
             return 0.0;
@@ -130,9 +131,9 @@ impl Code {
         self.sum(rate, first, self.ln_ways, 1.0, |k| (bits - k) / (k + 1.0) * rate / (1.0 - rate))
     }
 
-    /// Returns the sum of the probabilities of `start`, `start + step`, `start + 2 * step` and so on errors in a
-    /// codeword. `ln_ways` is the logarithm of the number of ways to have `start` errors. `ratio(k)` is the probability
-    /// of `k + step` errors divided by that of `k` errors.
+    /// Returns the sum of the probabilities of `start`, `start + step`, `start + 2 * step` and so
+    /// on errors in a codeword. `ln_ways` is the logarithm of the number of ways to have `start`
+    /// errors. `ratio(k)` is the probability of `k + step` errors divided by that of `k` errors.
     fn sum(
         &self,
         rate: f64,
@@ -160,8 +161,9 @@ const STEPS: u32 = 1 << STEP_BITS;
 /// The number of halvings in a table. Fewer than one page in 10^14 is beyond the table.
 const HALVINGS: u32 = 47;
 
-/// The largest raw bit error rate at which a page can be read, by its quality. The steps are small where qualities are
-/// near 0 or near 1, which keeps the error of interpolation small: see the test `limits_invert_failures`.
+/// The largest raw bit error rate at which a page can be read, by its quality. The steps are small
+/// where qualities are near 0 or near 1, which keeps the error of interpolation small: see the test
+/// `limits_invert_failures`.
 struct Limits {
     /// For qualities from 1/2 down to 0.
     worse: Box<[f64]>,
@@ -322,7 +324,8 @@ impl ErrorState {
         how.rate * factor * grown
     }
 
-    /// Returns the quality of a page times 2^64: a hash of its address and of its block's erase count.
+    /// Returns the quality of a page times 2^64: a hash of its address and of its block's erase
+    /// count.
     #[inline]
     fn quality(&self, page: Page, erases: u32) -> u64 {
         let place = u64::from(page.block.0) << 32 | u64::from(page.index);

@@ -23,8 +23,8 @@ impl PageTypes {
         programs: [Nanos(0); Self::MAX_BITS],
     };
 
-    /// Returns page types with the times of each type to read and to program a page. Both lists have
-    /// the same length, at most [`PageTypes::MAX_BITS`].
+    /// Returns page types with the times of each type to read and to program a page. Both lists
+    /// have the same length, at most [`PageTypes::MAX_BITS`].
     pub fn new(reads: &[Nanos], programs: &[Nanos]) -> PageTypes {
         assert!(reads.len() == programs.len() && reads.len() <= Self::MAX_BITS);
         let mut types = PageTypes::NONE;

@@ -424,8 +424,8 @@ impl Schedule {
         span
     }
 
-    /// Reads a page of each of these packages of the element. `cells` is the read time of the cells,
-    /// and `transfer` the time on each bus.
+    /// Reads a page of each of these packages of the element. `cells` is the read time of the
+    /// cells, and `transfer` the time on each bus.
     #[inline]
     pub(super) fn read(
         &mut self,
@@ -544,9 +544,9 @@ impl Schedule {
         self.internal(CommandKind::CopyBack, place, members, at, cells)
     }
 
-    /// Schedules in one step `count` reads from one block, each followed by a program to another block. Returns the
-    /// start of the first and the end of the last. Returns `None` if commands take time and either the blocks are on
-    /// different units, or [`Schedule::is_plain`] is false.
+    /// Schedules in one step `count` reads from one block, each followed by a program to another
+    /// block. Returns the start of the first and the end of the last. Returns `None` if commands
+    /// take time and either the blocks are on different units, or [`Schedule::is_plain`] is false.
     #[inline]
     pub(super) fn moves_in_unit(
         &mut self,

@@ -44,8 +44,8 @@ impl Timing {
         }
     }
 
-    /// Returns the time to program page `index` of a block. `slc` is true if the block is used as SLC, `zero` if the
-    /// data is all zeros.
+    /// Returns the time to program page `index` of a block. `slc` is true if the block is used as
+    /// SLC, `zero` if the data is all zeros.
     #[inline]
     pub(super) fn program_time(&self, index: u32, slc: bool, zero: bool) -> Nanos {
         match (slc, self.page_types.times(index), zero) {

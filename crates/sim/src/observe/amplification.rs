@@ -30,9 +30,10 @@ const ERASES: usize = 2;
 /// Flash commands over time, by cause. Each list has a number for each bucket; the sum of the list
 /// is the counter of the same name. Causes without commands are left out.
 ///
-/// The write amplification of a bucket is the sum of all its programs, times `page_bytes`, divided by
-/// its `host_bytes`. It is undefined for a bucket in which the host wrote nothing. A command belongs to the bucket in
-/// which it starts. The last buckets may therefore begin after the last completion.
+/// The write amplification of a bucket is the sum of all its programs, times `page_bytes`, divided
+/// by its `host_bytes`. It is undefined for a bucket in which the host wrote nothing. A command
+/// belongs to the bucket in which it starts. The last buckets may therefore begin after the last
+/// completion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmplificationReport {
     /// The start of the first bucket and of the measurement, on the clock of the drive.
@@ -42,8 +43,8 @@ pub struct AmplificationReport {
     /// Bytes of a flash page; 0 in older documents.
     #[serde(default)]
     pub page_bytes: u64,
-    /// Bytes of the logical pages that the answered writes covered, whole or in part. Empty in older
-    /// documents.
+    /// Bytes of the logical pages that the answered writes covered, whole or in part. Empty in
+    /// older documents.
     #[serde(default)]
     pub host_bytes: Vec<u64>,
     /// Flash pages programmed, by cause (see `flash_programs`).

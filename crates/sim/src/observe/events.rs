@@ -30,16 +30,16 @@ const HOST: u32 = 1;
 /// Writes an event trace in the [trace event format]: an object with `traceEvents`.
 ///
 /// Each flash command is a complete event (`X`) of its unit's thread in its package's process. Its
-/// `together` counts the commands that the unit carried out at once, in several planes. A suspension is a complete event
-/// within that of the command, and the commands carried out meanwhile lie within the suspension.
-/// The wait of a command in a queue is a pair of asynchronous events (`b`, `e`) named after its
-/// class.
-/// Each request is a pair of asynchronous events (`b`, `e`) of the host's process. Times are
-/// fractional microseconds of virtual time. Every event that overlaps the window is written in full as soon as it is
-/// known. Events are therefore not ordered by time.
+/// `together` counts the commands that the unit carried out at once, in several planes. A
+/// suspension is a complete event within that of the command, and the commands carried out
+/// meanwhile lie within the suspension. The wait of a command in a queue is a pair of asynchronous
+/// events (`b`, `e`) named after its class. Each request is a pair of asynchronous events (`b`,
+/// `e`) of the host's process. Times are fractional microseconds of virtual time. Every event that
+/// overlaps the window is written in full as soon as it is known. Events are therefore not ordered
+/// by time.
 ///
-/// Events are written through a buffer of constant size. [`Events::finish`], or dropping the observer, closes the
-/// trace.
+/// Events are written through a buffer of constant size. [`Events::finish`], or dropping the
+/// observer, closes the trace.
 ///
 /// [trace event format]: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 pub struct Events<W: Write + Send> {
@@ -162,8 +162,8 @@ impl<W: Write + Send> Events<W> {
         !self.finished && self.error.is_none() && self.range.is_some_and(within)
     }
 
-    /// Returns the thread for a command: the thread of its unit, or the extra thread while the other plane of the pair
-    /// is busy.
+    /// Returns the thread for a command: the thread of its unit, or the extra thread while the
+    /// other plane of the pair is busy.
     fn thread(&mut self, command: &Command) -> u32 {
         let unit = command.unit;
         let track = &mut self.units[unit as usize];

@@ -24,8 +24,8 @@ impl ObserverSchedule {
         ObserverSchedule { switch, last_done: Cell::new(0) }
     }
 
-    /// Receives the progress of the preparation: `done` of `total`. Switches the observers on in its last part, and off
-    /// before.
+    /// Receives the progress of the preparation: `done` of `total`. Switches the observers on in
+    /// its last part, and off before.
     pub fn prepare(&self, done: u64, total: u64) {
         // A value below the last one belongs to another preparation.
         let step = done.checked_sub(self.last_done.replace(done)).unwrap_or(done);

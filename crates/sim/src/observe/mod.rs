@@ -136,7 +136,8 @@ macro_rules! registry {
                 $(self.add($module::KIND.name, drive);)+
             }
 
-            /// Returns the reports up to `until`, which must not be before the last completion of an IO.
+            /// Returns the reports up to `until`, which must not be before the last completion of
+            /// an IO.
             pub fn report(&self, until: Nanos) -> Observations {
                 Observations {
                     $($module: self.$module.as_ref().map(|observed| observed.lock().report(until)),)+

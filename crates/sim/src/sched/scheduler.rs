@@ -163,8 +163,8 @@ impl Scheduler {
     pub(crate) const NO_TALLY: u32 = NONE;
 
     /// Counts a command, unless it is done, in the tally of `key`, a number below `u32::MAX` that
-    /// the caller chooses. `tally` is the number that the last call for this key returned, or [`Scheduler::NO_TALLY`].
-    /// Returns the current number of the tally.
+    /// the caller chooses. `tally` is the number that the last call for this key returned, or
+    /// [`Scheduler::NO_TALLY`]. Returns the current number of the tally.
     #[inline]
     pub fn count(&mut self, tally: u32, key: u32, command: Ticket) -> u32 {
         self.graph.count(tally, key, command)
@@ -176,8 +176,8 @@ impl Scheduler {
         self.graph.is_tally_empty(tally, key)
     }
 
-    /// Makes `later`, which is not released, wait until all commands in the tally of `key` are done.
-    /// The next command with this key begins another tally.
+    /// Makes `later`, which is not released, wait until all commands in the tally of `key` are
+    /// done. The next command with this key begins another tally.
     pub(crate) fn follow_tally(&mut self, later: Ticket, tally: u32, key: u32) {
         self.graph.follow_tally(later, tally, key);
     }
@@ -239,8 +239,8 @@ impl Scheduler {
     }
 
     /// Returns the time from which a later command of the same kind and level cannot overtake this
-    /// one at its die. This is the current time if the command has arrived or is done, and its known time of arrival if
-    /// it has not. Returns `None` if the command waits for others.
+    /// one at its die. This is the current time if the command has arrived or is done, and its
+    /// known time of arrival if it has not. Returns `None` if the command waits for others.
     #[inline]
     pub(crate) fn arrival(&self, ticket: Ticket) -> Option<Nanos> {
         match self.graph.node_of(ticket) {
@@ -301,8 +301,8 @@ impl Scheduler {
         self.schedule(at.max(self.now), Event::Timer(token));
     }
 
-    /// Returns the time of the next known event, if there is one. Pending decisions of this instant count as an event a
-    /// nanosecond later, because they are made when the clock advances.
+    /// Returns the time of the next known event, if there is one. Pending decisions of this instant
+    /// count as an event a nanosecond later, because they are made when the clock advances.
     pub(crate) fn next_event(&self) -> Option<Nanos> {
         let next = self.events.next(self.now);
         match (self.happened.is_empty(), self.has_decisions()) {
@@ -318,9 +318,9 @@ impl Scheduler {
         self.stirred && !(self.touched_dies.is_empty() && self.touched_buses.is_empty())
     }
 
-    /// Advances the clock to the next event to report, or to `until`. Makes no decision at `until`, so
-    /// that the caller can still submit commands at that instant. Returns `None` if there is no event
-    /// to report by `until`.
+    /// Advances the clock to the next event to report, or to `until`. Makes no decision at `until`,
+    /// so that the caller can still submit commands at that instant. Returns `None` if there is no
+    /// event to report by `until`.
     pub fn advance(&mut self, until: Nanos) -> Option<SchedulerEvent> {
         while self.happened.is_empty() {
             if !self.step(until) {
@@ -373,8 +373,9 @@ impl Scheduler {
         }
     }
 
-    /// Takes the decisions of this instant: dies choose, then buses are granted. Dies that these decisions touch decide
-    /// after the next event, and so do buses that are touched while buses are granted.
+    /// Takes the decisions of this instant: dies choose, then buses are granted. Dies that these
+    /// decisions touch decide after the next event, and so do buses that are touched while buses
+    /// are granted.
     #[inline]
     fn decide_all(&mut self) {
         self.stirred = false;

@@ -54,7 +54,8 @@ impl ClassCounts {
         self.waiting = 0;
     }
 
-    /// Returns the integral of the number of waiting commands over time, in nanoseconds, up to `now`.
+    /// Returns the integral of the number of waiting commands over time, in nanoseconds, up to
+    /// `now`.
     pub(crate) fn waiting_ns_at(&self, now: Nanos) -> u128 {
         let mut counts = *self;
         counts.pass(now);

@@ -1,7 +1,8 @@
 //! Turns: the host's reads and the background steps of the drive alternate.
 //!
 //! While a read is in progress, no command of [`super::Level::Low`] begins. Between two reads, each
-//! die may carry out one such command, or one row of them. The next read begins when these are done.
+//! die may carry out one such command, or one row of them. The next read begins when these are
+//! done.
 
 use super::command::{Op, Ticket};
 use super::die::Queue;
@@ -18,8 +19,8 @@ impl Scheduler {
         }
     }
 
-    /// Gives each die at which low commands wait a turn: it carries out the first of them next, even
-    /// if they are held.
+    /// Gives each die at which low commands wait a turn: it carries out the first of them next,
+    /// even if they are held.
     pub(crate) fn give_turns(&mut self) {
         for die in &mut self.dies {
             die.has_turn = die.has_waiting(Queue::Low);
@@ -37,8 +38,8 @@ impl Scheduler {
         }
     }
 
-    /// Begins the turns that idle dies have, and returns a join for the low commands in progress. The
-    /// join waits until it is released. Returns `None` if no low command is in progress.
+    /// Begins the turns that idle dies have, and returns a join for the low commands in progress.
+    /// The join waits until it is released. Returns `None` if no low command is in progress.
     pub(crate) fn join_low(&mut self) -> Option<Ticket> {
         let mut join = None;
         for die in 0..u32::try_from(self.dies.len()).unwrap_or(NONE) {

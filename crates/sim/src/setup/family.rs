@@ -54,7 +54,7 @@ pub enum LogSharing {
     Group,
     /// All data blocks of the pool.
     All,
-    /// All data blocks of the pool. Some log blocks are only for long writes, and some only for pages
-    /// that are soon rewritten.
+    /// All data blocks of the pool. Some log blocks are only for long writes, and some only for
+    /// pages that are soon rewritten.
     ByLocality,
 }

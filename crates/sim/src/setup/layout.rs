@@ -154,7 +154,8 @@ impl BufferLayout {
     }
 }
 
-/// The validated settings of all parts of a drive, derived from a profile. [`crate::Design`] adds the variants of the parts.
+/// The validated settings of all parts of a drive, derived from a profile. [`crate::Design`] adds
+/// the variants of the parts.
 #[derive(Debug, Clone)]
 pub struct Layout {
     /// The dimensions of the flash.
@@ -256,8 +257,8 @@ impl Layout {
         self.pools * self.lanes_per_pool
     }
 
-    /// Returns the number of sets of lanes within which writes take turns. Each pool is a set and, if there are several
-    /// reclaim groups, each group of each pool is a set.
+    /// Returns the number of sets of lanes within which writes take turns. Each pool is a set and,
+    /// if there are several reclaim groups, each group of each pool is a set.
     pub(crate) const fn turns(&self) -> u32 {
         match self.placement.groups {
             1 => self.pools,
@@ -280,8 +281,9 @@ impl Layout {
         self.geometry.blocks() / self.lanes()
     }
 
-    /// Returns the number of blocks of a pool that can hold valid data at the same time. Excludes the blocks of the
-    /// static SLC region, the blocks that are bad from the factory, and those that are always free or open.
+    /// Returns the number of blocks of a pool that can hold valid data at the same time. Excludes
+    /// the blocks of the static SLC region, the blocks that are bad from the factory, and those
+    /// that are always free or open.
     pub const fn data_blocks_per_pool(&self) -> u32 {
         let taken = self.slc_blocks_per_lane + self.bad_blocks_per_lane + self.clean_below;
         self.lanes_per_pool * self.blocks_per_lane().saturating_sub(taken)
@@ -351,9 +353,9 @@ impl Layout {
         self.geometry.slots_per_block - self.geometry.slots_per_page
     }
 
-    /// Returns the effective over-provisioning. This is the number of logical pages that an empty drive takes before
-    /// garbage collection starts, divided by the number that the host can address, minus 1. Returns `None` if the FTL
-    /// does not map pages, or the drive has zones.
+    /// Returns the effective over-provisioning. This is the number of logical pages that an empty
+    /// drive takes before garbage collection starts, divided by the number that the host can
+    /// address, minus 1. Returns `None` if the FTL does not map pages, or the drive has zones.
     #[must_use]
     pub fn spare_share(&self) -> Option<f64> {
         if !self.family.is_page_mapped() || self.zones.is_some() {

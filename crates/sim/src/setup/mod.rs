@@ -1,6 +1,6 @@
 //! The configuration of a simulated drive: the profile, which is TOML, its rules, and the layout
-//! from which the parts of the drive are built. Nothing here depends on the variants of the parts: [`crate::Design`]
-//! looks them up.
+//! from which the parts of the drive are built. Nothing here depends on the variants of the parts:
+//! [`crate::Design`] looks them up.
 
 mod defaults;
 mod error;
@@ -48,7 +48,8 @@ pub use spec::{field_names, from_toml, from_toml_with, parse};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
-    /// The model name that the drive reports. Default: `Agrawal et al. 2008, 8 x 4 GB`. Source: section 4.3.
+    /// The model name that the drive reports. Default: `Agrawal et al. 2008, 8 x 4 GB`. Source:
+    /// section 4.3.
     pub model: String,
     /// The mapping of logical pages: a name of [`crate::ftl::KINDS`]. Default: `page-map`. Source:
     /// section 3.1.
@@ -183,11 +184,11 @@ pub struct Reliability {
     /// The probability that an erase fails, after which the drive retires the block. Default: 0.
     /// Source: as `factory_bad_blocks`.
     pub erase_failures: f64,
-    /// The probability that a host read makes its page need one more retry at every later read, until its data is
-    /// rewritten (read disturb). Default: 0. Source: Cai et al., DSN 2015.
+    /// The probability that a host read makes its page need one more retry at every later read,
+    /// until its data is rewritten (read disturb). Default: 0. Source: Cai et al., DSN 2015.
     pub read_disturb: f64,
-    /// The number of times that an uncorrectable page is read again, each taking the time of a read,
-    /// before the host's read fails. Default: 8. Source: chosen.
+    /// The number of times that an uncorrectable page is read again, each taking the time of a
+    /// read, before the host's read fails. Default: 8. Source: chosen.
     pub read_retries: u32,
     /// The number of retries from which on the drive rewrites the page's data elsewhere; more than
     /// `read_retries` means never. Default: 4. Source: chosen.
@@ -198,7 +199,8 @@ pub struct Reliability {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wear {
-    /// The wear-levelling policy: a name of [`crate::wear::KINDS`]. Default: `none`. Source: section 5.
+    /// The wear-levelling policy: a name of [`crate::wear::KINDS`]. Default: `none`. Source:
+    /// section 5.
     pub policy: String,
     /// The distance of a block's remaining lifetime below the average, as a share of the average (0
     /// to 1), beyond which its recycling is rate-limited. Default: 0.2. Source: section 5.
@@ -380,10 +382,11 @@ pub struct Cache {
     /// effect if `kind` is `none`. Default: 1. Source: none; fitted to the times of drives in
     /// uFLIP's Table 3 for writes that all fall on one package.
     pub batch: u32,
-    /// The share of the write buffer (0 to `write_back`) that a full buffer frees before it stops draining.
-    /// While it drains, each write that needs space waits for all evictions in progress, at most `batch`.
-    /// Slow writes and fast ones therefore alternate in long periods. 0 if a write waits only for its own
-    /// space; no effect if `kind` is `none`. Default: 0. Source: none; fitted to uFLIP's Figure 3.
+    /// The share of the write buffer (0 to `write_back`) that a full buffer frees before it stops
+    /// draining. While it drains, each write that needs space waits for all evictions in progress,
+    /// at most `batch`. Slow writes and fast ones therefore alternate in long periods. 0 if a write
+    /// waits only for its own space; no effect if `kind` is `none`. Default: 0. Source: none;
+    /// fitted to uFLIP's Figure 3.
     pub drain: f64,
     /// The number of logical pages fetched after sequential reads (0 to 65536), into separate
     /// memory; 0 for none. Default: 0. Source: as `kind`.
@@ -419,11 +422,13 @@ pub struct HostInterface {
     /// Default: 0. Source: Table 3, whose times are those of the flash alone.
     #[serde(deserialize_with = "quantity::time")]
     pub request_overhead: Nanos,
-    /// The number of the controller's cores that process commands (1 to 1024). Each core processes one command at a
-    /// time. No effect unless `command_time` is above 0. Default: 1. Source: chosen.
+    /// The number of the controller's cores that process commands (1 to 1024). Each core processes
+    /// one command at a time. No effect unless `command_time` is above 0. Default: 1. Source:
+    /// chosen.
     pub cores: u32,
-    /// The time for which a core processes a command, after `request_overhead`, before the drive carries it out; may
-    /// be 0. The cores limit the drive to `cores` / `command_time` commands a second. Default: 0. Source: chosen.
+    /// The time for which a core processes a command, after `request_overhead`, before the drive
+    /// carries it out; may be 0. The cores limit the drive to `cores` / `command_time` commands a
+    /// second. Default: 0. Source: chosen.
     #[serde(deserialize_with = "quantity::time")]
     pub command_time: Nanos,
     /// The size in bytes of the longest request that the drive carries out as one. The drive splits

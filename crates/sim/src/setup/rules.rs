@@ -44,7 +44,8 @@ pub(crate) fn require(
 /// A field; true if its value is excluded; that value in words; and the required value.
 type Exclusion<'a> = (&'static str, bool, &'a str, &'a str);
 
-/// Refuses the first excluded value. `by` names the setting that excludes it, such as `with ftl = "bast"`.
+/// Refuses the first excluded value. `by` names the setting that excludes it, such as
+/// `with ftl = "bast"`.
 fn require_none(by: &str, exclusions: &[Exclusion<'_>]) -> Result<(), ProfileError> {
     for (field, is_excluded, value, only) in exclusions {
         require(!is_excluded, field, value, format!("{by} it must be {only}"))?;
@@ -261,8 +262,9 @@ impl Profile {
         Ok(geometry)
     }
 
-    /// Returns the duration of a step inside the drive: `time`, or 0 if flash operations take no time. All operations
-    /// are then done when the drive answers a request, and no erase has to wait.
+    /// Returns the duration of a step inside the drive: `time`, or 0 if flash operations take no
+    /// time. All operations are then done when the drive answers a request, and no erase has to
+    /// wait.
     fn within_drive(&self, time: Nanos) -> Nanos {
         if self.timed { time } else { Nanos(0) }
     }

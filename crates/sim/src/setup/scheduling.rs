@@ -22,8 +22,8 @@ pub struct Scheduling {
     /// command goes first; 0 for no limit. Default: 0. Source: none; schedulers that prefer reads
     /// limit this.
     pub overtake_limit: u32,
-    /// The time after which the oldest waiting program or erase of a die goes first; 0 for no limit. Default: 0.
-    /// Source: as `overtake_limit`.
+    /// The time after which the oldest waiting program or erase of a die goes first; 0 for no
+    /// limit. Default: 0. Source: as `overtake_limit`.
     #[serde(deserialize_with = "quantity::time")]
     pub overtake_wait: Nanos,
     /// Time from the suspension of a program or an erase until its die can start a read.
@@ -40,15 +40,16 @@ pub struct Scheduling {
     /// before it may be suspended. Default: 0. Source: as `suspend_time`.
     #[serde(deserialize_with = "quantity::time")]
     pub least_progress: Nanos,
-    /// The remaining time in the cells below which a command is not suspended. Default: 0. Source: as `suspend_time`.
+    /// The remaining time in the cells below which a command is not suspended. Default: 0. Source:
+    /// as `suspend_time`.
     #[serde(deserialize_with = "quantity::time")]
     pub least_remaining: Nanos,
-    /// The time for which the command cycles of each command occupy the bus. Default: 0. Source: section 2.1, where
-    /// they are part of the transfer.
+    /// The time for which the command cycles of each command occupy the bus. Default: 0. Source:
+    /// section 2.1, where they are part of the transfer.
     #[serde(deserialize_with = "quantity::time")]
     pub command_cycles: Nanos,
-    /// True if the next read of a die begins once the data of the previous one has moved to the cache
-    /// register. Default: false. Source: none; ONFI's cache read.
+    /// True if the next read of a die begins once the data of the previous one has moved to the
+    /// cache register. Default: false. Source: none; ONFI's cache read.
     pub cache_read: bool,
     /// True if the data of the next program crosses the bus while the previous program is in the
     /// cells. Default: false. Source: none; ONFI's cache program.
@@ -60,25 +61,25 @@ pub struct Scheduling {
     /// gets the bus (`bus-granted`). Default: `die-free`. Source: none; `bus-granted` is as in
     /// MQSim.
     pub choice_time: ChoiceTime,
-    /// The unit in which the drive queues its own work. With `block`, it queues all commands for a block together. With
-    /// `step`, it queues the next command of a die once the previous one is done, and host commands can run in between.
-    /// `by-policy` is `block` for `fcfs`, and `step` for the other policies, which refuse `block`. Default:
-    /// `by-policy`. Source: none.
+    /// The unit in which the drive queues its own work. With `block`, it queues all commands for a
+    /// block together. With `step`, it queues the next command of a die once the previous one is
+    /// done, and host commands can run in between. `by-policy` is `block` for `fcfs`, and `step`
+    /// for the other policies, which refuse `block`. Default: `by-policy`. Source: none.
     pub cleaning: CleaningUnit,
-    /// The number of consecutive commands of the drive's own work on a die before another waiting command may go first
-    /// (1 to the pages of a block). Above 1 only if the drive queues its own work in steps. Commands in a row are not
-    /// suspended. Default: 1. Source: none.
+    /// The number of consecutive commands of the drive's own work on a die before another waiting
+    /// command may go first (1 to the pages of a block). Above 1 only if the drive queues its own
+    /// work in steps. Commands in a row are not suspended. Default: 1. Source: none.
     pub steps_in_a_row: u32,
     /// The priority of the drive's own work that a write waits for: `urgent` before the host's
     /// commands, `equal` like them, `low` after them. Background work is always `low`.
     /// Default: `equal`. Source: none.
     pub cleaning_priority: Level,
-    /// True if reads and background work take turns, as on a controller that does one thing at a time.
-    /// While a read is in progress, from its command to its last byte, no step of background work
-    /// begins. After a read, each die carries out one step, or one row of `steps_in_a_row`, and the next read
-    /// begins when they are done. The evictions of `cache.write_back` and their merges are then
-    /// background work, too. Writes take no turns. Default: false. Source: none; fitted to uFLIP's
-    /// Figure 5.
+    /// True if reads and background work take turns, as on a controller that does one thing at a
+    /// time. While a read is in progress, from its command to its last byte, no step of background
+    /// work begins. After a read, each die carries out one step, or one row of `steps_in_a_row`,
+    /// and the next read begins when they are done. The evictions of `cache.write_back` and their
+    /// merges are then background work, too. Writes take no turns. Default: false. Source: none;
+    /// fitted to uFLIP's Figure 5.
     pub turns: bool,
 }
 

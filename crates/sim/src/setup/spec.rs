@@ -38,8 +38,8 @@ fn over(base: &Table, name: &str, overrides: &str) -> Result<Profile, ProfileErr
     each(&|_, _| Ok(())).or_else(|_| each(&|table, part| checked(table, part).map(drop)))
 }
 
-/// Returns the profile `table` with overrides. Calls `check` after each override, with the fields set so far and the
-/// text of the override.
+/// Returns the profile `table` with overrides. Calls `check` after each override, with the fields
+/// set so far and the text of the override.
 fn overridden(
     mut table: Table,
     name: &str,

@@ -135,8 +135,8 @@ fn every_background_command_belongs_to_one_activity() {
         let full = |p: &&Activity| p.kind == ActivityKind::FullMerge && p.pages_programmed > 0;
         let full = found.longest.iter().filter(full).count() as u64;
         assert_eq!(full, flash.events.full_merges, "{name}");
-        // LAST copies pages ahead of their merge. Each copy is a separate activity, which the counter of merges does
-        // not include.
+        // LAST copies pages ahead of their merge. Each copy is a separate activity, which the
+        // counter of merges does not include.
         let partial = count(ActivityKind::PartialMerge);
         let ahead = partial - flash.events.partial_merges;
         assert_eq!(ahead > 0, name == "last", "{name}: {ahead}");
@@ -189,7 +189,8 @@ fn a_collection_lasts_from_first_read_to_end_of_erase() {
     }
 }
 
-// The activity of a BAST merge names the merged log block, and overlaps with the write that waits for it.
+// The activity of a BAST merge names the merged log block, and overlaps with the write that waits
+// for it.
 #[test]
 fn a_merge_is_about_its_log_block() {
     let mut profile = small("bast");
@@ -201,8 +202,8 @@ fn a_merge_is_about_its_log_block() {
     }
     let activities = drive.observe(Activities::with_most(&drive, ALL));
     let begin = drive.now();
-    // Writes a page out of order to each of two data blocks, and then to a third data block. For this write, the log
-    // block of the first data block is merged.
+    // Writes a page out of order to each of two data blocks, and then to a third data block. For
+    // this write, the log block of the first data block is merged.
     let mut logs = Vec::new();
     for block in [3, 9] {
         round_trip(&mut drive, Op::Write, (16 * block + 7) * PAGE, PAGE);
@@ -310,8 +311,8 @@ fn observers_resumed_in_time_miss_nothing() {
         let found = |looks_from: u64| {
             let mut drive = drive(&profile);
             let mut watch = Watch::default();
-            // The observer `activities` keeps a limited number of activities: those before the measurement would change
-            // its report.
+            // The observer `activities` keeps a limited number of activities: those before the
+            // measurement would change its report.
             let kinds = KINDS.iter().filter(|kind| kind.name != "activities");
             kinds.for_each(|kind| _ = watch.add(kind.name, &mut drive));
             let activities = drive.observe(Activities::with_most(&drive, ALL));

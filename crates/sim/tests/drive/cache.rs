@@ -153,7 +153,8 @@ fn a_logical_page_of_a_quarter_of_a_flash_page_amplifies_fourfold() {
     assert_eq!(drive.counters().write_amplification(), Some(16.0 / 10.0));
 }
 
-// A page that was written in parts is programmed once. The flash is read first only if it holds a missing part.
+// A page that was written in parts is programmed once. The flash is read first only if it holds a
+// missing part.
 #[test]
 fn parts_of_a_page_are_written_out_as_one() {
     let parts: &[(&[(u64, u64)], u64)] = &[
@@ -237,8 +238,8 @@ fn the_background_keeps_slots_free() {
     }
 }
 
-// A write that finds the buffer full waits for the complete evicted batch: for the sum of its programs on one package,
-// or for the longest program on two packages. The next write finds room.
+// A write that finds the buffer full waits for the complete evicted batch: for the sum of its
+// programs on one package, or for the longest program on two packages. The next write finds room.
 #[test]
 fn a_batch_leaves_side_by_side() {
     for (packages, batch, waits) in
@@ -257,8 +258,9 @@ fn a_batch_leaves_side_by_side() {
     }
 }
 
-// Background eviction programs a complete batch at once. Two slots are free at the same time if their pages are on two
-// packages. On one package, or with a batch of one, they are free one program apart.
+// Background eviction programs a complete batch at once. Two slots are free at the same time if
+// their pages are on two packages. On one package, or with a batch of one, they are free one
+// program apart.
 #[test]
 fn the_background_works_side_by_side() {
     for (packages, batch, second) in
@@ -278,8 +280,9 @@ fn the_background_works_side_by_side() {
     }
 }
 
-// A full buffer evicts a batch of 4: at most 3 further writes in a row find room. A buffer that drains makes several
-// writes wait until half of it is free, and then accepts this half at once. The total time is the same within 10 %.
+// A full buffer evicts a batch of 4: at most 3 further writes in a row find room. A buffer that
+// drains makes several writes wait until half of it is free, and then accepts this half at once.
+// The total time is the same within 10 %.
 #[test]
 fn a_full_buffer_drains_in_one_go() {
     let [each, drained] = [0.0, 0.5].map(|drain| {
@@ -304,8 +307,8 @@ fn draining_more_than_the_background_frees_is_refused() {
     }
 }
 
-// `fifo` programs every write. Before a page is rewritten, its older version is evicted, with all pages that entered
-// the buffer earlier.
+// `fifo` programs every write. Before a page is rewritten, its older version is evicted, with all
+// pages that entered the buffer earlier.
 #[test]
 fn fifo_writes_all_out() {
     let mut drive = drive(&buffered("fifo", 3));
@@ -322,8 +325,8 @@ fn fifo_writes_all_out() {
     }
 }
 
-// `gather` holds one run that grows in either direction. It evicts the run in order when the buffer is full, when
-// another page is written, and when a page of the run is written again.
+// `gather` holds one run that grows in either direction. It evicts the run in order when the buffer
+// is full, when another page is written, and when a page of the run is written again.
 #[test]
 fn gather_holds_one_run() {
     let mut drive = drive(&buffered("gather", 3));
@@ -360,7 +363,8 @@ impl PlainLru {
 }
 
 proptest! {
-    // `lru` holds the same pages as a plain list, after any sequence of writes, reads, trims and flushes.
+    // `lru` holds the same pages as a plain list, after any sequence of writes, reads, trims and
+    // flushes.
     #[test]
     fn lru_agrees_with_a_plain_list(
         capacity in 1u64..6,
@@ -456,7 +460,8 @@ fn bplru_gives_up_sequential_blocks_first() {
     }
 }
 
-/// Generates small drives of every shape with buffers of every kind. Many of these profiles are invalid.
+/// Generates small drives of every shape with buffers of every kind. Many of these profiles are
+/// invalid.
 pub(crate) fn buffered_profiles() -> impl Strategy<Value = Profile> {
     let buffer = (0..KINDS.len(), 1u64..40, any::<bool>(), 0u8..3, 0u32..4, 1u32..4);
     (profiles(), buffer, any::<bool>()).prop_map(|(mut profile, buffer, timed)| {
@@ -556,7 +561,8 @@ fn sequential_reads_are_read_ahead() {
         assert_eq!(drive.counters().flash.reads.host, 5);
         drive.idle_until(Nanos(start.0 + 4 * READ - early));
         assert_eq!(read(&mut drive, 3), Nanos(early));
-        // Page 5 is being fetched. Page 4 is already in the buffer, and is dropped when it is written.
+        // Page 5 is being fetched. Page 4 is already in the buffer, and is dropped when it is
+        // written.
         assert_eq!(drive.counters().flash.reads.host, 6);
         round_trip(&mut drive, Op::Write, 4 * PAGE, PAGE);
         drive.idle_until(drive.now() + Nanos::millis(10));

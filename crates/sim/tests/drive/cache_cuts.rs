@@ -33,8 +33,8 @@ impl Page {
         self.versions.iter().rev().nth(steps).copied().unwrap_or_default()
     }
 
-    /// Returns the newest version that the copy with this stamp can hold. The host records no copy that was written and
-    /// superseded in one request; the next recorded copy bounds the version.
+    /// Returns the newest version that the copy with this stamp can hold. The host records no copy
+    /// that was written and superseded in one request; the next recorded copy bounds the version.
     fn copied(&self, stamp: Stamp) -> Version {
         *self.copies.range(stamp..).next().expect("the host saw the last copy").1
     }
@@ -88,7 +88,8 @@ impl Host {
             let (stamp, buffered) = (self.stamp(index), self.buffered(index));
             let page = &mut self.pages[index];
             let Some(copy) = stamp.filter(|_| stamp != page.stamp) else { continue };
-            // The newest version has just entered the buffer. The copy on the flash is therefore older.
+            // The newest version has just entered the buffer. The copy on the flash is therefore
+            // older.
             let steps = usize::from(buffered && written.contains(&index));
             page.copies.insert(copy, page.before(steps));
             page.stamp = stamp;

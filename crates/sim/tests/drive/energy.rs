@@ -33,8 +33,8 @@ fn powered(ftl: &ftl::Kind) -> Profile {
     profile
 }
 
-/// Sums up the energy of commands from the times that observers receive. On a single die, no command waits between its
-/// start and its end.
+/// Sums up the energy of commands from the times that observers receive. On a single die, no
+/// command waits between its start and its end.
 struct Meter(f64);
 
 impl Observer for Meter {
@@ -61,7 +61,8 @@ fn work(drive: &mut SimDevice, ios: u64) {
     }
 }
 
-// The energy is the sum over all commands, requests and time, for every FTL, with and without queues.
+// The energy is the sum over all commands, requests and time, for every FTL, with and without
+// queues.
 #[test]
 fn energy_is_the_sum_over_commands() {
     for ftl in ftl::KINDS {
@@ -83,7 +84,8 @@ fn energy_is_the_sum_over_commands() {
     }
 }
 
-// A word line in one shot needs the energy of three transfers and one program. An idle drive uses its idle power.
+// A word line in one shot needs the energy of three transfers and one program. An idle drive uses
+// its idle power.
 #[test]
 fn energy_of_a_word_line() {
     let mut profile = powered(&ftl::KINDS[0]);

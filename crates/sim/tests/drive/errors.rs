@@ -103,8 +103,8 @@ fn place(drive: &SimDevice, page: u64) -> Page {
     drive.locate(Lpn(u32::try_from(page).expect("a small drive"))).expect("it was written")
 }
 
-// The share of pages that need each number of retries, and the share of pages that fail, follow the binomial
-// distribution.
+// The share of pages that need each number of retries, and the share of pages that fail, follow the
+// binomial distribution.
 #[test]
 fn retries_are_those_of_the_curve() {
     for rate in [0.004, 0.006, 0.008, 0.011, 0.02, 0.05] {
@@ -200,7 +200,8 @@ fn uncorrectable_pages_stay_so_until_they_are_written() {
     assert!(failed(&after) < failed(&first) / 2, "new data is as good as that of other pages");
 }
 
-// The drive rewrites pages that need retries. Fewer pages then need retries, and no aging data is lost.
+// The drive rewrites pages that need retries. Fewer pages then need retries, and no aging data is
+// lost.
 #[test]
 fn refresh_keeps_aging_data_readable() {
     let mut profile = faulty(0.003);
@@ -246,8 +247,8 @@ fn attempts_take_the_time_to_decode() {
     }
 }
 
-// On a drive whose commands take no time, decoding takes no time either. A power cut between requests therefore undoes
-// nothing.
+// On a drive whose commands take no time, decoding takes no time either. A power cut between
+// requests therefore undoes nothing.
 #[test]
 fn a_drive_that_only_counts_decodes_in_no_time() {
     let mut profile = faulty(0.008);

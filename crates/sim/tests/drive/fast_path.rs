@@ -98,7 +98,8 @@ fn a_drive_may_change_between_the_lane_and_the_general_path_at_any_time() {
     assert_eq!(state(&mut mixed), state(&mut oracle));
 }
 
-/// An observer that must receive each command separately. A drive with such an observer cannot use the lane.
+/// An observer that must receive each command separately. A drive with such an observer cannot use
+/// the lane.
 struct Single;
 
 impl Observer for Single {}

@@ -1,5 +1,5 @@
-//! Submission queues of several tenants, compared with queueing theory. The drive is a single server: one die, on
-//! which each read takes the same time.
+//! Submission queues of several tenants, compared with queueing theory. The drive is a single
+//! server: one die, on which each read takes the same time.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,8 @@ use flashscope_sim::{Profile, SimDevice};
 use crate::exactness::PAGE;
 use crate::{drive, request, round_trip};
 
-/// Returns a filled drive with one die whose controller works on `commands` commands at a time, and the time of a read.
+/// Returns a filled drive with one die whose controller works on `commands` commands at a time, and
+/// the time of a read.
 fn server(commands: u32) -> (SimDevice, Nanos) {
     let mut profile = Profile::default();
     profile.flash.packages = 1;
@@ -68,8 +69,8 @@ fn closed(host: &mut Host<SimDevice>, depths: &[u32], ios: usize) -> Vec<Vec<Com
     done
 }
 
-/// Runs open loops with Poisson arrivals at these rates per service time, for `ios` IOs. Returns the mean wait of each
-/// tenant, in service times.
+/// Runs open loops with Poisson arrivals at these rates per service time, for `ios` IOs. Returns
+/// the mean wait of each tenant, in service times.
 fn open(host: &mut Host<SimDevice>, service: Nanos, rates: &[f64], ios: u32) -> Vec<f64> {
     let mut random = fastrand::Rng::with_seed(2);
     let start = host.now();
@@ -112,8 +113,8 @@ fn weighted(weights: [u32; 3]) -> Arbitration {
     Arbitration { burst: 1, weights: Some(weights) }
 }
 
-// n closed loops of depth d on one server: every IO waits for n d - 1 others. The slowdown of each tenant is n, and the
-// fairness of equal tenants is 1.
+// n closed loops of depth d on one server: every IO waits for n d - 1 others. The slowdown of each
+// tenant is n, and the fairness of equal tenants is 1.
 #[test]
 fn equal_closed_loops_wait_for_each_other() {
     for (tenants, depth, commands) in [(1, 1, 1), (2, 1, 1), (2, 1, 32), (3, 4, 1), (4, 2, 3)] {
@@ -129,8 +130,9 @@ fn equal_closed_loops_wait_for_each_other() {
     }
 }
 
-// Under round robin, a deep queue slows down a shallow queue no more than an equally shallow queue does. If the
-// controller has room for all commands, the shallow queue waits for all commands of the deep queue.
+// Under round robin, a deep queue slows down a shallow queue no more than an equally shallow queue
+// does. If the controller has room for all commands, the shallow queue waits for all commands of
+// the deep queue.
 #[test]
 fn round_robin_protects_shallow_queues_where_commands_wait_in_them() {
     let classes = [QueueClass::Medium; 2];
@@ -152,8 +154,9 @@ fn weights_divide_the_throughput() {
     assert_eq!(counts, [100, 300, 300, 300]);
 }
 
-// An urgent queue is a priority queue without pre-emption (Cobham, 1954): with rho the load of a class, in service
-// times, the urgent class waits W = (rho_1 + rho_2)/2 / (1 - rho_1), and the other class W / (1 - rho_1 - rho_2).
+// An urgent queue is a priority queue without pre-emption (Cobham, 1954): with rho the load of a
+// class, in service times, the urgent class waits W = (rho_1 + rho_2)/2 / (1 - rho_1), and the
+// other class W / (1 - rho_1 - rho_2).
 #[test]
 fn urgent_queues_wait_as_priority_queues_do() {
     use QueueClass::{Medium, Urgent};
@@ -169,8 +172,8 @@ fn urgent_queues_wait_as_priority_queues_do() {
     }
 }
 
-// For any order of service, the mean wait weighted by load is that of M/D/1 (Kleinrock's conservation law). Under round
-// robin, equal tenants have the same mean wait.
+// For any order of service, the mean wait weighted by load is that of M/D/1 (Kleinrock's
+// conservation law). Under round robin, equal tenants have the same mean wait.
 #[test]
 fn round_robin_conserves_the_mean_wait() {
     let (mut host, service) = host(1, &[QueueClass::Medium; 2], Arbitration::default());
@@ -232,8 +235,8 @@ fn a_write_waits_for_its_core_and_for_its_data() {
     assert_eq!(latency(3000, 1000), flash + 4000);
 }
 
-// A single tenant gets the same answers as from a drive without submission queues, while the controller has room for
-// its commands.
+// A single tenant gets the same answers as from a drive without submission queues, while the
+// controller has room for its commands.
 #[test]
 fn one_tenant_is_a_drive() {
     let (mut host, _) = host(8, &[QueueClass::Low], weighted([3, 2, 1]));

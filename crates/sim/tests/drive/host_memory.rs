@@ -1,5 +1,5 @@
-//! Tests a map on the flash with a second cache in host memory: the location of each entry, the cost of a lookup, and
-//! the benefit.
+//! Tests a map on the flash with a second cache in host memory: the location of each entry, the
+//! cost of a lookup, and the benefit.
 
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
@@ -10,7 +10,8 @@ use flashscope_sim::{Drive, Profile, SimDevice};
 
 use crate::{drive, one_pool, request, round_trip};
 
-/// The bytes of a page, few enough that the map occupies eight pages, and the number of pages of a drive.
+/// The bytes of a page, few enough that the map occupies eight pages, and the number of pages of a
+/// drive.
 const PAGE: u64 = 512;
 const PAGES: u64 = 1000;
 
@@ -49,15 +50,16 @@ fn skewed(random: &mut fastrand::Rng) -> u64 {
 }
 
 // The stack distance of a page determines where its map entry is: in the controller's memory, in
-// host memory, or on the flash only. The extra time of the read is 0, the time of a link access, or the time to read a
-// map page, to the nanosecond.
+// host memory, or on the flash only. The extra time of the read is 0, the time of a link access, or
+// the time to read a map page, to the nanosecond.
 #[test]
 fn reads_cost_what_their_stack_distance_says() {
     for (entries, on_host) in [(1, 1), (50, 200), (200, 50), (50, 0), (600, 600)] {
         let mut drive = filled(&profile(entries, on_host));
         // The pages in the order of their last use, the most recently used page last.
         let mut stack: Vec<u64> = (0..PAGES).collect();
-        // These reads write back all changed entries, so that the measured ones find nothing to write.
+        // These reads write back all changed entries, so that the measured ones find nothing to
+        // write.
         for page in 0..PAGES {
             round_trip(&mut drive, Op::Read, page * PAGE, PAGE);
         }

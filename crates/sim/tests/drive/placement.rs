@@ -1,5 +1,5 @@
-//! Compares placement of data by the host with drives that separate data in other ways, with a mean field for each
-//! class, and with the address of each page.
+//! Compares placement of data by the host with drives that separate data in other ways, with a mean
+//! field for each class, and with the address of each page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,7 +90,8 @@ fn run(drive: &mut SimDevice, mut classes: Classes, rounds: [u64; 2]) -> (Counte
     (drive.counters().since(&start), times)
 }
 
-// Two persistently isolated handles behave like hot and cold frontiers, which have a separate oracle.
+// Two persistently isolated handles behave like hot and cold frontiers, which have a separate
+// oracle.
 #[test]
 fn two_persistent_handles_are_hot_and_cold_frontiers() {
     let classes = |cold| [(0.9, 0.05, 0), (0.1, 0.95, cold)];
@@ -123,13 +124,12 @@ fn initial_isolation_of_one_handle_is_a_frontier_for_cleaning() {
 // the same share of spare pages, whatever its rate. The expected write amplification is the mean
 // field of uniform writes (Van Houdt, SIGMETRICS'13): 4.8213 at 10 % and 6.6155 at 7 %.
 //
-// If ties go to the oldest block, a block waits with j valid pages for the same time T in each class, unless
-// it loses a page first. A class with the share w of the writes and f of the pages loses each page at the
-// rate w/f, so that v = j - 1 + exp(-j T w/f) pages are valid when its blocks are collected. Its
-// blocks number
-// w/(b - v) (f/w (H_b - H_j) + (1 - exp(-j T w/f)) f/(j w)). These add up to the blocks in use, which gives j
-// and T, and the write amplification is the sum of w b/(b - v). Here b is the number of pages
-// in a block, and H_n the n-th harmonic number.
+// If ties go to the oldest block, a block waits with j valid pages for the same time T in each
+// class, unless it loses a page first. A class with the share w of the writes and f of the pages
+// loses each page at the rate w/f, so that v = j - 1 + exp(-j T w/f) pages are valid when its
+// blocks are collected. Its blocks number w/(b - v) (f/w (H_b - H_j) + (1 - exp(-j T w/f)) f/(j
+// w)). These add up to the blocks in use, which gives j and T, and the write amplification is the
+// sum of w b/(b - v). Here b is the number of pages in a block, and H_n the n-th harmonic number.
 #[test]
 fn persistent_classes_have_their_mean_field() {
     let two = [(0.8, 0.2, 1), (0.2, 0.8, 2)];
@@ -160,8 +160,8 @@ fn persistent_classes_have_their_mean_field() {
     }
 }
 
-/// Writes two circular logs, each to half of the drive. The first log receives three of every four writes. Returns the
-/// counts after the first round of the slower log, and the drive.
+/// Writes two circular logs, each to half of the drive. The first log receives three of every four
+/// writes. Returns the counts after the first round of the slower log, and the drive.
 fn two_logs(placement: Placement, streams: [u16; 2]) -> (Counters, SimDevice) {
     let (mut drive, pages) = drive_with(128, 0.9, |profile| profile.placement = placement);
     let half = pages / 2;
@@ -200,7 +200,8 @@ fn separate_logs_of_different_speed_move_no_page() {
     }
 }
 
-/// Returns the number of blocks that hold data of both handles, each of which has one half of `pages` pages.
+/// Returns the number of blocks that hold data of both handles, each of which has one half of
+/// `pages` pages.
 fn shared_blocks(drive: &SimDevice, pages: u64) -> usize {
     let mut classes: BTreeMap<u32, BTreeSet<bool>> = BTreeMap::new();
     for page in 0..pages {
@@ -211,9 +212,9 @@ fn shared_blocks(drive: &SimDevice, pages: u64) -> usize {
     classes.values().filter(|classes| classes.len() == 2).count()
 }
 
-// One handle writes random pages, another writes pages in turn. Persistently isolated handles never share a unit;
-// initially isolated handles do once data has moved. In both cases, every page that the flash programs is written by
-// the host or moved out of a unit of a handle.
+// One handle writes random pages, another writes pages in turn. Persistently isolated handles never
+// share a unit; initially isolated handles do once data has moved. In both cases, every page that
+// the flash programs is written by the host or moved out of a unit of a handle.
 #[test]
 fn isolation_decides_which_data_shares_a_unit() {
     for isolation in [Isolation::Initial, Isolation::Persistent] {
@@ -252,7 +253,8 @@ fn invalid_identifiers_are_counted_and_go_to_handle_0() {
     assert_eq!(counts.streams_replaced, 0);
 }
 
-// Streams get handles in the order of their first use. More streams than handles replace each other.
+// Streams get handles in the order of their first use. More streams than handles replace each
+// other.
 #[test]
 fn streams_get_handles_until_all_are_in_use() {
     let streams = |count| Placement {
@@ -265,7 +267,8 @@ fn streams_get_handles_until_all_are_in_use() {
     let (_, drive) = two_logs(streams(2), [4711, 815]);
     let counts = drive.placement();
     let written = drive.counters().host_pages_written;
-    // Of every four writes, the first and the last belong to a stream whose handle the other stream has taken.
+    // Of every four writes, the first and the last belong to a stream whose handle the other stream
+    // has taken.
     assert_eq!(counts.streams_replaced, written / 2 - 1);
     assert_eq!(counts.handles[1].pages_written, written);
 }
@@ -347,8 +350,9 @@ fn refreshed_data_stays_with_its_handle() {
     assert_eq!(counts.handles[0].pages_written, 0);
 }
 
-// The reported room of a reclaim unit shrinks with each page. After an update, the handle fills another block, and the
-// drive reports the remaining room of the previous block. Updates at random times lose no data and no space.
+// The reported room of a reclaim unit shrinks with each page. After an update, the handle fills
+// another block, and the drive reports the remaining room of the previous block. Updates at random
+// times lose no data and no space.
 #[test]
 fn updated_handles_go_on_in_empty_units() {
     let (mut drive, pages) =

@@ -273,9 +273,9 @@ fn merges_in_steps_linger_over_many_reads() {
     assert!(many > 100 && step < Nanos::millis(6), "{many} reads, up to {step}");
 }
 
-// If reads take turns with background steps, each read until the end of the work is delayed, because
-// no step overlaps with a read. Without turns, steps run beside the reads, and delay them less in
-// total.
+// If reads take turns with background steps, each read until the end of the work is delayed,
+// because no step overlaps with a read. Without turns, steps run beside the reads, and delay them
+// less in total.
 #[test]
 fn turns_delay_every_read_until_the_work_is_done() {
     let [turns, steps] = [true, false].map(|turns| {

@@ -78,7 +78,8 @@ pub(crate) fn profiles() -> impl Strategy<Value = Profile> {
         if let Some(kind) = kinds.cycle().nth(logs.0).filter(|_| slc || copy_back) {
             profile.ftl = kind.name.into();
             without_cleaning(&mut profile);
-            // Nearly every page costs a merge here. Blocks with a shorter lifetime would wear out within the test.
+            // Nearly every page costs a merge here. Blocks with a shorter lifetime would wear out
+            // within the test.
             profile.reliability.block_lifetime = 1_000_000;
         }
         profile.log.blocks = logs.1;
@@ -219,8 +220,8 @@ fn exercise(drive: &mut SimDevice, seed: u64, ios: u32, trims: bool) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    // On any valid drive and for any sequence of IOs, every IO completes, the map points to the last copy of every
-    // page, and the counts of valid pages agree with the map.
+    // On any valid drive and for any sequence of IOs, every IO completes, the map points to the
+    // last copy of every page, and the counts of valid pages agree with the map.
     #[test]
     fn any_drive_keeps_its_pages(
         profile in profiles().prop_filter("refused", |profile| profile.layout().is_ok()),

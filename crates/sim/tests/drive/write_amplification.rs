@@ -1,13 +1,14 @@
 //! Steady-state write amplification of every policy for garbage collection, compared with closed
 //! forms and with published or independent simulations.
 //!
-//! Notation: the share rho of the pages in use is valid, S_f = 1 - rho, alpha = 1/rho, a block has b
-//! pages, and A is the write amplification.
+//! Notation: the share rho of the pages in use is valid, S_f = 1 - rho, alpha = 1/rho, a block has
+//! b pages, and A is the write amplification.
 //! - FIFO (Desnoyers, SYSTOR'12, eq. 4): A = 1/(1-X), X = exp(-alpha (1-X)). If class i of the
 //!   pages gets the share r_i of the writes and has the share f_i of the pages:
 //!   A = 1 + sum r_i / (exp(r_i/f_i alpha/A) - 1).
-//! - d choices (Van Houdt, SIGMETRICS'13): with h_i the share of blocks with at least i valid pages,
-//!   1 - h_i^d = i/(rho A) (h_i - h_(i+1)), and sum h_i = rho b. Greedy is the limit of large d.
+//! - d choices (Van Houdt, SIGMETRICS'13): with h_i the share of blocks with at least i valid
+//!   pages, 1 - h_i^d = i/(rho A) (h_i - h_(i+1)), and sum h_i = rho b. Greedy is the limit of
+//!   large d.
 //! - TRIM (Frankie et al.): if the share q of the requests trims a page that holds data, and the
 //!   other requests write any page, the formulas hold with alpha/s in place of alpha, where
 //!   s = (1-2q)/(1-q).

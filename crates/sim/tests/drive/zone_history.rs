@@ -118,8 +118,8 @@ impl Host {
         }
     }
 
-    /// Receives an answer, if one arrives in time. Data counts as acknowledged up to the first write of its zone that is
-    /// still in flight.
+    /// Receives an answer, if one arrives in time. Data counts as acknowledged up to the first
+    /// write of its zone that is still in flight.
     fn answer(&mut self, until: Nanos) -> bool {
         let Some(done) = self.drive.complete(until) else { return false };
         let of =
@@ -180,8 +180,8 @@ impl Host {
 }
 
 proptest! {
-    // For any requests and power cuts, acknowledged data remains until its zone is reset, and later writes can continue
-    // at the write pointers.
+    // For any requests and power cuts, acknowledged data remains until its zone is reset, and later
+    // writes can continue at the write pointers.
     #[test]
     fn acknowledged_data_survives_power_cuts(
         seed in any::<u64>(),

@@ -60,7 +60,8 @@ fn reset(drive: &mut SimDevice, number: u32) -> Result<(), Errno> {
     try_io(drive, Op::Trim, start.0, size.0)
 }
 
-// A write that does not begin at the write pointer, or does not end within the zone, fails and changes nothing.
+// A write that does not begin at the write pointer, or does not end within the zone, fails and
+// changes nothing.
 #[test]
 fn writes_begin_at_the_write_pointer() {
     let mut drive = drive(&zoned(2, 0, 1));
@@ -86,8 +87,8 @@ fn writes_begin_at_the_write_pointer() {
     assert_eq!(try_io(&mut drive, Op::Read, start, size), Ok(()), "zeros");
 }
 
-// A zone ends with a hole. It accepts writes up to its capacity, and reads zeros in its hole. A reset covers the hole,
-// too. The addresses of the drive include the holes, but its flash does not.
+// A zone ends with a hole. It accepts writes up to its capacity, and reads zeros in its hole. A
+// reset covers the hole, too. The addresses of the drive include the holes, but its flash does not.
 #[test]
 fn writes_end_at_the_capacity_of_a_zone() {
     let plain = zoned(2, 0, 1);
@@ -121,8 +122,8 @@ fn writes_end_at_the_capacity_of_a_zone() {
     assert_eq!(drive.locate(Lpn(63)), None);
 }
 
-// If 3 zones are open, a write to another zone closes the one that a write opened first. Zones that the host opened
-// stay open. At most 5 zones can be active.
+// If 3 zones are open, a write to another zone closes the one that a write opened first. Zones that
+// the host opened stay open. At most 5 zones can be active.
 #[test]
 fn open_and_active_zones_have_limits() {
     let mut drive = drive(&zoned(2, 0, 1));
@@ -148,7 +149,8 @@ fn open_and_active_zones_have_limits() {
     assert_eq!((zones.open(1), zones.close(1)), (Err(Errno::EIO), Err(Errno::EIO)));
     assert_eq!(append(&mut drive, 5, 1), Ok(()), "the finished zone left its place");
     assert_eq!(reset(&mut drive, 0), Ok(()));
-    // A zone that was opened and closed without data stays active: a close never makes a zone empty.
+    // A zone that was opened and closed without data stays active: a close never makes a zone
+    // empty.
     let zones = drive.zones().expect("it has zones");
     assert_eq!((zones.open(0), zones.close(0), zones.close(0)), (Ok(()), Ok(()), Ok(())));
     assert_eq!(zones.zone(0).state, closed);
@@ -159,7 +161,8 @@ fn open_and_active_zones_have_limits() {
     assert_eq!((zones.finish(6), zones.finish(0)), (Ok(()), Ok(())));
 }
 
-/// Writes and resets zones at random, and returns the number of host pages. Up to `depth` writes are in flight.
+/// Writes and resets zones at random, and returns the number of host pages. Up to `depth` writes
+/// are in flight.
 fn write_and_reset(drive: &mut SimDevice, rounds: u32, depth: usize, seed: u64) -> u64 {
     let (count, mut random) = (limits(drive).zones, fastrand::Rng::with_seed(seed));
     let (mut active, mut pages) = (Vec::new(), 0);
@@ -195,7 +198,8 @@ fn write_and_reset(drive: &mut SimDevice, rounds: u32, depth: usize, seed: u64) 
     pages
 }
 
-// The drive programs only the pages that the host writes, for any set of zones that the host fills at the same time.
+// The drive programs only the pages that the host writes, for any set of zones that the host fills
+// at the same time.
 #[test]
 fn write_amplification_is_1() {
     for (lanes, spanned, blocks, policy) in [
@@ -220,7 +224,8 @@ fn write_amplification_is_1() {
     }
 }
 
-// A block holds data of one zone. A zone has equally many pages on each of its lanes, and no pages on other lanes.
+// A block holds data of one zone. A zone has equally many pages on each of its lanes, and no pages
+// on other lanes.
 #[test]
 fn zones_lie_on_blocks_and_lanes_of_their_own() {
     for (lanes, spanned, blocks) in [(4, 0, 1), (4, 2, 2), (4, 1, 3)] {
@@ -248,7 +253,8 @@ fn zones_lie_on_blocks_and_lanes_of_their_own() {
     }
 }
 
-// A reset takes the erases of the zone's blocks, side by side on its lanes. A zone is written as fast as its lanes work.
+// A reset takes the erases of the zone's blocks, side by side on its lanes. A zone is written as
+// fast as its lanes work.
 #[test]
 fn time_follows_from_the_lanes_of_a_zone() {
     for (spanned, blocks) in [(1, 1), (1, 3), (2, 2), (4, 1)] {
@@ -320,8 +326,8 @@ fn in_state(drive: &mut SimDevice, state: ZoneState) -> Vec<u32> {
     (0..limits(drive).zones).filter(|number| zone(drive, *number).state == state).collect()
 }
 
-// Expired blocks take one zone after the other offline, each at a reset. The remaining zones accept writes up to their
-// capacity. The last zone is lost only when its blocks are.
+// Expired blocks take one zone after the other offline, each at a reset. The remaining zones accept
+// writes up to their capacity. The last zone is lost only when its blocks are.
 #[test]
 fn a_worn_drive_loses_its_zones_one_by_one() {
     for (lanes, spanned, blocks) in [(1, 1, 1), (4, 2, 2), (4, 0, 1)] {
@@ -358,8 +364,8 @@ fn a_worn_drive_loses_its_zones_one_by_one() {
     }
 }
 
-// A write that finds no free block makes its zone read-only: the data before it can be read until the zone is taken
-// offline. Other zones can still be written.
+// A write that finds no free block makes its zone read-only: the data before it can be read until
+// the zone is taken offline. Other zones can still be written.
 #[test]
 fn zones_whose_writes_fail_are_read_only() {
     let mut profile = zoned(2, 1, 2);

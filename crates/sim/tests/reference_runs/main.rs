@@ -1,5 +1,5 @@
-//! Repeats the published runs of the paper's own simulator (the SSD extension of DiskSim by Agrawal et al.) from their
-//! parameters. `docs/simulator-exactness.md` describes the runs.
+//! Repeats the published runs of the paper's own simulator (the SSD extension of DiskSim by Agrawal
+//! et al.) from their parameters. `docs/simulator-exactness.md` describes the runs.
 //!
 //! The tests need the files of `devices/disksim_ssd_reference`, and are skipped with a message if
 //! these are missing: see [`disksim`].
@@ -17,8 +17,9 @@ const PAGE: u64 = 4096;
 
 /// Returns the profile of the drive that a run's parameters describe.
 ///
-/// The statistics show two facts that the parameters leave open. All data of a write crosses the link before its first
-/// page is programmed. A block has one page of summary, of which 528 bytes cross the serial bus.
+/// The statistics show two facts that the parameters leave open. All data of a write crosses the
+/// link before its first page is programmed. A block has one page of summary, of which 528 bytes
+/// cross the serial bus.
 fn profile(run: &Run) -> Profile {
     let mut profile = Profile::default();
     let share = |name| run.parameter(name) / 100.0;
@@ -78,7 +79,8 @@ fn fill(drive: &mut SimDevice) {
     }
 }
 
-/// Sends every request to a full drive when the request is due, even if other requests are in flight.
+/// Sends every request to a full drive when the request is due, even if other requests are in
+/// flight.
 fn simulate(run: &Run, requests: impl Iterator<Item = Io>) -> RunStatistics {
     let mut drive = SimDevice::new("sim:disksim", &profile(run)).expect("the profile works");
     fill(&mut drive);
@@ -195,8 +197,8 @@ fn the_iozone_trace_takes_as_long_as_in_the_papers_simulator() {
     assert_near("iozone, longest response, ns", longest, run.longest_response(), 1e-6);
 }
 
-// The identity of Table 7 holds in the outputs of the paper's simulator: the average lifetime is 50 erases minus the
-// mean number of erases of a block.
+// The identity of Table 7 holds in the outputs of the paper's simulator: the average lifetime is 50
+// erases minus the mean number of erases of a block.
 #[test]
 fn lifetimes_are_what_erases_leave() {
     for name in ["sw5m", "rw5m", "iozone"] {

@@ -6,8 +6,8 @@ use toml::{Table, Value};
 use super::SpaceError;
 use super::factor::level;
 
-/// A rule of a space. If each factor in `when` has one of its allowed levels, the rule sets fields, drops factors or
-/// excludes the point.
+/// A rule of a space. If each factor in `when` has one of its allowed levels, the rule sets fields,
+/// drops factors or excludes the point.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Condition {
     /// The factors that must match, each with its allowed levels.
@@ -62,7 +62,8 @@ impl Condition {
         Ok(condition)
     }
 
-    /// Returns the names of the factors that the condition refers to, and of the fields that it sets.
+    /// Returns the names of the factors that the condition refers to, and of the fields that it
+    /// sets.
     pub(super) fn names(&self) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
         let factors = self.when.iter().map(|(name, _)| name.as_str());
         let without = self.without.iter().map(String::as_str);
@@ -78,8 +79,8 @@ impl Condition {
     }
 }
 
-/// Applies conditions in order. Dropped factors lose their levels. Returns the settings of fields that are not
-/// factors; `None` if the point is excluded.
+/// Applies conditions in order. Dropped factors lose their levels. Returns the settings of fields
+/// that are not factors; `None` if the point is excluded.
 pub(super) fn apply(
     conditions: &[Condition],
     factors: &[&str],
@@ -107,8 +108,8 @@ pub(super) fn apply(
     Some(set)
 }
 
-/// Flattens a table to dotted names: `cleaning.policy` may be written as nested tables or in quotes. A range stays a
-/// single entry.
+/// Flattens a table to dotted names: `cleaning.policy` may be written as nested tables or in
+/// quotes. A range stays a single entry.
 pub(super) fn flat(table: &Table) -> Vec<(String, &Value)> {
     let mut entries = Vec::new();
     for (key, value) in table {

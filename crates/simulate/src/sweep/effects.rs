@@ -1,5 +1,5 @@
-//! Effects of factors on objectives: mean differences between points that differ in one factor only and share their
-//! seeds.
+//! Effects of factors on objectives: mean differences between points that differ in one factor only
+//! and share their seeds.
 
 use std::collections::HashMap;
 
@@ -53,7 +53,8 @@ impl Differences {
         self.count += 1;
     }
 
-    /// Returns the mean with its interval over the repeats, and its sign; `None` without any differences.
+    /// Returns the mean with its interval over the repeats, and its sign; `None` without any
+    /// differences.
     #[allow(clippy::cast_precision_loss, reason = "pairs are fewer than 2^53")]
     fn mean(&self) -> Option<(Estimate, i8)> {
         let means: Vec<f64> = self.sums.iter().map(|sum| sum / self.count as f64).collect();
@@ -75,8 +76,8 @@ pub(super) fn step(factor: &Factor, from: &Level, to: &Level) -> Step {
     Step { factor: factor.name.clone(), from: from.clone(), to: to.clone() }
 }
 
-/// Returns the levels of a factor at which a point has a value of an objective. The other levels are impossible or failed with
-/// all levels of the other factors.
+/// Returns the levels of a factor at which a point has a value of an objective. The other levels
+/// are impossible or failed with all levels of the other factors.
 fn feasible<'f>(
     factor: &'f Factor,
     index: usize,
@@ -90,7 +91,8 @@ fn feasible<'f>(
     levels(factor).iter().filter(is_measured).collect()
 }
 
-/// Computes, for each objective, the effect of changing a factor from its first feasible level to each other level.
+/// Computes, for each objective, the effect of changing a factor from its first feasible level to
+/// each other level.
 pub(super) fn effects(space: &Space, measured: &[MeasuredPoint<'_>]) -> Vec<Effect> {
     let places = Places::new(measured);
     let mut effects = Vec::new();
@@ -136,7 +138,8 @@ fn effect(
     Some((mean, sign, relative, differences.count))
 }
 
-/// Computes, for each objective, the interaction of each pair of factors between their first and last feasible levels.
+/// Computes, for each objective, the interaction of each pair of factors between their first and
+/// last feasible levels.
 pub(super) fn interactions(space: &Space, measured: &[MeasuredPoint<'_>]) -> Vec<Interaction> {
     let places = Places::new(measured);
     let mut interactions = Vec::new();

@@ -4,8 +4,8 @@ use toml::Value;
 
 use super::SpaceError;
 
-/// A parameter that varies: a profile field by its dotted name, a workload field as `workload.FIELD`, or `drive` or
-/// `workload` as a whole.
+/// A parameter that varies: a profile field by its dotted name, a workload field as
+/// `workload.FIELD`, or `drive` or `workload` as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor {
     /// The name.
@@ -96,8 +96,8 @@ impl Factor {
         }
     }
 
-    /// Returns the position of a level, from 0 for the first to 1 for the last; a list has evenly spaced levels.
-    /// `None` if the factor has no such level.
+    /// Returns the position of a level, from 0 for the first to 1 for the last; a list has evenly
+    /// spaced levels. `None` if the factor has no such level.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "levels are few")]
     pub fn share(&self, level: &Level) -> Option<f64> {
@@ -182,7 +182,8 @@ fn range(name: &str, range: &toml::Table) -> Result<Values, SpaceError> {
     }
 }
 
-/// Reads a number. The flag is true if the number is whole. Sizes and times are whole, in bytes and nanoseconds.
+/// Reads a number. The flag is true if the number is whole. Sizes and times are whole, in bytes and
+/// nanoseconds.
 #[allow(clippy::cast_precision_loss, reason = "a space holds all numbers as f64")]
 fn number(value: &Value) -> Option<(f64, bool)> {
     match value {
@@ -214,7 +215,8 @@ fn levels(from: f64, to: f64, log: bool, whole: bool, count: i64) -> Option<Valu
     Some(Values::Levels(levels.into_iter().map(Level::Number).collect()))
 }
 
-/// Returns levels from `from` in steps up to `to`. `to` is included if a step ends there, within rounding.
+/// Returns levels from `from` in steps up to `to`. `to` is included if a step ends there, within
+/// rounding.
 #[allow(clippy::cast_precision_loss, reason = "levels are few")]
 fn stepped(from: f64, to: f64, step: f64) -> Values {
     let levels = (0..).map(|nth: u32| f64::from(nth).mul_add(step, from));

@@ -10,13 +10,15 @@ const WORKLOAD: &str = "workload";
 /// The prefix of the names of workload fields.
 const OF_WORKLOAD: &str = "workload.";
 
-/// Returns true for the names `drive` and `workload`, which replace a drive or a workload as a whole.
+/// Returns true for the names `drive` and `workload`, which replace a drive or a workload as a
+/// whole.
 pub(crate) fn is_whole(name: &str) -> bool {
     name == DRIVE || name == WORKLOAD
 }
 
-/// Checks that a request can set the field `name`: a profile field by its dotted name, a workload field as
-/// `workload.FIELD`, or `drive` or `workload` as a whole. `place` names the part of the document, for the error.
+/// Checks that a request can set the field `name`: a profile field by its dotted name, a workload
+/// field as `workload.FIELD`, or `drive` or `workload` as a whole. `place` names the part of the
+/// document, for the error.
 ///
 /// # Errors
 /// [`SpaceError::Unknown`], with the nearest known name.
@@ -32,8 +34,8 @@ pub(crate) fn known(place: &'static str, name: &str) -> Result<(), SpaceError> {
     }
 }
 
-/// Returns a copy of a request with the settings applied. Their names must be [known]. If a name occurs more than once,
-/// its last setting counts.
+/// Returns a copy of a request with the settings applied. Their names must be [known]. If a name
+/// occurs more than once, its last setting counts.
 #[must_use]
 pub(crate) fn set(base: &SimulationRequest, settings: &[(&str, String)]) -> SimulationRequest {
     let mut request = base.clone();

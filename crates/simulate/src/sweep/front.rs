@@ -24,7 +24,8 @@ pub(super) fn front(
             archive.insert(Candidate::new(index, Evaluation::new(means)));
         }
     }
-    // The archive holds only one of several points with equal objectives, so points are matched by value.
+    // The archive holds only one of several points with equal objectives, so points are matched by
+    // value.
     let members: Vec<&Vec<f64>> =
         archive.members().iter().map(|member| &member.evaluation.objectives).collect();
     let point = |measured: &MeasuredPoint<'_>| {

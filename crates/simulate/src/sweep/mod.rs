@@ -1,12 +1,13 @@
-//! Explores a design space: combinations of drives and workloads, their results, and conclusions from them.
+//! Explores a design space: combinations of drives and workloads, their results, and conclusions
+//! from them.
 //!
-//! [`Space`] is read from TOML. A [`Trial`] is one simulation: a point of the space and one of its repeats, as data that
-//! can run anywhere ([`run_trial`]). [`explore`] requests trials in batches and receives a row of results for each
-//! trial. [`Runner`] runs them on all cores or hands them to [`Workers`]. Rows and conclusions do not depend on where or
-//! in which order trials ran.
+//! [`Space`] is read from TOML. A [`Trial`] is one simulation: a point of the space and one of its
+//! repeats, as data that can run anywhere ([`run_trial`]). [`explore`] requests trials in batches
+//! and receives a row of results for each trial. [`Runner`] runs them on all cores or hands them to
+//! [`Workers`]. Rows and conclusions do not depend on where or in which order trials ran.
 //!
-//! All points share their seeds (common random numbers), so that differences between points are not chance. Effects are
-//! means of paired differences.
+//! All points share their seeds (common random numbers), so that differences between points are not
+//! chance. Effects are means of paired differences.
 
 mod conditions;
 mod effects;
@@ -34,7 +35,8 @@ pub use sampling::Sampling;
 pub use space::Space;
 pub use trial::{Trial, run_trial};
 
-/// A function that runs trials anywhere. Returns their rows in the order of the trials, or `None` if stopped.
+/// A function that runs trials anywhere. Returns their rows in the order of the trials, or `None`
+/// if stopped.
 pub type Batch<'a> = dyn FnMut(&[Trial]) -> Option<Vec<Row>> + Send + 'a;
 
 #[cfg(test)]

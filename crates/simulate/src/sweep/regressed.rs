@@ -1,5 +1,5 @@
-//! Effects of factors on objectives in a sample of points. Few pairs of these points differ in one factor only. The
-//! effects are therefore the slopes of a regression over all points.
+//! Effects of factors on objectives in a sample of points. Few pairs of these points differ in one
+//! factor only. The effects are therefore the slopes of a regression over all points.
 
 use flashscope_document::sweep::{Effect, Interaction, Level, MeasuredPoint, RegressionFit};
 use flashscope_stats::{Regression, regression};
@@ -24,15 +24,15 @@ struct Column {
     factor: usize,
     from: Level,
     to: Level,
-    /// The fraction (0 to 1) of the change that each point has, minus the mean fraction. The effects of other factors
-    /// then hold at the mean level of this factor.
+    /// The fraction (0 to 1) of the change that each point has, minus the mean fraction. The
+    /// effects of other factors then hold at the mean level of this factor.
     shares: Vec<f64>,
     mean: f64,
 }
 
-/// Returns the columns of a factor. Numeric levels give one column, from the first level to the last; texts give a column
-/// for each level after the first. A point without the factor counts as its mean. Returns no column for a factor that is
-/// constant over all points.
+/// Returns the columns of a factor. Numeric levels give one column, from the first level to the
+/// last; texts give a column for each level after the first. A point without the factor counts as
+/// its mean. Returns no column for a factor that is constant over all points.
 fn columns(index: usize, factor: &Factor, points: &[&MeasuredPoint<'_>]) -> Vec<Column> {
     let column = |from: Level, to: Level, share: &dyn Fn(&Level) -> Option<f64>| {
         let shares = points.iter().map(|point| share(point.levels[index].as_ref()?));

@@ -13,8 +13,8 @@ use flashscope_result::sweep::SweepFolder;
 use super::{Trial, run_trial};
 use crate::Resources;
 
-/// Rows are saved once their number exceeds 1/64 of the number of saved rows. An abrupt end then loses little work, and
-/// there are few files.
+/// Rows are saved once their number exceeds 1/64 of the number of saved rows. An abrupt end then
+/// loses little work, and there are few files.
 const KEPT: usize = 64;
 
 /// A callback that receives each row as it arrives, in any order.
@@ -22,12 +22,14 @@ pub type Each<'a> = dyn FnMut(&Row) + Send + 'a;
 
 /// Runs trials elsewhere, such as on a cluster.
 pub trait Workers: Send {
-    /// Runs these trials and passes their rows to `give` as they arrive, in any order, until it returns `false`. A row may
-    /// arrive twice, for example after a worker was presumed lost; the first row counts.
+    /// Runs these trials and passes their rows to `give` as they arrive, in any order, until it
+    /// returns `false`. A row may arrive twice, for example after a worker was presumed lost; the
+    /// first row counts.
     fn run(&mut self, trials: &[&Trial], give: &mut dyn FnMut(Row) -> bool);
 }
 
-/// Runs trials, by default on the cores of this machine. The rows do not depend on where trials run.
+/// Runs trials, by default on the cores of this machine. The rows do not depend on where trials
+/// run.
 pub struct Runner<'a> {
     resources: Resources<'a>,
     progress: &'a mut (dyn Progress + 'a),
@@ -90,7 +92,8 @@ impl<'a> Runner<'a> {
         self
     }
 
-    /// Saves rows in a folder as they arrive. Trials whose rows are in the folder already do not run again.
+    /// Saves rows in a folder as they arrive. Trials whose rows are in the folder already do not
+    /// run again.
     #[must_use]
     pub fn keeping(
         mut self,
@@ -202,7 +205,8 @@ fn report(progress: &mut dyn Progress, field: &str, row: &Row) {
     });
 }
 
-/// Runs trials on the cores of this machine, until they are stopped or the receiver is gone because rows could not be saved.
+/// Runs trials on the cores of this machine, until they are stopped or the receiver is gone because
+/// rows could not be saved.
 fn on_cores<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     trials: &'scope [&Trial],

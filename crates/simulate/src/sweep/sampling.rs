@@ -1,4 +1,5 @@
-//! Samples the points of a space. A point has a share (0 to below 1) per factor: the position within its levels or range.
+//! Samples the points of a space. A point has a share (0 to below 1) per factor: the position
+//! within its levels or range.
 
 use serde::Deserialize;
 
@@ -8,13 +9,13 @@ use serde::Deserialize;
 pub enum Sampling {
     /// All points.
     Full,
-    /// A sample in which each factor is cut into as many parts as there are points, with one point per part (M. D. McKay, R.
-    /// J. Beckman and W. J. Conover, *Technometrics* 21(2), 1979).
+    /// A sample in which each factor is cut into as many parts as there are points, with one point
+    /// per part (M. D. McKay, R. J. Beckman and W. J. Conover, *Technometrics* 21(2), 1979).
     LatinHypercube,
     /// A Sobol sequence, scrambled by the seed. A longer sequence starts with the same points.
     Sobol,
-    /// A search for the Pareto front by NSGA-II (Deb et al., *IEEE Transactions on Evolutionary Computation* 6(2), 2002),
-    /// with a limited number of points.
+    /// A search for the Pareto front by NSGA-II (Deb et al., *IEEE Transactions on Evolutionary
+    /// Computation* 6(2), 2002), with a limited number of points.
     Search,
 }
 

@@ -1,7 +1,7 @@
 //! Searches a space with NSGA-II, a generation at a time.
 //!
-//! The optimizer evaluates one point at a time. This module records the points of a generation as the optimizer
-//! generates them, and runs all of them when the optimizer evaluates the first.
+//! The optimizer evaluates one point at a time. This module records the points of a generation as
+//! the optimizer generates them, and runs all of them when the optimizer evaluates the first.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,8 +18,8 @@ use super::sampling::sobol;
 use super::space::Points;
 use super::{Space, Trial};
 
-/// The distribution indices of crossover and mutation: how close children are to their parents. The values are those of
-/// Deb et al., section V.
+/// The distribution indices of crossover and mutation: how close children are to their parents. The
+/// values are those of Deb et al., section V.
 const CROSSOVER: f64 = 20.0;
 const MUTATION: f64 = 20.0;
 
@@ -111,12 +111,13 @@ impl Initializer<Shares> for SharedState<'_, '_, '_> {
     }
 }
 
-/// A variation that records the children of the variation `inner`. While a child is a known point, it replaces one
-/// factor of the child by a random level. Without this step, most children would equal their parents if factors have
-/// few levels.
+/// A variation that records the children of the variation `inner`. While a child is a known point,
+/// it replaces one factor of the child by a random level. Without this step, most children would
+/// equal their parents if factors have few levels.
 struct RecordingVariation<'s, 'a, 'b, V> {
     inner: V,
-    /// Generates a random share for each factor, and an additional share that chooses the factor to replace.
+    /// Generates a random share for each factor, and an additional share that chooses the factor to
+    /// replace.
     anew: RealBounds,
     state: SharedState<'s, 'a, 'b>,
 }

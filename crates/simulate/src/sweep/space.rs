@@ -18,7 +18,8 @@ const FACTORS: &str = "[factors]";
 /// Maximum number of points of a full grid.
 const MAX_POINTS: u64 = 1_000_000;
 
-/// Maximum number of simulations, counting all repeats. All trials are created before the first trial runs.
+/// Maximum number of simulations, counting all repeats. All trials are created before the first
+/// trial runs.
 const MAX_TRIALS: u64 = 10_000_000;
 
 /// A design space and the way to explore it.
@@ -113,8 +114,8 @@ impl Space {
     /// Parses a space from TOML, see docs/sweep.md.
     ///
     /// # Errors
-    /// If the text is invalid; for an unknown name, the error has the nearest known name. Parsing does not detect points
-    /// that cannot be simulated.
+    /// If the text is invalid; for an unknown name, the error has the nearest known name. Parsing
+    /// does not detect points that cannot be simulated.
     pub fn parse(text: &str) -> Result<Space, SpaceError> {
         let toml = |error: toml::de::Error| SpaceError::Toml(error.to_string().trim_end().into());
         let table: Table = toml::from_str(text).map_err(toml)?;
@@ -218,7 +219,8 @@ impl Space {
         self.factors.iter().map(|factor| factor.name.as_str()).collect()
     }
 
-    /// Returns all trials, in the order of points and repeats. Empty for a search, whose points depend on earlier results.
+    /// Returns all trials, in the order of points and repeats. Empty for a search, whose points
+    /// depend on earlier results.
     #[must_use]
     pub fn trials(&self) -> Vec<Trial> {
         let mut points = Points::default();
@@ -243,7 +245,8 @@ impl Space {
         self.shares().into_iter().filter_map(place).filter(|placed| placed.is_new).count() as u64
     }
 
-    /// Returns the shares of all points; empty for a search, whose points depend on earlier results.
+    /// Returns the shares of all points; empty for a search, whose points depend on earlier
+    /// results.
     fn shares(&self) -> Vec<Vec<f64>> {
         let (factors, samples, seed) = (self.factors.len(), self.samples, self.base.work.seed);
         match self.sampling {
@@ -319,7 +322,8 @@ struct PlacedPoint {
 }
 
 impl Points {
-    /// Adds the point at these shares of the factors. Returns its number and, if it is new, its trials.
+    /// Adds the point at these shares of the factors. Returns its number and, if it is new, its
+    /// trials.
     pub(super) fn take(&mut self, space: &Space, shares: &[f64]) -> TakenPoint {
         let Some(PlacedPoint { point, levels, set, is_new }) = self.place(space, shares) else {
             return TakenPoint { point: None, new: None };

@@ -289,7 +289,8 @@ impl Workers for UnrulyWorkers {
     }
 }
 
-// The workers return rows in another order, twice, and without a request. Lost rows are run again later.
+// The workers return rows in another order, twice, and without a request. Lost rows are run again
+// later.
 #[test]
 fn remote_workers_give_the_same_rows() {
     for sampling in ["sampling = 'full'", "sampling = 'search'\nsamples = 6\npopulation = 2"] {
@@ -322,7 +323,8 @@ fn impossible_points_are_listed_with_their_reason() {
     assert_eq!(sweep.front.len() + sweep.skipped.len(), 3, "without reads nothing else differs");
 }
 
-// The first and the last level of over-provisioning are impossible. Its effect is that between the other two levels.
+// The first and the last level of over-provisioning are impossible. Its effect is that between the
+// other two levels.
 #[test]
 fn impossible_levels_do_not_hide_the_effect_of_a_factor() {
     let sweep = swept(&space(
@@ -357,7 +359,8 @@ fn over_provisioning_has_a_significant_effect() {
     assert!(sweep.interactions.iter().all(|sweep| sweep.sign == 0 && sweep.squares == 1));
 }
 
-/// Returns the rows of a grid of 2 x 3 points, with a value that is a function of the levels and the repeat.
+/// Returns the rows of a grid of 2 x 3 points, with a value that is a function of the levels and
+/// the repeat.
 fn scripted(space: &Space, value: impl Fn(f64, f64, f64) -> f64) -> Vec<Row> {
     let number = |level: &Option<Level>| match level {
         Some(Level::Number(number)) => *number,
@@ -461,7 +464,8 @@ fn effects_of_samples_are_those_of_the_function() {
     }
 }
 
-/// Returns the hypervolume that the front of a sweep dominates, below `worst` (both objectives minimized).
+/// Returns the hypervolume that the front of a sweep dominates, below `worst` (both objectives
+/// minimized).
 fn hypervolume(sweep: &Sweep, worst: [f64; 2]) -> f64 {
     let candidate = |point: &FrontPoint| {
         let values = point.values.iter().map(|estimate| estimate.value).collect();
@@ -471,7 +475,8 @@ fn hypervolume(sweep: &Sweep, worst: [f64; 2]) -> f64 {
     hypervolume_2d(&front, &front::ranked(&sweep.objectives), worst)
 }
 
-// The search runs a sixth of the points of the full grid and comes within a few percent of its front.
+// The search runs a sixth of the points of the full grid and comes within a few percent of its
+// front.
 #[test]
 fn search_finds_the_front_of_the_full_grid() {
     let factors = "objectives = ['minimize write_amplification', 'maximize drive.capacity_bytes']\n\
@@ -486,9 +491,10 @@ fn search_finds_the_front_of_the_full_grid() {
     assert!((0.95..=1.0).contains(&share), "{share}");
 }
 
-// The space has 161,051 points, of which the search runs 800. It must come closer to the front than a Sobol sequence of
-// as many points. The function is ZDT1 of E. Zitzler, K. Deb and L. Thiele (*Evolutionary Computation* 8(2), 2000) with
-// five variables. Its front is where all variables but the first are 0.
+// The space has 161,051 points, of which the search runs 800. It must come closer to the front than
+// a Sobol sequence of as many points. The function is ZDT1 of E. Zitzler, K. Deb and L. Thiele
+// (*Evolutionary Computation* 8(2), 2000) with five variables. Its front is where all variables but
+// the first are 0.
 #[test]
 fn a_search_comes_near_a_known_front() {
     let of = |sampling: &str| {

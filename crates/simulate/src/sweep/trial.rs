@@ -23,7 +23,8 @@ pub struct Trial {
     pub request: SimulationRequest,
 }
 
-/// Runs a trial, with memory of this budget. The same trial gives the same row on any machine. Returns `None` if `stop` was set.
+/// Runs a trial, with memory of this budget. The same trial gives the same row on any machine.
+/// Returns `None` if `stop` was set.
 #[must_use]
 pub fn run_trial(trial: &Trial, memory: &Budget, stop: &AtomicBool) -> Option<Row> {
     let mut row = Row {
@@ -85,8 +86,8 @@ fn collect(path: &str, value: &Value, numbers: &mut BTreeMap<String, f64>) {
     }
 }
 
-/// Returns the names of all numeric results, from a short simulation of a small drive with reads, writes, trims and
-/// garbage collection.
+/// Returns the names of all numeric results, from a short simulation of a small drive with reads,
+/// writes, trims and garbage collection.
 pub(super) fn number_names() -> Vec<String> {
     let work = crate::Work {
         workload: "uniform?reads=0.3&trims=0.1&size=64KiB".into(),

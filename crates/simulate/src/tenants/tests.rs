@@ -54,8 +54,8 @@ fn the_measurements_of_tenants_add_up() {
     assert_eq!(shared, first);
 }
 
-// An urgent queue has priority only while commands wait in the queues. The controller therefore accepts few commands at
-// once.
+// An urgent queue has priority only while commands wait in the queues. The controller therefore
+// accepts few commands at once.
 #[test]
 fn an_urgent_class_protects_a_tenant() {
     let slowdown = |spec: &str| {
@@ -69,7 +69,8 @@ fn an_urgent_class_protects_a_tenant() {
     assert!(urgent < 0.9 * low, "{urgent}, {low}");
 }
 
-// A tenant that runs alone has the same warm-up and length as together with a trace, which does not repeat.
+// A tenant that runs alone has the same warm-up and length as together with a trace, which does not
+// repeat.
 #[test]
 fn a_tenant_alone_has_the_load_of_all() {
     let trace = concat!(
@@ -118,8 +119,8 @@ fn invalid_tenants_are_refused_by_name() {
     }
 }
 
-/// Returns the write amplification of tenants that are caches, or of one cache without tenants if `count` is 0, on a drive
-/// with placement handles.
+/// Returns the write amplification of tenants that are caches, or of one cache without tenants if
+/// `count` is 0, on a drive with placement handles.
 fn write_amplification_of_caches(count: usize, streams: bool) -> f64 {
     let workload =
         format!("object-cache?region=512KiB&lookups=0&small_space=0.04&streams={streams}");
@@ -136,7 +137,8 @@ fn write_amplification_of_caches(count: usize, streams: bool) -> f64 {
     run(&SimulationRequest { drive, work }).expect("it works").write_amplification.expect("writes")
 }
 
-// The streams of a tenant's workload reach the drive, as those of a workload that has the drive alone (count 0).
+// The streams of a tenant's workload reach the drive, as those of a workload that has the drive
+// alone (count 0).
 #[test]
 fn streams_lower_the_write_amplification_of_tenants() {
     for count in [0, 1, 2] {

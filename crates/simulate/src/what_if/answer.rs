@@ -41,7 +41,8 @@ impl Answer {
         self.what_if
     }
 
-    /// Sets the prediction of a closed-form model for variant `nth` (0 is the baseline), or the reason why there is none.
+    /// Sets the prediction of a closed-form model for variant `nth` (0 is the baseline), or the
+    /// reason why there is none.
     pub fn predicted(&mut self, nth: usize, predicted: Result<ClosedForm, String>) {
         let base = self.what_if.base.closed_form.clone().filter(|_| nth > 0);
         let Some(variant) = self.variant(nth) else { return };
@@ -56,8 +57,8 @@ impl Answer {
         }
     }
 
-    /// Adds a row; rows may arrive in any order. Calls `each` for every variant that it completes, in the order of variants,
-    /// the baseline (0) first.
+    /// Adds a row; rows may arrive in any order. Calls `each` for every variant that it completes,
+    /// in the order of variants, the baseline (0) first.
     pub fn simulated(&mut self, row: &Row, each: &mut dyn FnMut(&WhatIf, usize)) {
         self.rows.entry(row.point).or_default().insert(row.repeat, row.clone());
         while let Some(rows) = self.whole(self.done) {

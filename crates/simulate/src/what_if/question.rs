@@ -68,11 +68,12 @@ pub struct Question {
     repeats: u32,
 }
 
-/// Parses changes, `field=value,field=value`. A part without `=` continues the previous value, so values may contain
-/// commas.
+/// Parses changes, `field=value,field=value`. A part without `=` continues the previous value, so
+/// values may contain commas.
 ///
 /// # Errors
-/// If the text sets nothing, or sets an unknown field; the error then names the nearest known field.
+/// If the text sets nothing, or sets an unknown field; the error then names the nearest known
+/// field.
 pub fn changes(text: &str) -> Result<Vec<Change>, WhatIfError> {
     let mut changes: Vec<Change> = Vec::new();
     for part in text.split(',') {
@@ -90,12 +91,12 @@ pub fn changes(text: &str) -> Result<Vec<Change>, WhatIfError> {
 }
 
 impl Question {
-    /// Creates the question of how each variant differs from `base`, with `repeats` simulations of each. The
-    /// drive of `base` must fit in `memory`.
+    /// Creates the question of how each variant differs from `base`, with `repeats` simulations of
+    /// each. The drive of `base` must fit in `memory`.
     ///
     /// # Errors
-    /// If the question is invalid. A variant that cannot be simulated is not an error here; the answer gives the
-    /// reason.
+    /// If the question is invalid. A variant that cannot be simulated is not an error here; the
+    /// answer gives the reason.
     pub fn new(
         base: SimulationRequest,
         variants: Vec<VariantRequest>,
@@ -192,7 +193,8 @@ fn name_of(changes: &[Change]) -> String {
     texts.join(", ")
 }
 
-/// Checks that the drive and the workload of the baseline exist and fit together, and that `memory` suffices.
+/// Checks that the drive and the workload of the baseline exist and fit together, and that `memory`
+/// suffices.
 fn check_base(base: &SimulationRequest, memory: &Budget) -> Result<(), crate::Error> {
     let info = crate::drive(&base.drive, memory)?.info().clone();
     let target = Target {

@@ -31,7 +31,8 @@ fn question(texts: &[&str], repeats: u32) -> Question {
     .unwrap()
 }
 
-/// Simulates a question on `jobs` threads. Returns the answer, and the order in which variants were reported.
+/// Simulates a question on `jobs` threads. Returns the answer, and the order in which variants were
+/// reported.
 fn answered(question: &Question, jobs: usize) -> (WhatIf, Vec<usize>) {
     let (mut answer, mut order) = (Answer::to(question), Vec::new());
     let stop = false.into();

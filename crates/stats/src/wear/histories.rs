@@ -90,7 +90,8 @@ impl Kind {
 /// A history up to the forecast, with the truth.
 pub(super) struct History {
     pub(super) readings: Vec<WearReading>,
-    /// The time from the last reading until the percentage shows 100, if the load continues as before.
+    /// The time from the last reading until the percentage shows 100, if the load continues as
+    /// before.
     pub(super) left_s: f64,
 }
 

@@ -8,7 +8,8 @@ const DAY_S: u64 = 86_400;
 /// The page that reports the coverage.
 const PAGE: &str = include_str!("../../../../docs/watch.md");
 
-/// Returns daily readings of a drive that writes 1000 bytes a day and uses a percent every `days` days.
+/// Returns daily readings of a drive that writes 1000 bytes a day and uses a percent every `days`
+/// days.
 fn steady(days: u64, count: u64) -> Vec<WearReading> {
     let reading = |day: u64| WearReading {
         at_s: day * DAY_S,

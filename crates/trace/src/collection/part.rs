@@ -81,11 +81,12 @@ impl Segment {
     }
 }
 
-/// Reads a part, and passes its segments to `keep`: a line for each volume, sorted by name. Calls `go_on` with the
-/// bytes read after each batch; returns `None` once `go_on` returns false.
+/// Reads a part, and passes its segments to `keep`: a line for each volume, sorted by name. Calls
+/// `go_on` with the bytes read after each batch; returns `None` once `go_on` returns false.
 ///
 /// # Errors
-/// A line or a record cannot be read; the error names the file and the line. Also returns the errors of `keep`.
+/// A line or a record cannot be read; the error names the file and the line. Also returns the
+/// errors of `keep`.
 pub fn read_part<E: From<Error>>(
     part: &Part,
     spec: &Spec,
@@ -119,8 +120,8 @@ pub fn read_part<E: From<Error>>(
     Ok(Some(PartOutcome { segments: segment.place.segment, file }))
 }
 
-/// Reads a part, and passes each batch of requests to `take` until it returns false. Returns the reader at the end of the
-/// part, or `None` if `take` returned false.
+/// Reads a part, and passes each batch of requests to `take` until it returns false. Returns the
+/// reader at the end of the part, or `None` if `take` returned false.
 pub(super) fn each_batch<E: From<Error>>(
     part: &Part,
     spec: &Spec,
@@ -151,7 +152,8 @@ fn in_file(part: &Part, error: Error) -> Error {
     }
 }
 
-/// Converts a place in a part to a place in the file. `before` is the number of lines before the part.
+/// Converts a place in a part to a place in the file. `before` is the number of lines before the
+/// part.
 fn moved(place: BadPlace, before: u64) -> BadPlace {
     match place {
         BadPlace::Line(line) => BadPlace::Line(line + before),

@@ -27,7 +27,8 @@ pub struct Part {
     pub size: Bytes,
 }
 
-/// Divides a file into parts of about `part_size` bytes. Only uncompressed text whose lines are independent can be divided.
+/// Divides a file into parts of about `part_size` bytes. Only uncompressed text whose lines are
+/// independent can be divided.
 ///
 /// # Errors
 /// The file cannot be read.

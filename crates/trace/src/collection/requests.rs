@@ -6,12 +6,13 @@ use super::part::each_batch;
 use super::plan::Part;
 use crate::{Error, Reader, Request, Spec};
 
-/// The requests of volumes, by the name of the volume and the number of the file; within a file, by part.
+/// The requests of volumes, by the name of the volume and the number of the file; within a file, by
+/// part.
 #[derive(Debug, Default)]
 pub struct VolumeRequests(BTreeMap<String, BTreeMap<(u32, u32), Vec<Request>>>);
 
-/// Reads the requests of the volumes `names` in a part. Calls `go_on` after each batch; returns `None` once `go_on`
-/// returns false.
+/// Reads the requests of the volumes `names` in a part. Calls `go_on` after each batch; returns
+/// `None` once `go_on` returns false.
 ///
 /// # Errors
 /// The part cannot be read.
@@ -58,8 +59,8 @@ impl VolumeRequests {
         }
     }
 
-    /// Removes and returns the requests of a volume, ordered as in the statistics of a collection: files by the time of
-    /// their first request of the volume, then by number.
+    /// Removes and returns the requests of a volume, ordered as in the statistics of a collection:
+    /// files by the time of their first request of the volume, then by number.
     pub fn take(&mut self, name: &str) -> Vec<Request> {
         let parts: Vec<_> = self.0.remove(name).unwrap_or_default().into_iter().collect();
         let mut files: Vec<_> = parts.chunk_by(|one, next| one.0.0 == next.0.0).collect();

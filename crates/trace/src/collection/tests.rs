@@ -36,7 +36,8 @@ fn planned(path: &str, spec: &Spec, part_size: u64) -> Vec<Part> {
     parts(&plan)
 }
 
-/// Reads all parts. Returns the statistics as text, the number of segments, and the most pages in a segment.
+/// Reads all parts. Returns the statistics as text, the number of segments, and the most pages in a
+/// segment.
 fn read(parts: &[Part], spec: &Spec, limits: PartLimits) -> Result<(String, usize, usize), Error> {
     let folder = tempfile::tempdir().unwrap();
     let (mut paths, mut most) = (Vec::new(), 0);

@@ -345,7 +345,8 @@ mod tests {
         requests.iter().map(|r| (r.at.0, latency(r), r.offset.0, r.len.0, r.op)).collect()
     }
 
-    // The latency of a request is the time from its issue to its completion. Other events do not matter.
+    // The latency of a request is the time from its issue to its completion. Other events do not
+    // matter.
     #[test]
     fn issued_requests_are_read() {
         let events = [

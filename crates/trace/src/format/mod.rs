@@ -40,8 +40,8 @@ pub struct Format {
     pub summary: &'static str,
     /// The specification of the format, or the program that writes it.
     pub source: &'static str,
-    /// True for text in which the meaning of a line does not depend on other lines. Parts of such a file can be read
-    /// independently.
+    /// True for text in which the meaning of a line does not depend on other lines. Parts of such a
+    /// file can be read independently.
     pub has_independent_lines: bool,
     /// Returns the likelihood that content with these first bytes has the format, from 0 to 1000.
     sniff: fn(&[u8]) -> u32,

@@ -297,7 +297,8 @@ struct Column {
     /// The values by row; meaningless for a row without a value.
     values: Vec<i64>,
     narrow: Vec<i32>,
-    /// The definition level of each row: above 0 if the row has a value. Empty if every row has a value.
+    /// The definition level of each row: above 0 if the row has a value. Empty if every row has a
+    /// value.
     levels: Vec<i16>,
 }
 

@@ -72,7 +72,8 @@ fn command(code: u64) -> Option<Command> {
         0x55 | 0x56 | 0x57 | 0x5a | 0x5e | 0x5f => Command::Other,
         // EXTENDED COPY, RECEIVE COPY RESULTS, VERIFY(16), PRE-FETCH(16), READ CAPACITY(16).
         0x83 | 0x84 | 0x8f | 0x90 | 0x9e => Command::Other,
-        // REPORT LUNS, SECURITY PROTOCOL IN, MAINTENANCE IN and OUT, VERIFY(12), SECURITY PROTOCOL OUT.
+        // REPORT LUNS, SECURITY PROTOCOL IN, MAINTENANCE IN and OUT, VERIFY(12), SECURITY PROTOCOL
+        // OUT.
         0xa0 | 0xa2 | 0xa3 | 0xa4 | 0xaf | 0xb5 => Command::Other,
         _ => return None,
     })

@@ -73,7 +73,8 @@ impl Gaps {
     }
 }
 
-/// The shortest window, in nanoseconds. Each longer window is ten times as long as the previous one.
+/// The shortest window, in nanoseconds. Each longer window is ten times as long as the previous
+/// one.
 const SHORTEST_WINDOW: u64 = 1_000_000;
 
 /// The number of window lengths.
@@ -93,7 +94,8 @@ struct Level {
     /// The index of the open window; `count` is the number of requests in this window.
     window: u64,
     count: u64,
-    /// The sum over the closed windows of their counts, the sum of the squares of the counts, and the highest count.
+    /// The sum over the closed windows of their counts, the sum of the squares of the counts, and
+    /// the highest count.
     sum: u64,
     squares: u128,
     peak: u64,

@@ -66,7 +66,8 @@ impl PageRanking {
         }
     }
 
-    /// Returns the share of all requests that go to the hottest `share` of the pages. The last page counts in proportion.
+    /// Returns the share of all requests that go to the hottest `share` of the pages. The last page
+    /// counts in proportion.
     fn share_of(&self, share: f64) -> f64 {
         let mut left = share * self.pages as f64;
         let mut found = 0.0;
@@ -82,8 +83,9 @@ impl PageRanking {
     }
 }
 
-/// Returns the concentration from the counts of a sample's parts. `rate` is the share of the pages that the sample contains;
-/// `missing` is the relative error of the number of requests estimated from the sample.
+/// Returns the concentration from the counts of a sample's parts. `rate` is the share of the pages
+/// that the sample contains; `missing` is the relative error of the number of requests estimated
+/// from the sample.
 pub(super) fn facts(
     parts: &[Counts; REPLICATES],
     rate: f64,

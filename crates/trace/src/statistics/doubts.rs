@@ -10,8 +10,8 @@ use flashscope_document::trace::{Doubt, DoubtKind, TimeFacts};
 /// The highest rate that any drive serves: 10 million requests per second.
 const MAX_RATE: f64 = 1e7;
 
-/// The mean rate above which a trace is unlikely to come from a disk or a SATA drive. Native command queuing with 32
-/// commands of 160 us serves 200,000 requests per second.
+/// The mean rate above which a trace is unlikely to come from a disk or a SATA drive. Native
+/// command queuing with 32 commands of 160 us serves 200,000 requests per second.
 const MAX_SATA_RATE: f64 = 2e5;
 
 /// The longest plausible trace: three years.

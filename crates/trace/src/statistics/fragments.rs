@@ -1,5 +1,5 @@
-//! Splits writes at erase-block boundaries into heads, middles and tails (Boboila & Desnoyers, 2011, section III and
-//! Fig. 1).
+//! Splits writes at erase-block boundaries into heads, middles and tails (Boboila & Desnoyers,
+//! 2011, section III and Fig. 1).
 
 use flashscope_document::trace::{Fragment, Fragments, LengthBucket};
 
@@ -34,7 +34,8 @@ impl FragmentCounts {
         let [from, to] = [offset >> by.page, ((end - 1) >> by.page) + 1];
         let (block, in_block) = (1u64 << by.block, (1u64 << by.block) - 1);
         self.lengths[(to - from).ilog2() as usize] += 1;
-        // The first block boundary at or after the start, and the last block boundary at or before the end.
+        // The first block boundary at or after the start, and the last block boundary at or before
+        // the end.
         let first = (from + in_block) >> by.block << by.block;
         let last = to >> by.block << by.block;
         if from < first {

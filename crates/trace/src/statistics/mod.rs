@@ -1,8 +1,9 @@
 //! The statistics of a trace, gathered in one pass.
 //!
-//! Memory is bounded for any trace. A table of at most 256 MiB counts the accesses of each page; when it is full, it follows a
-//! sample of the pages. A set of about the same size holds all touched pages; when it is full, the footprint is estimated from
-//! the sample. Estimates from a sample have a confidence interval.
+//! Memory is bounded for any trace. A table of at most 256 MiB counts the accesses of each page;
+//! when it is full, it follows a sample of the pages. A set of about the same size holds all
+//! touched pages; when it is full, the footprint is estimated from the sample. Estimates from a
+//! sample have a confidence interval.
 
 mod alignment;
 mod arrivals;
@@ -41,7 +42,8 @@ use volumes::{ByVolume, Total};
 /// The size of a page in bytes, for footprint, working set and concentration.
 const PAGE: u64 = 4096;
 
-/// The default sizes that divide writes, as in Boboila & Desnoyers: pages of 2 KiB, and erase blocks of 64 pages.
+/// The default sizes that divide writes, as in Boboila & Desnoyers: pages of 2 KiB, and erase
+/// blocks of 64 pages.
 const DIVISION: Division = Division { page: 11, block: 6 };
 
 /// The default bounds of the page tables.
@@ -107,8 +109,8 @@ impl Characteristics {
     /// Adds the next requests of the trace.
     pub fn push(&mut self, batch: &[Request]) {
         let mut times = std::mem::take(&mut self.times);
-        // Each statistic processes the whole batch before the next statistic. The batch and the table of the statistic
-        // then stay in the caches.
+        // Each statistic processes the whole batch before the next statistic. The batch and the
+        // table of the statistic then stay in the caches.
         self.clock.push(batch, &mut times);
         self.gaps.push(&times);
         self.windows.push(&times);

@@ -1,6 +1,7 @@
-//! The state of each followed page. Up to a memory bound, all pages are followed; beyond it, a sample of the pages,
-//! chosen by a hash of their address. This is SHARDS with a fixed size (Waldspurger et al., FAST 2015, section 4): each
-//! time the table reaches the bound, the threshold of the hash is halved.
+//! The state of each followed page. Up to a memory bound, all pages are followed; beyond it, a
+//! sample of the pages, chosen by a hash of their address. This is SHARDS with a fixed size
+//! (Waldspurger et al., FAST 2015, section 4): each time the table reaches the bound, the threshold
+//! of the hash is halved.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -18,7 +19,8 @@ use super::working_set::{self, Gaps};
 use super::{PAGE, index};
 use flashscope_document::trace::{Concentration, Sampling, WorkingSet};
 
-/// The number of adjacent pages in a group. The table has an entry per group, so that a request needs few lookups.
+/// The number of adjacent pages in a group. The table has an entry per group, so that a request
+/// needs few lookups.
 const GROUP: u8 = 8;
 
 /// [`GROUP`] as a 64-bit number.
@@ -33,7 +35,8 @@ pub(super) struct Bounds {
     pub chunks: usize,
 }
 
-/// Maximum number of bytes of a request that count for pages. It bounds the time that a corrupt trace takes.
+/// Maximum number of bytes of a request that count for pages. It bounds the time that a corrupt
+/// trace takes.
 pub(super) const MAX_ACCESS: u64 = 1 << 30;
 
 /// The number of groups looked up together, so that their cache misses overlap.
@@ -238,7 +241,8 @@ impl PageTable {
         let first = access.group * GROUP_PAGES;
         let range = first + u64::from(access.from)..=first + u64::from(access.to);
         match &self.touched {
-            // `access` adds these pages to the set, because it also adds the pages that are not followed.
+            // `access` adds these pages to the set, because it also adds the pages that are not
+            // followed.
             Some(_) if self.shift > 0 => {}
             Some(_) => {
                 self.parts.extend(Part::of(access.volume, range, access.write, access.time));
@@ -349,8 +353,8 @@ fn in_group(page: u64) -> u8 {
     (page % GROUP_PAGES) as u8
 }
 
-/// Returns the first and the last page of a request, of which only the first `most` bytes count. Returns `None` for a
-/// request of 0 bytes.
+/// Returns the first and the last page of a request, of which only the first `most` bytes count.
+/// Returns `None` for a request of 0 bytes.
 #[inline]
 pub(super) fn range(request: &Request, most: u64) -> Option<(u64, u64)> {
     let end = request.offset.0.saturating_add(request.len.0.min(most));

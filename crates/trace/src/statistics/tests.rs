@@ -205,8 +205,8 @@ fn requests_at_the_end_of_the_address_space_are_handled() {
     assert_eq!(facts.footprint.accessed_pages, exact(262_145.0));
 }
 
-/// Returns the average working set in pages, computed instant by instant: the pages accessed in the window that ends at
-/// the instant.
+/// Returns the average working set in pages, computed instant by instant: the pages accessed in the
+/// window that ends at the instant.
 fn working_set_by_definition(requests: &[Request], window: u64, end: u64) -> f64 {
     let mut sum = 0;
     for instant in 0..end {
@@ -284,8 +284,8 @@ proptest! {
     }
 }
 
-/// Returns the statistics of the same requests with each of these bounds. The requests concentrate on few of many
-/// pages.
+/// Returns the statistics of the same requests with each of these bounds. The requests concentrate
+/// on few of many pages.
 fn of_bounds<const N: usize>(bounds: [Bounds; N]) -> [TraceFacts; N] {
     let mut state = 1u64;
     let mut next = |below: u64| {

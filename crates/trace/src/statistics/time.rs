@@ -21,8 +21,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Replaces `times` by the times of the requests since the first request of the trace. If a time goes backwards,
-    /// the request gets the latest earlier time instead.
+    /// Replaces `times` by the times of the requests since the first request of the trace. If a
+    /// time goes backwards, the request gets the latest earlier time instead.
     pub(super) fn push(&mut self, batch: &[Request], times: &mut Vec<u64>) {
         times.clear();
         if let (0, Some(first)) = (self.requests, batch.first()) {
@@ -50,7 +50,8 @@ impl Clock {
         self.fractions |= !at.abs_diff(self.first).is_multiple_of(1_000_000_000);
     }
 
-    /// Returns the time from the first request to the latest, on the clock that does not go backwards.
+    /// Returns the time from the first request to the latest, on the clock that does not go
+    /// backwards.
     pub(super) fn end(&self) -> u64 {
         self.latest - self.first
     }

@@ -18,7 +18,8 @@ pub(crate) const MAX_VOLUMES: usize = 1_000;
 pub(super) struct ByVolume {
     by: Division,
     volumes: Vec<Volume>,
-    /// The writes of all volumes, each counted separately; `joined` counts consecutive writes as one write.
+    /// The writes of all volumes, each counted separately; `joined` counts consecutive writes as
+    /// one write.
     pub writes: FragmentCounts,
     pub joined: FragmentCounts,
 }
@@ -31,7 +32,8 @@ struct Volume {
     highest_end: u64,
     sequence: Sequence,
     alignments: AlignmentCounts,
-    /// The current sequence of consecutive writes, from its start to its end; empty before the first write.
+    /// The current sequence of consecutive writes, from its start to its end; empty before the
+    /// first write.
     joined: (u64, u64),
 }
 

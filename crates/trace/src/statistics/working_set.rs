@@ -1,4 +1,5 @@
-//! The average working set (Denning & Slutz, *Generalized working sets for segment reference strings*, CACM 21, 1978).
+//! The average working set (Denning & Slutz, *Generalized working sets for segment reference
+//! strings*, CACM 21, 1978).
 
 use flashscope_block::Nanos;
 
@@ -11,9 +12,9 @@ const SHORTEST_WINDOW: u32 = 10;
 
 /// The times for which pages were not accessed, in buckets from one power of two to the next.
 ///
-/// After each access, a page is in the working set of a window τ for min(τ, gap): until the time τ later, or until its
-/// next access. The mean size over a time T is the sum of these times over all accesses, divided by T. If τ is the edge
-/// of a bucket, this sum is exact.
+/// After each access, a page is in the working set of a window τ for min(τ, gap): until the time τ
+/// later, or until its next access. The mean size over a time T is the sum of these times over all
+/// accesses, divided by T. If τ is the edge of a bucket, this sum is exact.
 #[derive(Debug, Clone)]
 pub(super) struct Gaps {
     buckets: [Bucket; 65],
@@ -50,7 +51,8 @@ impl Gaps {
     }
 }
 
-/// Returns the working set of a trace of duration `end`, from the gaps of each part of a sample with share `rate`.
+/// Returns the working set of a trace of duration `end`, from the gaps of each part of a sample
+/// with share `rate`.
 pub(super) fn facts(parts: &[Gaps; REPLICATES], end: u64, rate: f64) -> Vec<WorkingSet> {
     let powers = SHORTEST_WINDOW..=end.checked_ilog2().unwrap_or(0);
     let at = |power| {

@@ -51,9 +51,9 @@ impl Default for Settings {
     }
 }
 
-/// Maps the requests of a volume to a drive of `capacity` bytes. Regions of 1 MiB get numbers in the order of their
-/// first access, as with the field `remap=compact` of a trace. Returns the size of the accessed regions divided by the
-/// capacity: above 1 if they do not fit.
+/// Maps the requests of a volume to a drive of `capacity` bytes. Regions of 1 MiB get numbers in
+/// the order of their first access, as with the field `remap=compact` of a trace. Returns the size
+/// of the accessed regions divided by the capacity: above 1 if they do not fit.
 #[cfg(feature = "files")]
 pub fn compact(requests: &mut [Request], capacity: Bytes) -> f64 {
     let mut remap = Remap::new(Rule::Compact, capacity, Bytes::mib(1));

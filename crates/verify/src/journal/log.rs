@@ -33,8 +33,8 @@ pub trait Storage: Send {
 /// reached.
 const MAX_WAITING: usize = 1024;
 
-/// A log whose records a thread stores: the medium of the journal does not slow the drive. Records that wait are
-/// stored together.
+/// A log whose records a thread stores: the medium of the journal does not slow the drive. Records
+/// that wait are stored together.
 pub struct Background {
     records: Option<SyncSender<Vec<u8>>>,
     thread: Option<JoinHandle<io::Result<()>>>,

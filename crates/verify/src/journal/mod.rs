@@ -1,12 +1,12 @@
 //! The journal: the order of the events of a verification, on another medium than the drive.
 //!
-//! A journal is a line of text, then records. A record consists of its length and its CRC-32C, both as 32-bit
-//! little-endian numbers, and its content. The checksum also covers the checksum of the previous record, which detects
-//! a record in the wrong position. The first record is the [`Opening`] as JSON. Every other record is a [`Moment`] with
-//! the events up to it.
+//! A journal is a line of text, then records. A record consists of its length and its CRC-32C, both
+//! as 32-bit little-endian numbers, and its content. The checksum also covers the checksum of the
+//! previous record, which detects a record in the wrong position. The first record is the
+//! [`Opening`] as JSON. Every other record is a [`Moment`] with the events up to it.
 //!
-//! A power cut may damage the end of the journal. The reader stops at the first invalid record, and the records before
-//! it contain a prefix of the events.
+//! A power cut may damage the end of the journal. The reader stops at the first invalid record, and
+//! the records before it contain a prefix of the events.
 
 mod event;
 mod log;

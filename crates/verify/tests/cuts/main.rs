@@ -1,8 +1,9 @@
-//! Cuts the power of correct drives and of drives with seeded defects, thousands of times, and judges each cut.
+//! Cuts the power of correct drives and of drives with seeded defects, thousands of times, and
+//! judges each cut.
 //!
-//! [`model`] is a plain model of a drive that does anything that a correct drive may do. [`sim`] is the simulator.
-//! [`plain`] is a second judge, which applies the definition to each sector. It shares only the
-//! plan and the stamps with the first judge.
+//! [`model`] is a plain model of a drive that does anything that a correct drive may do. [`sim`] is
+//! the simulator. [`plain`] is a second judge, which applies the definition to each sector. It
+//! shares only the plan and the stamps with the first judge.
 
 #![allow(clippy::cast_possible_truncation, reason = "the drives have 64 KiB")]
 
@@ -62,8 +63,9 @@ impl Trial {
         Trial { plan: Plan::new(workload).unwrap(), atomicity, seed }
     }
 
-    /// Writes to the drive that `make` creates, with the source of its data, until it stops answering. Then cuts its
-    /// power and judges its contents with the journal, which lacks its end if `loses_journal`.
+    /// Writes to the drive that `make` creates, with the source of its data, until it stops
+    /// answering. Then cuts its power and judges its contents with the journal, which lacks its end
+    /// if `loses_journal`.
     fn run<D: CutDrive>(
         &self,
         make: impl FnOnce(Arc<dyn WriteData>) -> D,

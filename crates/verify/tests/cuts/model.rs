@@ -53,9 +53,9 @@ struct InFlight {
     observed: usize,
 }
 
-/// A drive that does anything that a correct drive may do: it accepts writes in flight in any order, writes its cache
-/// in any order, and answers in any order. An older write never replaces a newer write to the same sector, and units
-/// are atomic.
+/// A drive that does anything that a correct drive may do: it accepts writes in flight in any
+/// order, writes its cache in any order, and answers in any order. An older write never replaces a
+/// newer write to the same sector, and units are atomic.
 struct Model {
     info: DeviceInfo,
     data: Arc<dyn WriteData>,
@@ -131,7 +131,8 @@ impl Model {
         }
     }
 
-    /// Lets the drive work in the background: it accepts writes in flight and writes parts of its cache.
+    /// Lets the drive work in the background: it accepts writes in flight and writes parts of its
+    /// cache.
     fn work(&mut self) {
         for _ in 0..self.random.usize(..4) {
             if !self.in_flight.is_empty() && self.random.bool() {
@@ -248,8 +249,8 @@ proptest! {
         cases: 1000, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    // The journal is a second record of the order that the drive observed. Both judges find the same damage, whatever
-    // the drive did.
+    // The journal is a second record of the order that the drive observed. Both judges find the
+    // same damage, whatever the drive did.
     #[test]
     fn the_judge_agrees_with_the_definition(seed: u64, defect in prop::sample::select(&DEFECTS)) {
         let trial = trial(seed);
@@ -301,7 +302,8 @@ fn found(defect: Defect, shows: impl Fn(&flashscope_verify::Judgement) -> bool) 
     judged.filter(|judged| shows(&judged.judgement)).count()
 }
 
-// A single cut may hide a defect: the damaged data was not yet flushed, or newer writes replaced it.
+// A single cut may hide a defect: the damaged data was not yet flushed, or newer writes replaced
+// it.
 #[test]
 fn each_defect_is_found_within_a_few_cuts() {
     let lying = found(Defect::LyingFlush, |judgement| judgement.bytes.lost > 0);

@@ -1,4 +1,5 @@
-//! Power cuts of simulated drives, whose flash undoes the operations that had not happened at the cut.
+//! Power cuts of simulated drives, whose flash undoes the operations that had not happened at the
+//! cut.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,14 +55,15 @@ impl SimDrive {
         }
     }
 
-    /// Records the versions of the copies that reached the flash since the last call. Only the pages in `written` have
-    /// received a new version since then.
+    /// Records the versions of the copies that reached the flash since the last call. Only the
+    /// pages in `written` have received a new version since then.
     fn look(&mut self, written: &std::ops::Range<usize>) {
         for (index, page) in self.pages.iter_mut().enumerate() {
             let lpn = Lpn(index.try_into().expect("a small drive"));
             let stamp = self.drive.stamp(lpn);
             let Some(copy) = stamp.filter(|_| stamp != page.stamp) else { continue };
-            // The newest version has just entered the buffer, and the copy on the flash has an older version.
+            // The newest version has just entered the buffer, and the copy on the flash has an
+            // older version.
             let is_older = self.drive.cache().holds(lpn) && written.contains(&index);
             page.copies.insert(copy, page.versions.len() - 1 - usize::from(is_older));
             page.stamp = stamp;
@@ -135,7 +137,8 @@ impl CutDrive for SimDrive {
         let content = |(index, page): (usize, &Page)| {
             let stamp = self.drive.stamp(Lpn(index.try_into().expect("a small drive")));
             match stamp {
-                // A copy that was written and superseded within one request: the next copy bounds its version.
+                // A copy that was written and superseded within one request: the next copy bounds
+                // its version.
                 Some(stamp) => {
                     page.versions[*page.copies.range(stamp..).next().expect("seen").1].clone()
                 }

@@ -2,9 +2,11 @@
 
 const BITS: u64 = u64::BITS as u64;
 
-/// The free places of a space. Finds the next free place in a time that hardly depends on the number of places.
+/// The free places of a space. Finds the next free place in a time that hardly depends on the
+/// number of places.
 ///
-/// A bit of a level states that a word of the level below has a free place; the bits of level 0 are the places.
+/// A bit of a level states that a word of the level below has a free place; the bits of level 0 are
+/// the places.
 pub(super) struct FreePlaces {
     places: u64,
     levels: Vec<Vec<u64>>,

@@ -1,7 +1,8 @@
-//! Jobs: processes that run at the same time, each with its own IOs, as fio's job files describe them.
+//! Jobs: processes that run at the same time, each with its own IOs, as fio's job files describe
+//! them.
 //!
-//! The semantics are those of fio 3, as its manual page fio(1) describes them. Tests of `flashscope-command` compare
-//! jobs with fio itself.
+//! The semantics are those of fio 3, as its manual page fio(1) describes them. Tests of
+//! `flashscope-command` compare jobs with fio itself.
 
 mod free;
 mod places;
@@ -22,8 +23,8 @@ use stream::JobStream;
 use crate::pattern::{PatternError, check_aligned, check_room};
 use crate::{Stream, seed_for};
 
-/// Maximum number of places of a job that reaches each place once with IOs of several sizes. The map of the places
-/// takes 128 MiB.
+/// Maximum number of places of a job that reaches each place once with IOs of several sizes. The
+/// map of the places takes 128 MiB.
 const MAX_MAPPED_PLACES: u64 = 1 << 30;
 
 /// The work of one or more equal processes.
@@ -225,7 +226,8 @@ impl Job {
         Err(PatternError { parameter, value, rule })
     }
 
-    /// Returns the IOs of each process, numbered from `first`. The job must be [valid](Job::validate).
+    /// Returns the IOs of each process, numbered from `first`. The job must be
+    /// [valid](Job::validate).
     pub fn streams(
         &self,
         first: StreamId,

@@ -107,7 +107,8 @@ impl Places {
         }
     }
 
-    /// Draws the offset and the length of an IO in a space of `size` bytes. `part` is 0 for reads, 1 for other IOs.
+    /// Draws the offset and the length of an IO in a space of `size` bytes. `part` is 0 for reads,
+    /// 1 for other IOs.
     pub(super) fn draw(
         &mut self,
         part: usize,

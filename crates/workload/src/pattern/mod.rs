@@ -30,9 +30,9 @@ pub enum Address {
     Random,
     /// Slot `incr × i`.
     ///
-    /// A decreasing pattern starts at the last slot. Table 1 does not define the end of the target space. This code
-    /// continues with slot 1, 1 + incr, and so on, like a column by column read of an array that is stored row by row.
-    /// No slot comes twice before all columns are complete.
+    /// A decreasing pattern starts at the last slot. Table 1 does not define the end of the target
+    /// space. This code continues with slot 1, 1 + incr, and so on, like a column by column read of
+    /// an array that is stored row by row. No slot comes twice before all columns are complete.
     Ordered {
         /// The step in IOs: −1 is reverse, 0 in place.
         incr: i64,

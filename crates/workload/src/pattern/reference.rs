@@ -19,9 +19,9 @@ pub enum Reference {
     },
     /// One process that alternates between `ratio` IOs of the first pattern and one of the second.
     ///
-    /// `IOCount` and `IOIgnore` of the first pattern are not used. The counts of the run are those of the second
-    /// pattern, scaled by `ratio`, as section 5.1 requires. A start-up phase of 128 writes also takes 128 writes in a
-    /// mix.
+    /// `IOCount` and `IOIgnore` of the first pattern are not used. The counts of the run are those
+    /// of the second pattern, scaled by `ratio`, as section 5.1 requires. A start-up phase of 128
+    /// writes also takes 128 writes in a mix.
     Mixed {
         /// Pattern #1 of Table 1.
         first: Pattern,
@@ -172,7 +172,8 @@ impl Reference {
         }
     }
 
-    /// Returns the number of parts with separate statistics: the [patterns](Reference::patterns), or the jobs.
+    /// Returns the number of parts with separate statistics: the [patterns](Reference::patterns),
+    /// or the jobs.
     pub fn parts_count(&self) -> usize {
         match self {
             Reference::Jobs { jobs, .. } => jobs.len(),
@@ -180,7 +181,8 @@ impl Reference {
         }
     }
 
-    /// Returns the index of the part that issues the IO at `position` in the run, of stream `stream`.
+    /// Returns the index of the part that issues the IO at `position` in the run, of stream
+    /// `stream`.
     pub fn part_of(&self, position: u64, stream: StreamId) -> usize {
         match self {
             Reference::Basic { .. }
@@ -227,19 +229,20 @@ impl Reference {
         self.queue_depths().into_iter().fold(0, u32::saturating_add)
     }
 
-    /// Returns true if IOs may wait in the host, because the run has more IOs in flight than the `accepted` IOs of the
-    /// drive.
+    /// Returns true if IOs may wait in the host, because the run has more IOs in flight than the
+    /// `accepted` IOs of the drive.
     pub fn queues_in_host(&self, accepted: u32) -> bool {
         self.is_parallel() && self.in_flight() > accepted
     }
 
-    /// Returns true for processes that run at the same time. Their IOs in flight do not depend on the number of IOs
-    /// that a drive accepts.
+    /// Returns true for processes that run at the same time. Their IOs in flight do not depend on
+    /// the number of IOs that a drive accepts.
     pub fn is_parallel(&self) -> bool {
         self.streams_count() > 1 || matches!(self, Reference::Jobs { .. })
     }
 
-    /// Returns the minimum number of IOs of a complete run; 0 for jobs, which may end by bytes or time.
+    /// Returns the minimum number of IOs of a complete run; 0 for jobs, which may end by bytes or
+    /// time.
     pub fn min_io_count(&self) -> u64 {
         if matches!(self, Reference::Jobs { .. }) { 0 } else { self.io_count() }
     }

@@ -10,9 +10,10 @@ use crate::synthetic::Generator;
 /// longer.
 const MAX_RATIO: u64 = 16;
 
-/// Writes of a geometrically distributed number of pages. Each write starts at any page of the target space with the
-/// same probability. Boboila and Desnoyers measure drives with this workload ("Performance Models of Flash-Based
-/// Solid-State Drives for Real Workloads", MSST 2011, section IV).
+/// Writes of a geometrically distributed number of pages. Each write starts at any page of the
+/// target space with the same probability. Boboila and Desnoyers measure drives with this workload
+/// ("Performance Models of Flash-Based Solid-State Drives for Real Workloads", MSST 2011, section
+/// IV).
 ///
 /// A write that would pass the end of the target space begins earlier instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,7 +45,8 @@ impl UniformWrites {
         Bytes(self.page.0.saturating_mul(self.mean_len.into()))
     }
 
-    /// Returns the size of the longest write in bytes: 16 times the mean, or the target space if that is smaller.
+    /// Returns the size of the longest write in bytes: 16 times the mean, or the target space if
+    /// that is smaller.
     pub fn longest(&self) -> Bytes {
         let whole = Bytes(self.target_size.0 - self.target_size.0 % self.page.0.max(1));
         Bytes(self.mean_bytes().0.saturating_mul(MAX_RATIO)).min(whole)

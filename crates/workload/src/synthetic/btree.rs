@@ -13,13 +13,13 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
 /// A B-tree with in-place page writes, as in most databases.
 ///
-/// The tree takes the part of the target range that the log leaves: inner pages, the root first, then leaves in random
-/// order of their keys. Each operation descends from the root to a leaf through a page cache. The cache uses CLOCK and
-/// holds a share of the tree's pages, usually all upper levels among them. A miss reads the page, and eviction writes
-/// the evicted page if it is dirty.
-/// An update changes the leaf. An insert also changes the leaf, and one insert in `fanout` / 2
-/// splits it. A split changes the parent and writes a new leaf, which reuses a page emptied by deletions. The tree size
-/// is therefore constant, and the model omits deletions.
+/// The tree takes the part of the target range that the log leaves: inner pages, the root first,
+/// then leaves in random order of their keys. Each operation descends from the root to a leaf
+/// through a page cache. The cache uses CLOCK and holds a share of the tree's pages, usually all
+/// upper levels among them. A miss reads the page, and eviction writes the evicted page if it is
+/// dirty. An update changes the leaf. An insert also changes the leaf, and one insert in `fanout` /
+/// 2 splits it. A split changes the parent and writes a new leaf, which reuses a page emptied by
+/// deletions. The tree size is therefore constant, and the model omits deletions.
 ///
 /// With a log, each change appends an entry. After every `commit` changes, the log blocks with new
 /// entries are written; the last block is rewritten until it is full. A full log triggers a
@@ -106,8 +106,8 @@ struct Levels {
 }
 
 impl Levels {
-    /// Returns the largest tree of at most `pages` pages; `None` if `pages` is too small for a root with its leaves, or
-    /// larger than a workload may track.
+    /// Returns the largest tree of at most `pages` pages; `None` if `pages` is too small for a root
+    /// with its leaves, or larger than a workload may track.
     fn new(pages: u64, fanout: u64) -> Option<Levels> {
         let pages = places(pages)?;
         let counts = |leaves: u64| {
@@ -290,8 +290,8 @@ mod tests {
     use super::super::tests::{LARGE, ios_on};
     use super::*;
 
-    /// Returns the page reads and page writes of a tree of 10 240 pages for each change, and the share of
-    /// inner pages in its reads. Each change also writes to the log, usually one block.
+    /// Returns the page reads and page writes of a tree of 10 240 pages for each change, and the
+    /// share of inner pages in its reads. Each change also writes to the log, usually one block.
     fn per_change(fields: &str, inner: u64) -> [f64; 3] {
         let spec = format!("btree?page=4KiB&log=40MiB&length=80MiB&{fields}");
         let (mut changes, mut reads, mut inner_reads, mut writes) = (0.0, 0.0, 0.0, 0.0);
@@ -309,7 +309,8 @@ mod tests {
         [reads / changes, writes / changes, inner_reads / reads]
     }
 
-    // Each page below the root has a parent, and the tree has as many leaves as fit into the given number of pages.
+    // Each page below the root has a parent, and the tree has as many leaves as fit into the given
+    // number of pages.
     #[test]
     fn a_tree_has_as_many_leaves_as_fit() {
         let Levels { path, leaves, pages } = Levels::new(10_240, 20).unwrap();
@@ -321,9 +322,10 @@ mod tests {
         assert!(Levels::new(1 << 32, 20).is_none());
     }
 
-    // If all leaves are equally likely, an operation reads its leaf unless the cache holds it, and the cache writes the
-    // changed leaves that it evicts. Let w be the share of operations that change a leaf, and h the share of leaves in
-    // the cache. Then w / (1 − (1 − w) h) of the evicted leaves have changed.
+    // If all leaves are equally likely, an operation reads its leaf unless the cache holds it, and
+    // the cache writes the changed leaves that it evicts. Let w be the share of operations that
+    // change a leaf, and h the share of leaves in the cache. Then w / (1 − (1 − w) h) of the
+    // evicted leaves have changed.
     #[test]
     fn reads_and_writes_per_operation() {
         for (cache, changes) in [(0.2, 1.0), (0.2, 0.5), (0.6, 0.25)] {
@@ -347,15 +349,16 @@ mod tests {
         assert!((writes / reads - 1.1).abs() < 0.02, "{writes} writes to {reads} reads");
     }
 
-    // The log is written from start to end, and each block until it is full. Then all changed pages are written in
-    // address order.
+    // The log is written from start to end, and each block until it is full. Then all changed pages
+    // are written in address order.
     #[test]
     fn log_and_checkpoints() {
         let spec = "btree?page=4KiB&fanout=40&log=64KiB&lookups=0&commit=10&length=40MiB&cache=0.3";
         let ios = ios_on(&LARGE, spec, 20_000);
         let start = Bytes::mib(40) - Bytes::kib(64);
         let log: Vec<_> = ios.iter().filter(|io| io.offset >= start).collect();
-        // An entry has 102 bytes. 642 entries fill the log, in 64 commits of ten entries and one commit of two.
+        // An entry has 102 bytes. 642 entries fill the log, in 64 commits of ten entries and one
+        // commit of two.
         for commits in log.chunks_exact(65) {
             for (commit, io) in (0u64..).zip(commits) {
                 let first = commit * 1020 / 4096 * 4096;

@@ -9,11 +9,12 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
 /// The training of a large model, which reads samples and saves its state from time to time.
 ///
-/// Between two checkpoints, training reads samples at random from the data behind the checkpoints. Several writers
-/// write a checkpoint at once, each of them a part from start to end; their requests take turns. A checkpoint
-/// overwrites the oldest one. There is space for one checkpoint more than are kept; the previous checkpoint therefore
-/// stays complete until the new one is written. After some checkpoints, training restarts and reads the last one as it
-/// was written. All defaults are chosen, not measured.
+/// Between two checkpoints, training reads samples at random from the data behind the checkpoints.
+/// Several writers write a checkpoint at once, each of them a part from start to end; their
+/// requests take turns. A checkpoint overwrites the oldest one. There is space for one checkpoint
+/// more than are kept; the previous checkpoint therefore stays complete until the new one is
+/// written. After some checkpoints, training restarts and reads the last one as it was written. All
+/// defaults are chosen, not measured.
 pub(super) const KIND: Kind = Kind {
     name: "checkpoint",
     argument: None,
@@ -145,8 +146,8 @@ impl Checkpoint {
         }
     }
 
-    /// Returns the next request for the `nth` checkpoint from a turn on, and the turn after it; `None` after the last
-    /// turn. Skips writers that have written their parts.
+    /// Returns the next request for the `nth` checkpoint from a turn on, and the turn after it;
+    /// `None` after the last turn. Skips writers that have written their parts.
     fn part_of(&self, op: Op, nth: u64, turn: u64) -> Option<(Access, u64)> {
         let turns = self.writers * self.part.div_ceil(self.request);
         (turn..turns).find_map(|turn| {

@@ -3,14 +3,15 @@ use super::{COMMON_BUT_SIZE_AND_READS, Generator, Kind, reads, size};
 
 /// The database of a mail server.
 ///
-/// The trace of Agrawal et al. has three reads for two writes, and requests of several sizes. The distribution of sizes
-/// comes from the manufacturer of a disk array, who also describes the addresses as heavily random. The trace has
-/// 65,000 requests in 15 minutes, which is `rate=72`, over 250 GB of one of six controllers. The paper does not explain
-/// the 900 requests a second of its Table 4.
+/// The trace of Agrawal et al. has three reads for two writes, and requests of several sizes. The
+/// distribution of sizes comes from the manufacturer of a disk array, who also describes the
+/// addresses as heavily random. The trace has 65,000 requests in 15 minutes, which is `rate=72`,
+/// over 250 GB of one of six controllers. The paper does not explain the 900 requests a second of
+/// its Table 4.
 ///
-/// The model covers the database alone. The sequential log is on another drive, as in the trace. The
-/// model leaves out that some mailboxes are busier than others, that writes come in bursts, and that
-/// neighbouring pages are written together.
+/// The model covers the database alone. The sequential log is on another drive, as in the trace.
+/// The model leaves out that some mailboxes are busier than others, that writes come in bursts, and
+/// that neighbouring pages are written together.
 pub(super) const KIND: Kind = Kind {
     name: "exchange",
     argument: None,

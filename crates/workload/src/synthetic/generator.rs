@@ -28,7 +28,8 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// Creates the IOs that the common fields describe. `places` creates the distribution of their addresses.
+    /// Creates the IOs that the common fields describe. `places` creates the distribution of their
+    /// addresses.
     pub(super) fn open(
         values: &Values,
         target: &Target,
@@ -56,9 +57,9 @@ impl Generator {
         })))
     }
 
-    /// Generates writes of a geometrically distributed number of pages. Each write starts at a uniformly random page of
-    /// a range. This is the workload of Boboila and Desnoyers (see [`super::uniform`]). No write is longer than
-    /// `longest`.
+    /// Generates writes of a geometrically distributed number of pages. Each write starts at a
+    /// uniformly random page of a range. This is the workload of Boboila and Desnoyers (see
+    /// [`super::uniform`]). No write is longer than `longest`.
     pub(crate) fn uniform_writes(
         (offset, length): (Bytes, Bytes),
         (page, mean_len): (Bytes, u32),
@@ -97,8 +98,8 @@ impl Generator {
         Some(Law { offset, places, size: Bytes(size), reads, trims, shares })
     }
 
-    /// Draws the address of a read or write of `len` bytes. An IO that would pass the end of the range begins
-    /// earlier, at the last place where it fits.
+    /// Draws the address of a read or write of `len` bytes. An IO that would pass the end of the
+    /// range begins earlier, at the last place where it fits.
     #[inline]
     fn draw_place(&mut self, len: u64) -> Place {
         if self.size.fixed().is_some() {
@@ -149,12 +150,12 @@ enum Ops {
     Only(Op),
     /// An IO is a read if its random number is below this, and a write otherwise.
     Reads(u64),
-    /// The model of Frankie, Hughes and Kreutz-Delgado ("A Mathematical Model of the Trim Command in NAND-Flash SSDs",
-    /// ACMSE 2012), with reads. Each trim goes to a uniformly random place with data, and becomes a write if no place
-    /// has data.
+    /// The model of Frankie, Hughes and Kreutz-Delgado ("A Mathematical Model of the Trim Command
+    /// in NAND-Flash SSDs", ACMSE 2012), with reads. Each trim goes to a uniformly random place
+    /// with data, and becomes a write if no place has data.
     ///
-    /// In the model all requests have the size of a place. With other sizes, a trim has the length of
-    /// a write but ends where the data ends, so that no place is trimmed twice.
+    /// In the model all requests have the size of a place. With other sizes, a trim has the length
+    /// of a write but ends where the data ends, so that no place is trimmed twice.
     Trims {
         reads: u64,
         /// The threshold for reads and trims together.
@@ -208,7 +209,8 @@ impl Ops {
         }
     }
 
-    /// Returns the next operation, of `len` bytes. For a trim, also returns its first place and its number of places.
+    /// Returns the next operation, of `len` bytes. For a trim, also returns its first place and its
+    /// number of places.
     #[inline]
     fn draw(
         &mut self,

@@ -9,14 +9,16 @@ use crate::seed_for;
 
 /// The file system benchmark IOzone in its automatic mode (`iozone -a`).
 ///
-/// The benchmark uses files from 64 KiB to `file`. For each file, it uses records from 4 KiB (64 KiB in files above 16
-/// MiB) to `record`. Sizes double from one to the next. For each pair of sizes, it goes through the file once for each
-/// of its tests, in the order of [`PASSES`]. After the last size, it starts over.
+/// The benchmark uses files from 64 KiB to `file`. For each file, it uses records from 4 KiB (64
+/// KiB in files above 16 MiB) to `record`. Sizes double from one to the next. For each pair of
+/// sizes, it goes through the file once for each of its tests, in the order of [`PASSES`]. After
+/// the last size, it starts over.
 ///
-/// As in the public trace of Agrawal et al., the page cache answers all reads. It gathers small records into requests
-/// of the largest size, and splits larger records. With `direct=true` (`iozone -I`), reads reach the drive as well, and
-/// each record is a separate request. The file is contiguous, at the start of the target range, and overwritten in
-/// place. The model leaves out the file system's own writes, occasional requests of 4 KiB in the trace.
+/// As in the public trace of Agrawal et al., the page cache answers all reads. It gathers small
+/// records into requests of the largest size, and splits larger records. With `direct=true`
+/// (`iozone -I`), reads reach the drive as well, and each record is a separate request. The file is
+/// contiguous, at the start of the target range, and overwritten in place. The model leaves out the
+/// file system's own writes, occasional requests of 4 KiB in the trace.
 pub(super) const KIND: Kind = Kind {
     name: "iozone",
     argument: None,
@@ -173,8 +175,8 @@ impl IoZone {
         next
     }
 
-    /// Continues with the next pass that reaches the drive, and with the next size of record or file after
-    /// the last pass.
+    /// Continues with the next pass that reaches the drive, and with the next size of record or
+    /// file after the last pass.
     fn next_pass(&mut self) {
         loop {
             self.pass += 1;
@@ -233,8 +235,8 @@ mod tests {
     // Each pass of a direct test accesses each record once, in its order, with its operation.
     #[test]
     fn each_pass_accesses_each_record_once_in_its_order() {
-        // The file of 64 KiB comes first, with 16 records of 4 KiB and then 8 of 8 KiB. The file of 128 KiB follows,
-        // with 32 records of 4 KiB.
+        // The file of 64 KiB comes first, with 16 records of 4 KiB and then 8 of 8 KiB. The file of
+        // 128 KiB follows, with 32 records of 4 KiB.
         let before = PASSES.len() * (16 + 8);
         let ios = ios_on(&LARGE, "iozone?direct=true&record=8KiB", before + PASSES.len() * 32);
         let forward: Vec<u64> = (0..32).map(|record| record * 4096).collect();
@@ -257,11 +259,12 @@ mod tests {
         }
     }
 
-    // Records that the cache combines or splits are written as requests, without reads, and six times for each size of
-    // file and record. Then the workload starts over.
+    // Records that the cache combines or splits are written as requests, without reads, and six
+    // times for each size of file and record. Then the workload starts over.
     #[test]
     fn cached_records_are_written_as_requests_without_reads() {
-        // The files have 64, 128, 256 and 512 KiB, with all record sizes up to that of the file: 5, 6, 7 and 8 sizes.
+        // The files have 64, 128, 256 and 512 KiB, with all record sizes up to that of the file: 5,
+        // 6, 7 and 8 sizes.
         let round =
             [(1, 5), (1, 6), (1, 7), (2, 8)].map(|(requests, records)| requests * records * 6);
         let round: usize = round.iter().sum();
@@ -276,7 +279,8 @@ mod tests {
     #[test]
     fn small_records_are_skipped_for_large_files() {
         let spec = "iozone?direct=true&record=4KiB&length=32MiB";
-        // If all records have 4 KiB, the files from 64 KiB to 16 MiB have 2^13 - 16 records in total.
+        // If all records have 4 KiB, the files from 64 KiB to 16 MiB have 2^13 - 16 records in
+        // total.
         let to_16_mib = PASSES.len() * ((1 << 13) - 16);
         let ios = ios_on(&LARGE, spec, to_16_mib + 1);
         assert!(ios.iter().all(|io| io.len == Bytes::kib(4)));

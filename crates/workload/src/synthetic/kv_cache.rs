@@ -9,12 +9,13 @@ use super::generator::threshold;
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
-/// The key-value cache of a large language model, which moves from the memory of accelerators to a drive.
+/// The key-value cache of a large language model, which moves from the memory of accelerators to a
+/// drive.
 ///
-/// A conversation consists of blocks: the keys and values of a number of tokens. A new conversation writes the blocks of
-/// its prompt. A resumed conversation reads all of its blocks, and writes the new ones. If there is no room, the
-/// conversation that has waited longest is dropped, and the oldest free blocks are overwritten first. Lengths are
-/// geometrically distributed.
+/// A conversation consists of blocks: the keys and values of a number of tokens. A new conversation
+/// writes the blocks of its prompt. A resumed conversation reads all of its blocks, and writes the
+/// new ones. If there is no room, the conversation that has waited longest is dropped, and the
+/// oldest free blocks are overwritten first. Lengths are geometrically distributed.
 ///
 /// In a model with 32 layers, 8 key-value heads a layer and 128 values of 2 bytes a head, a token
 /// takes 128 KiB. This is 2 x 32 x 8 x 128 x 2 bytes; the first factor stands for keys and values.
@@ -116,7 +117,8 @@ impl KvCache {
     /// Writes a free block.
     fn write(&mut self) -> u32 {
         while self.free.is_empty() {
-            // A conversation takes at most a quarter of the blocks; another one is therefore stored.
+            // A conversation takes at most a quarter of the blocks; another one is therefore
+            // stored.
             for block in self.stored.pop_front().unwrap_or_default() {
                 if self.trims {
                     self.due.push(self.access(Op::Trim, block));
@@ -161,8 +163,9 @@ mod tests {
         }
     }
 
-    // With prompts as long as answers, every turn writes the same amount. A turn that resumes a conversation also reads
-    // what earlier turns wrote to it. Few conversations are dropped before half of the range is written.
+    // With prompts as long as answers, every turn writes the same amount. A turn that resumes a
+    // conversation also reads what earlier turns wrote to it. Few conversations are dropped before
+    // half of the range is written.
     #[test]
     fn a_resumed_conversation_reads_all_of_its_blocks() {
         let ios = ios_on(&LARGE, "kv-cache?block=256KiB&prompt=1&answer=1&resumed=0.5", 300);

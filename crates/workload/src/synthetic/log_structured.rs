@@ -11,14 +11,15 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
 /// A log-structured store, which writes segments from start to end and cleans them itself.
 ///
-/// An update goes to the end of the open segment, and the former copy of the record is dead from then on. When few free
-/// segments are left, the store cleans: it reads the full segment with the least live data, writes its live records to
-/// a separate segment, and trims it. Each segment is also trimmed before its first use. With segments as large as the
-/// zones of a drive, the store runs on a zoned drive, where such a trim resets the zone. Zones whose size is above
-/// their capacity need `spacing`.
+/// An update goes to the end of the open segment, and the former copy of the record is dead from
+/// then on. When few free segments are left, the store cleans: it reads the full segment with the
+/// least live data, writes its live records to a separate segment, and trims it. Each segment is
+/// also trimmed before its first use. With segments as large as the zones of a drive, the store
+/// runs on a zoned drive, where such a trim resets the zone. Zones whose size is above their
+/// capacity need `spacing`.
 ///
-/// Records that the store moves belong to stream 3, which allows counting them separately. The store begins by writing
-/// all its records in order.
+/// Records that the store moves belong to stream 3, which allows counting them separately. The
+/// store begins by writing all its records in order.
 pub(super) const KIND: Kind = Kind {
     name: "log-structured",
     argument: None,
@@ -56,10 +57,11 @@ pub(super) const KIND: Kind = Kind {
     open: |values, target| Application::open(values, target, |space| open(values, space)),
 };
 
-/// The number of free segments below which the store cleans: one for updates, and one for moved records.
+/// The number of free segments below which the store cleans: one for updates, and one for moved
+/// records.
 const FREE: usize = 2;
-/// The number of segments without live records in the worst case: the free segments, the two open segments, and a
-/// segment that has just been filled.
+/// The number of segments without live records in the worst case: the free segments, the two open
+/// segments, and a segment that has just been filled.
 const SPARE: u64 = FREE as u64 + 3;
 /// A record or a slot that does not exist.
 const NONE: u32 = u32::MAX;
@@ -119,7 +121,8 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
 #[derive(Clone, Copy)]
 struct Head {
     segment: u32,
-    /// The number of slots written, and the number of slots taken, including records that are gathered in memory.
+    /// The number of slots written, and the number of slots taken, including records that are
+    /// gathered in memory.
     written: u32,
     taken: u32,
 }
@@ -139,8 +142,8 @@ pub(super) struct LogStructured {
     /// Bytes from the start of a segment to the start of the next.
     spacing: u64,
     batch: u32,
-    /// The number of hot records, which come first. An update goes to a hot record if its random number is below
-    /// `hot_updates`.
+    /// The number of hot records, which come first. An update goes to a hot record if its random
+    /// number is below `hot_updates`.
     hot: u32,
     hot_updates: u64,
     /// A request is a lookup if its random number is below this.
@@ -157,7 +160,8 @@ pub(super) struct LogStructured {
     live: Vec<u32>,
     /// The free segments, the segment that has been free for longest first.
     free: VecDeque<u32>,
-    /// The number of segments opened, up to all of them. They are opened for the first time in order.
+    /// The number of segments opened, up to all of them. They are opened for the first time in
+    /// order.
     used: u32,
     /// The full segments.
     full: Vec<u32>,
@@ -177,7 +181,8 @@ impl LogStructured {
         }
     }
 
-    /// Serves a request. An update that is only gathered needs no IO, and neither does a lookup of a gathered record.
+    /// Serves a request. An update that is only gathered needs no IO, and neither does a lookup of
+    /// a gathered record.
     fn serve(&mut self, rng: &mut Xoshiro256PlusPlus) {
         let records = u32::try_from(self.slot_of.len()).expect("fewer than the slots");
         if self.loaded < records {
@@ -270,8 +275,8 @@ impl LogStructured {
         }
     }
 
-    /// Moves the live records of the full segment with the fewest live records, and frees the segment. Returns false if
-    /// every full segment holds only live records.
+    /// Moves the live records of the full segment with the fewest live records, and frees the
+    /// segment. Returns false if every full segment holds only live records.
     fn clean(&mut self) -> bool {
         let fewest = (0..self.full.len()).min_by_key(|nth| self.live[self.full[*nth] as usize]);
         let Some(nth) = fewest.filter(|nth| self.live[self.full[*nth] as usize] < self.per_segment)
@@ -322,9 +327,10 @@ mod tests {
         (of(MOVED_STREAM), of(0))
     }
 
-    // With uniform updates, the write amplification of the store is that of greedy cleaning of large blocks:
-    // 1 / (1 - u). The share u of live records in a cleaned segment fulfils (u - 1) / ln u = load (Desnoyers, ACM TOS
-    // 2014, for infinite blocks). The load is the share of live records in the full segments.
+    // With uniform updates, the write amplification of the store is that of greedy cleaning of
+    // large blocks: 1 / (1 - u). The share u of live records in a cleaned segment fulfils (u - 1) /
+    // ln u = load (Desnoyers, ACM TOS 2014, for infinite blocks). The load is the share of live
+    // records in the full segments.
     #[test]
     fn uniform_updates_have_the_amplification_of_greedy_cleaning() {
         for (live, load_to_cleaned) in [("0.6", 0.6), ("0.75", 0.75), ("0.85", 0.85)] {
@@ -348,7 +354,8 @@ mod tests {
         }
     }
 
-    // A trim precedes the writes to a segment, which follow each other from its start: a zoned drive accepts them.
+    // A trim precedes the writes to a segment, which follow each other from its start: a zoned
+    // drive accepts them.
     #[test]
     fn segments_are_written_from_start_to_end() {
         for spec in [

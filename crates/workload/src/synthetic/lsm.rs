@@ -12,21 +12,23 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 /// A log-structured merge tree with leveled compaction, as in `LevelDB` and `RocksDB`, with uniform
 /// updates of a fixed number of keys.
 ///
-/// Changes gather in memory, and a full memtable is written as tables, each with its share of the keys. Each level is
-/// `ratio` times as large as the level above it; the last level fills the remaining target range. A full table is
-/// merged into the tables of the next level that hold the same keys. The merge reads the full table and these tables,
-/// rewrites these tables, and deletes all old tables. Compaction chooses tables in turn. The tables below a merged
-/// table are therefore filled to different degrees: 1, 2, ... parts in `ratio`. The table that becomes full is merged
+/// Changes gather in memory, and a full memtable is written as tables, each with its share of the
+/// keys. Each level is `ratio` times as large as the level above it; the last level fills the
+/// remaining target range. A full table is merged into the tables of the next level that hold the
+/// same keys. The merge reads the full table and these tables, rewrites these tables, and deletes
+/// all old tables. Compaction chooses tables in turn. The tables below a merged table are therefore
+/// filled to different degrees: 1, 2, ... parts in `ratio`. The table that becomes full is merged
 /// next. The last level has each key once, and its tables keep their size.
 ///
-/// For each changed byte, the tree writes one byte to the log and one byte from the memtable. It also writes
-/// (ratio + 1) / 2 bytes for each level in between, and as many bytes as the ratio for the last level. This is the
-/// formula of Callaghan, after Dayan and Idreos's equation 12. The model leaves out RocksDB's first level, whose tables
-/// hold all keys; compaction concurrent with changes; and indexes and filters, a few percent of each
-/// table. It also leaves out caches:
-/// each lookup reads a block of the table that holds its key.
+/// For each changed byte, the tree writes one byte to the log and one byte from the memtable. It
+/// also writes (ratio + 1) / 2 bytes for each level in between, and as many bytes as the ratio for
+/// the last level. This is the formula of Callaghan, after Dayan and Idreos's equation 12. The
+/// model leaves out RocksDB's first level, whose tables hold all keys; compaction concurrent with
+/// changes; and indexes and filters, a few percent of each table. It also leaves out caches: each
+/// lookup reads a block of the table that holds its key.
 ///
-/// `hints` marks writes by their expected lifetime. `rocksdb` has the policy of `RocksDB`, as stated in its pull request
+/// `hints` marks writes by their expected lifetime. `rocksdb` has the policy of `RocksDB`, as
+/// stated in its pull request
 /// 13994. Lifetimes are short for the log, medium for levels 0 and 1, long for level 2, and extreme
 /// for all others. The tables of a memtable
 /// are level 0.
@@ -101,15 +103,16 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     }))
 }
 
-/// Returns the minimum number of tables for which there must be space. They are a table of the memtable, a level of
-/// twice the tables of a memtable, and a second copy of the two tables into which a table is
-/// merged.
+/// Returns the minimum number of tables for which there must be space. They are a table of the
+/// memtable, a level of twice the tables of a memtable, and a second copy of the two tables into
+/// which a table is merged.
 fn min_tables(parts: u64) -> u64 {
     1 + 2 * parts + 2
 }
 
-/// Returns the size of each level relative to the level above it: `ratio`, or less for the last level, which takes the
-/// remaining space. There is space for `room` tables, and the memtable has `parts` tables.
+/// Returns the size of each level relative to the level above it: `ratio`, or less for the last
+/// level, which takes the remaining space. There is space for `room` tables, and the memtable has
+/// `parts` tables.
 fn ratios(room: u64, parts: u64, ratio: u64) -> Vec<u64> {
     let mut ratios = Vec::new();
     let (mut used, mut tables) = (1, parts);
@@ -134,7 +137,8 @@ fn ratios(room: u64, parts: u64, ratio: u64) -> Vec<u64> {
 struct Level {
     /// The number of tables that share the keys of one table of the level above.
     ratio: u64,
-    /// The place of each table, and its fill in parts of `ratio`; 0 for a table that does not exist.
+    /// The place of each table, and its fill in parts of `ratio`; 0 for a table that does not
+    /// exist.
     tables: Vec<Table>,
 }
 
@@ -350,7 +354,8 @@ mod tests {
             ("5MiB", 10, vec![10]),
             ("90MiB", 10, vec![10, 10, 4]),
         ] {
-            // The size of a table is a whole number of its parts, which are multiples of the logical block.
+            // The size of a table is a whole number of its parts, which are multiples of the
+            // logical block.
             let spec = format!("lsm?table=80KiB&memtable=160KiB&ratio={ratio}&length={length}");
             let ios = ios_on(&LARGE, &spec, 50_000);
             let log = Bytes::kib(160);
@@ -418,7 +423,8 @@ mod tests {
             }
             bytes.map(|of_stream| of_stream / bytes.iter().sum::<f64>())
         };
-        // The log and the memtable are written once, two levels (4 + 1) / 2 times, and the last level 4 times.
+        // The log and the memtable are written once, two levels (4 + 1) / 2 times, and the last
+        // level 4 times.
         let total = 1.0 + 1.0 + 2.5 + 2.5 + 4.0;
         let is = |shares: [f64; 6], of_streams: [f64; 6]| {
             shares.iter().zip(of_streams).all(|(share, of)| (share - of / total).abs() < 0.01)

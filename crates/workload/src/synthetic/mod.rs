@@ -1,9 +1,10 @@
-//! Synthetic workloads: distributions of addresses, sizes, operations and arrival times, and models of applications.
+//! Synthetic workloads: distributions of addresses, sizes, operations and arrival times, and models
+//! of applications.
 //!
-//! A workload is specified like `uniform?size=4KiB&reads=0.3`: the name of one of [`KINDS`], and after `?` any of its
-//! fields. Each kind has a file and a line in the registry below. The addresses of IOs (their places) come from a
-//! separate random sequence. Workloads with the same seed and different shares of reads therefore access the same
-//! addresses.
+//! A workload is specified like `uniform?size=4KiB&reads=0.3`: the name of one of [`KINDS`], and
+//! after `?` any of its fields. Each kind has a file and a line in the registry below. The
+//! addresses of IOs (their places) come from a separate random sequence. Workloads with the same
+//! seed and different shares of reads therefore access the same addresses.
 //!
 //! With more than one IO in flight, an IO does not wait for another IO that it depends on in
 //! the application.
@@ -77,8 +78,8 @@ impl Kind {
     }
 }
 
-/// Defines [`Places`], [`Models`] and [`KINDS`] from one list. A match then selects the code that draws a place or an
-/// access, instead of a virtual call.
+/// Defines [`Places`], [`Models`] and [`KINDS`] from one list. A match then selects the code that
+/// draws a place or an access, instead of a virtual call.
 macro_rules! registry {
     (
         $($module:ident :: $places:ident),+ ;
@@ -139,11 +140,13 @@ struct Room {
     seed: u64,
 }
 
-/// The fields of every workload that is defined by distributions. Other workloads have some of these fields.
+/// The fields of every workload that is defined by distributions. Other workloads have some of
+/// these fields.
 pub const COMMON: &[Field] =
     &[SIZE, ALIGNMENT, OP, READS, TRIMS, OFFSET, LENGTH, DATA, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
 
-/// The common fields except `size` and `reads`, for which workloads modelled on a server have other defaults.
+/// The common fields except `size` and `reads`, for which workloads modelled on a server have other
+/// defaults.
 const COMMON_BUT_SIZE_AND_READS: &[Field] =
     &[ALIGNMENT, OP, TRIMS, OFFSET, LENGTH, DATA, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
 
@@ -244,8 +247,8 @@ pub struct Workload {
 /// Creates the workload that `spec` describes, for a drive.
 ///
 /// # Errors
-/// An error in the spec, with the nearest valid name if a name is unknown, or the reason why the workload cannot run on
-/// the drive.
+/// An error in the spec, with the nearest valid name if a name is unknown, or the reason why the
+/// workload cannot run on the drive.
 pub fn open(spec: &str, target: &Target) -> Result<Workload, WorkloadError> {
     let (name, fields) = spec.split_once('?').unwrap_or((spec, ""));
     let (name, argument) = name.split_once(':').unwrap_or((name, ""));

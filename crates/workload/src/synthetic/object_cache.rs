@@ -11,12 +11,13 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
 /// A cache of small and large objects on a drive, as in `CacheLib`.
 ///
-/// A hash assigns small objects to buckets: an insert reads a random bucket and writes it back. Large objects gather in
-/// a region in memory. A full region is written in place of the oldest one. A lookup reads a bucket, or an object
-/// anywhere in a written region.
+/// A hash assigns small objects to buckets: an insert reads a random bucket and writes it back.
+/// Large objects gather in a region in memory. A full region is written in place of the oldest one.
+/// A lookup reads a bucket, or an object anywhere in a written region.
 ///
-/// The buckets are in the first part of the target range. Buckets become invalid at random, and regions in the order of
-/// writing. A drive that separates buckets from regions therefore moves fewer pages.
+/// The buckets are in the first part of the target range. Buckets become invalid at random, and
+/// regions in the order of writing. A drive that separates buckets from regions therefore moves
+/// fewer pages.
 pub(super) const KIND: Kind = Kind {
     name: "object-cache",
     argument: None,
@@ -164,7 +165,8 @@ impl ObjectCache {
         self.due.push(Access { stream, ..Access::new(Op::Read, offset, len) });
     }
 
-    /// Adds an object to the region in memory. If it does not fit, writes the region in place of the oldest one first.
+    /// Adds an object to the region in memory. If it does not fit, writes the region in place of
+    /// the oldest one first.
     fn insert(&mut self, len: u64) {
         if self.gathered + len > self.region {
             let offset = self.offset(self.written % self.regions);

@@ -8,16 +8,17 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
 /// The file system benchmark PostMark: many small files, as on a mail server.
 ///
-/// The benchmark creates a pool of files with uniform sizes from `smallest` to `largest`. An endless
-/// series of transactions follows. Each transaction reads a file or appends to a file, with equal
-/// probability, and creates or deletes a file, with equal probability. The length of an append is
-/// uniform, up to the length that makes the file as long as `largest`. There are never more than
-/// twice the initial `files`.
+/// The benchmark creates a pool of files with uniform sizes from `smallest` to `largest`. An
+/// endless series of transactions follows. Each transaction reads a file or appends to a file, with
+/// equal probability, and creates or deletes a file, with equal probability. The length of an
+/// append is uniform, up to the length that makes the file as long as `largest`. There are never
+/// more than twice the initial `files`.
 ///
-/// The file system below allocates the next free block of 4 KiB, cycling through the target range. It
-/// writes whole blocks: all blocks of a new file, and the blocks that an append touches. Neighbouring
-/// blocks form one IO. The model leaves out the file system's own data (directories, inodes, a
-/// journal) and its cache: each new file reaches the drive, even if it is deleted soon after.
+/// The file system below allocates the next free block of 4 KiB, cycling through the target range.
+/// It writes whole blocks: all blocks of a new file, and the blocks that an append touches.
+/// Neighbouring blocks form one IO. The model leaves out the file system's own data (directories,
+/// inodes, a journal) and its cache: each new file reaches the drive, even if it is deleted soon
+/// after.
 pub(super) const KIND: Kind = Kind {
     name: "postmark",
     argument: None,
@@ -186,7 +187,8 @@ impl PostMark {
         }
     }
 
-    /// Appends to a file: rewrites its last block if that was not full, and writes the blocks after it.
+    /// Appends to a file: rewrites its last block if that was not full, and writes the blocks after
+    /// it.
     fn append(&mut self, rng: &mut impl Rng) {
         let Some(index) = self.draw(rng) else { return };
         let File { last, bytes, .. } = self.files[index];
@@ -312,7 +314,8 @@ mod tests {
         assert_law(&ops, |_| 1.0 / 3.0);
     }
 
-    // For any sizes, no free block is read or trimmed, and no block of an existing file is allocated to another file.
+    // For any sizes, no free block is read or trimmed, and no block of an existing file is
+    // allocated to another file.
     #[test]
     fn blocks_belong_to_one_file() {
         for spec in [

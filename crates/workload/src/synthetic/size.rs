@@ -20,12 +20,12 @@ pub(super) enum Size {
     Fixed(u64),
     /// A geometric number of grains: each grain is the last with the same probability.
     ///
-    /// An exponential distribution that is rounded up to grains is geometric: the two options differ only in their
-    /// rate. *geometric* has the requested mean. *exponential* has the requested mean before rounding, and grain / (1 −
-    /// e^(−grain/mean)) after it. This is half a grain more than the mean if the mean is long, and 1.58
-    /// grains if the mean is
-    /// one grain. Boboila and Desnoyers (MSST 2011, section III) call the lengths of their writes exponential, in whole
-    /// pages; the minimum length in their formulas is a page.
+    /// An exponential distribution that is rounded up to grains is geometric: the two options
+    /// differ only in their rate. *geometric* has the requested mean. *exponential* has the
+    /// requested mean before rounding, and grain / (1 − e^(−grain/mean)) after it. This is half a
+    /// grain more than the mean if the mean is long, and 1.58 grains if the mean is one grain.
+    /// Boboila and Desnoyers (MSST 2011, section III) call the lengths of their writes exponential,
+    /// in whole pages; the minimum length in their formulas is a page.
     Geometric {
         /// The unit of a size.
         grain: u64,
@@ -56,8 +56,8 @@ enum SizeSpec {
     Mix(Vec<(u64, f64)>),
 }
 
-/// Returns the size and the alignment that the fields `size` and `alignment` request, for a drive with this logical
-/// block and a target range of `room` bytes.
+/// Returns the size and the alignment that the fields `size` and `alignment` request, for a drive
+/// with this logical block and a target range of `room` bytes.
 pub(super) fn size_and_alignment(
     values: &Values,
     logical_block: Bytes,
@@ -165,7 +165,8 @@ fn cumulated(parts: Vec<(u64, f64)>) -> Vec<(u64, f64)> {
 }
 
 impl Size {
-    /// Creates a geometric number of grains with this mean in bytes (a grain or more), limited to `most` bytes.
+    /// Creates a geometric number of grains with this mean in bytes (a grain or more), limited to
+    /// `most` bytes.
     pub(super) fn geometric(mean: u64, grain: u64, most: u64) -> Size {
         Size::Geometric { grain, log_of_rest: (-ratio(grain, mean)).ln_1p(), most }
     }
@@ -187,8 +188,8 @@ impl Size {
         self.all().min().unwrap_or_default()
     }
 
-    /// Returns the largest requested size. For a geometric number of grains, this is one grain, because larger sizes
-    /// are limited to the range.
+    /// Returns the largest requested size. For a geometric number of grains, this is one grain,
+    /// because larger sizes are limited to the range.
     fn most(&self) -> u64 {
         self.all().max().unwrap_or_default()
     }

@@ -12,22 +12,24 @@ use super::{
 /// The requests of an on-line transaction processing benchmark below its buffer pool: random pages,
 /// with two reads for each write.
 ///
-/// The page of 8 KB and the ratio come from the trace of Agrawal et al. Their 16 000 warehouses take
-/// 160 GB on each of 13 controllers, 130 MB a warehouse, including the parts that this model leaves
-/// out. The trace has 6.8 million requests in half an hour on one controller, which is `rate=3778`.
+/// The page of 8 KB and the ratio come from the trace of Agrawal et al. Their 16 000 warehouses
+/// take 160 GB on each of 13 controllers, 130 MB a warehouse, including the parts that this model
+/// leaves out. The trace has 6.8 million requests in half an hour on one controller, which is
+/// `rate=3778`.
 ///
-/// The layout and the choice of pages come from the specification. Each warehouse has 100 000 rows of
-/// stock, 30 000 customers and 300 000 order lines. The tables follow each other, in the order of
-/// their keys. A hundred transactions touch 450 rows of stock (45 new orders of ten items) by
+/// The layout and the choice of pages come from the specification. Each warehouse has 100 000 rows
+/// of stock, 30 000 customers and 300 000 order lines. The tables follow each other, in the order
+/// of their keys. A hundred transactions touch 450 rows of stock (45 new orders of ten items) by
 /// NURand(8191, 1, 100000). They touch 92 customers (45 of new orders, 43 of payments, 4 of order
-/// status) by NURand(1023, 1, 3000) within a district. They touch 40 more customers (4 deliveries to
-/// ten districts) and 44 order lines (4 of order status, 40 of deliveries) uniformly. All warehouses
-/// are alike.
+/// status) by NURand(1023, 1, 3000) within a district. They touch 40 more customers (4 deliveries
+/// to ten districts) and 44 order lines (4 of order status, 40 of deliveries) uniformly. All
+/// warehouses are alike.
 ///
-/// The model leaves out the log, which is on other drives in the trace as well, and small tables and
-/// the upper levels of indexes, which stay in memory. It also leaves out appended rows, about a page in
-/// ten new orders, and the buffer pool. A real buffer pool absorbs more of the frequent pages. Its misses are therefore more
-/// uniform than here, and it writes a page some time after reading it.
+/// The model leaves out the log, which is on other drives in the trace as well, and small tables
+/// and the upper levels of indexes, which stay in memory. It also leaves out appended rows, about a
+/// page in ten new orders, and the buffer pool. A real buffer pool absorbs more of the frequent
+/// pages. Its misses are therefore more uniform than here, and it writes a page some time after
+/// reading it.
 pub(super) const KIND: Kind = Kind {
     name: "tpcc",
     argument: None,
@@ -67,8 +69,8 @@ const ORDER_LINE: Table = Table { rows: 300_000, row: 54 };
 const DISTRICT: u64 = 3_000;
 const DISTRICTS: u64 = 10;
 
-/// The number of rows that a hundred transactions touch, and its parts: stock, customers by NURand, and customers drawn
-/// uniformly. The remaining rows are order lines.
+/// The number of rows that a hundred transactions touch, and its parts: stock, customers by NURand,
+/// and customers drawn uniformly. The remaining rows are order lines.
 const TOUCHED: u64 = 626;
 const OF_STOCK: u64 = 450;
 const OF_CUSTOMERS: u64 = 92;
@@ -149,8 +151,8 @@ impl TpcC {
         Place { unit, stream: 0 }
     }
 
-    /// Draws a row of a warehouse. Returns the pages per warehouse in all tables before its table, the table, and the
-    /// number of the row.
+    /// Draws a row of a warehouse. Returns the pages per warehouse in all tables before its table,
+    /// the table, and the number of the row.
     #[inline]
     fn draw_row(&self, rng: &mut Xoshiro256PlusPlus) -> (u64, &RowLayout, u64) {
         const CUSTOMERS: u64 = OF_STOCK + OF_CUSTOMERS;

@@ -5,9 +5,10 @@ use super::{COMMON, Generator, Kind, Place, Places, Room, WorkloadError};
 
 /// Uniform and independent addresses.
 ///
-/// With `size=exponential:` or `size=geometric:` and the page as `alignment`, this is the workload of Boboila and
-/// Desnoyers (MSST 2011, section III): uniform starts, memoryless lengths, each write one IO. In their workload, a
-/// write that would pass the end of the volume is shortened. Here it begins earlier and keeps its length.
+/// With `size=exponential:` or `size=geometric:` and the page as `alignment`, this is the workload
+/// of Boboila and Desnoyers (MSST 2011, section III): uniform starts, memoryless lengths, each
+/// write one IO. In their workload, a write that would pass the end of the volume is shortened.
+/// Here it begins earlier and keeps its length.
 pub(super) const KIND: Kind = Kind {
     name: "uniform",
     argument: None,

@@ -9,11 +9,11 @@ use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
 /// Nearest-neighbour search in a graph of vectors that is on the drive, as vector databases do it.
 ///
-/// A node of the graph holds a vector and the places of its neighbours. A search takes some steps, in each of which it
-/// reads the most promising nodes, except those that memory holds. An insertion first searches for the neighbours of
-/// the new vector. It then writes the new node in place of the oldest node, and rewrites the nodes of some neighbours,
-/// because they refer to the new node. Numbers of steps are geometrically distributed. All defaults are chosen, not
-/// measured.
+/// A node of the graph holds a vector and the places of its neighbours. A search takes some steps,
+/// in each of which it reads the most promising nodes, except those that memory holds. An insertion
+/// first searches for the neighbours of the new vector. It then writes the new node in place of the
+/// oldest node, and rewrites the nodes of some neighbours, because they refer to the new node.
+/// Numbers of steps are geometrically distributed. All defaults are chosen, not measured.
 pub(super) const KIND: Kind = Kind {
     name: "vector-index",
     argument: None,

@@ -8,8 +8,8 @@ use crate::permutation::Permutation;
 
 /// The place of rank k is chosen in proportion to k to the power of −exponent.
 ///
-/// The law covers every rank of the whole range. A permutation spreads the ranks over the range; with
-/// `shuffled=false` rank and place are the same, so that hot data is together at the start.
+/// The law covers every rank of the whole range. A permutation spreads the ranks over the range;
+/// with `shuffled=false` rank and place are the same, so that hot data is together at the start.
 pub(super) const KIND: Kind = Kind {
     name: "zipf",
     argument: None,
@@ -42,8 +42,9 @@ pub(super) struct Zipf {
 }
 
 impl Zipf {
-    /// Creates the distribution over places 0 to `units` − 1, at least one. With a seed, a permutation spreads the
-    /// ranks over the places. Without a seed, the places are in the order of their ranks.
+    /// Creates the distribution over places 0 to `units` − 1, at least one. With a seed, a
+    /// permutation spreads the ranks over the places. Without a seed, the places are in the order
+    /// of their ranks.
     pub(super) fn new(units: u64, exponent: f64, seed: Option<u64>) -> Zipf {
         let spread = seed.map(|seed| Permutation::new(units, seed));
         Zipf { ranks: Ranks::new(units, exponent), spread }
@@ -61,17 +62,19 @@ impl Zipf {
     }
 }
 
-/// The approximate number of blocks into which the ranks from one power of two to the next are divided.
+/// The approximate number of blocks into which the ranks from one power of two to the next are
+/// divided.
 const BLOCKS_AN_OCTAVE: u64 = 16;
 
-/// Generates random ranks 1 to n by Zipf's law: exactly for every n, in constant time, with at most some hundred
-/// blocks.
+/// Generates random ranks 1 to n by Zipf's law: exactly for every n, in constant time, with at most
+/// some hundred blocks.
 ///
-/// A rank is drawn by rejection from a step function above the law, in two steps. An alias table gives a block of
-/// neighbouring ranks, as if each rank had the weight of the first rank. Then a uniform rank of the block is accepted
-/// with a probability: its weight divided by the weight of the first rank. The last rank of a block has nearly the
-/// weight of the first, and the weight is therefore rarely computed. Other exact methods take a logarithm and an
-/// exponential for each IO (rejection-inversion of Hörmann and Derflinger, in `rand_distr` with two more powers), which
+/// A rank is drawn by rejection from a step function above the law, in two steps. An alias table
+/// gives a block of neighbouring ranks, as if each rank had the weight of the first rank. Then a
+/// uniform rank of the block is accepted with a probability: its weight divided by the weight of
+/// the first rank. The last rank of a block has nearly the weight of the first, and the weight is
+/// therefore rarely computed. Other exact methods take a logarithm and an exponential for each IO
+/// (rejection-inversion of Hörmann and Derflinger, in `rand_distr` with two more powers), which
 /// would cost three times as much.
 pub(crate) struct Ranks {
     exponent: f64,
@@ -82,8 +85,8 @@ pub(crate) struct Ranks {
 struct Block {
     first: u64,
     count: u64,
-    /// The weight of the last rank divided by that of the first: the minimum probability that a rank of the block is
-    /// accepted.
+    /// The weight of the last rank divided by that of the first: the minimum probability that a
+    /// rank of the block is accepted.
     surely: f64,
 }
 
@@ -175,8 +178,8 @@ mod tests {
         assert!(ios("zipf?length=4KiB", 100).iter().all(|io| io.offset == Bytes(0)));
     }
 
-    // Very many ranks, 2^40, get their shares at any exponent. The test counts the ranks by octave, and merges octaves
-    // in which few draws are expected.
+    // Very many ranks, 2^40, get their shares at any exponent. The test counts the ranks by octave,
+    // and merges octaves in which few draws are expected.
     #[test]
     #[allow(clippy::cast_precision_loss)]
     fn zipf_of_very_many_ranks() {
@@ -218,8 +221,8 @@ mod tests {
         }
     }
 
-    /// Returns the sum of k to the power of −s, from `first` to `last`: term by term, or by Euler and Maclaurin's
-    /// formula.
+    /// Returns the sum of k to the power of −s, from `first` to `last`: term by term, or by Euler
+    /// and Maclaurin's formula.
     #[allow(clippy::cast_precision_loss)]
     fn sum_of_powers(first: u64, last: u64, s: f64) -> f64 {
         if last < 1000 {

@@ -338,7 +338,8 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Mounts a disk of this many blocks of 4 KiB. Prints a note and returns `None` if that is impossible here.
+    /// Mounts a disk of this many blocks of 4 KiB. Prints a note and returns `None` if that is
+    /// impossible here.
     pub(super) fn mount(capacity: usize) -> Option<Disk> {
         let folder = tempfile::tempdir().unwrap();
         let kept = DiskContents {
@@ -376,8 +377,8 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // A program that inspects all mounts may have this one open for a moment. A lazy unmount detaches it at once, and the
-        // session ends when the program is done.
+        // A program that inspects all mounts may have this one open for a moment. A lazy unmount
+        // detaches it at once, and the session ends when the program is done.
         let ended = unmount(&self.place, UnmountFlags::DETACH);
         assert!(ended.is_ok() || std::thread::panicking(), "{ended:?}");
     }

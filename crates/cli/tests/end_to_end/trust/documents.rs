@@ -1,4 +1,5 @@
-//! Tests documents that a command writes once, at its end: simulations, probes, profiles, what-ifs, traces.
+//! Tests documents that a command writes once, at its end: simulations, probes, profiles, what-ifs,
+//! traces.
 
 use std::collections::HashMap;
 use std::fs;

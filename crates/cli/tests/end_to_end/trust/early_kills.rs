@@ -1,4 +1,5 @@
-//! Tests commands that are killed in their first milliseconds: their folder does not exist, or it can be resumed or read.
+//! Tests commands that are killed in their first milliseconds: their folder does not exist, or it
+//! can be resumed or read.
 
 use std::fs;
 use std::path::Path;

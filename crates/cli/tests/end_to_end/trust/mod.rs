@@ -1,5 +1,5 @@
-//! Tests results after `kill -9`, power losses and full disks. The program runs on a test disk that logs all changes.
-//! Each prefix of that log is a state that a crash could have left.
+//! Tests results after `kill -9`, power losses and full disks. The program runs on a test disk that
+//! logs all changes. Each prefix of that log is a state that a crash could have left.
 
 mod disk;
 mod documents;
@@ -36,8 +36,8 @@ struct Point {
     what: String,
 }
 
-/// Checks the states that crashes can leave: `kill -9` after each change and within each write, and power losses after one of
-/// `every` changes. Returns the number of states.
+/// Checks the states that crashes can leave: `kill -9` after each change and within each write, and
+/// power losses after one of `every` changes. Returns the number of states.
 fn each_crash(
     changes: &[Change],
     every: usize,
@@ -78,10 +78,10 @@ fn each_crash(
     points
 }
 
-/// Checks the states that crashes leave of a folder, which a command wrote on `disk`. `check` compares each state with
-/// the complete folder, and returns how much of the folder exists. `command` resumes one of `every` states, and must
-/// complete it. `losses` is the parameter `every` of [`each_crash`]. Returns the number of states and the number of
-/// resumed states.
+/// Checks the states that crashes leave of a folder, which a command wrote on `disk`. `check`
+/// compares each state with the complete folder, and returns how much of the folder exists.
+/// `command` resumes one of `every` states, and must complete it. `losses` is the parameter `every`
+/// of [`each_crash`]. Returns the number of states and the number of resumed states.
 fn resumed_after_each_crash<C: PartialEq>(
     disk: &Disk,
     [command, folder]: [&str; 2],

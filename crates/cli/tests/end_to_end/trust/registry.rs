@@ -63,8 +63,8 @@ impl Drop for Server {
     }
 }
 
-/// Runs a registry on a disk and submits each of [`SUBMITTED`]. Returns, for each result, the number of disk changes before it
-/// was acknowledged.
+/// Runs a registry on a disk and submits each of [`SUBMITTED`]. Returns, for each result, the
+/// number of disk changes before it was acknowledged.
 fn registry(disk: &Disk, place: &Scratch) -> Vec<usize> {
     let folder = disk.path().join("registry");
     let token = run(disk, &["registry", "registry", "add", "alice"]).ok().stdout;

@@ -36,8 +36,8 @@ const BENCH: [&str; 17] = [
     "--json",
 ];
 
-/// Asserts that a result opens and can be analysed, and that each finished run equals that of `whole`, byte for byte. Returns the
-/// number of finished runs; `None` if there is no result yet.
+/// Asserts that a result opens and can be analysed, and that each finished run equals that of
+/// `whole`, byte for byte. Returns the number of finished runs; `None` if there is no result yet.
 fn check(path: &Path, whole: &Path, what: &str) -> Option<usize> {
     let (folder, manifest) = match ResultFolder::open(path) {
         Ok(opened) => opened,

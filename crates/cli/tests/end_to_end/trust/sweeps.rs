@@ -34,8 +34,8 @@ fn disk(capacity: usize) -> Option<Disk> {
     Some(disk)
 }
 
-/// Asserts that a sweep opens and has only rows of `whole`, and all of them if it is complete. Returns their number; `None` if
-/// there is no sweep yet.
+/// Asserts that a sweep opens and has only rows of `whole`, and all of them if it is complete.
+/// Returns their number; `None` if there is no sweep yet.
 fn check(path: &Path, whole: &[Row], what: &str) -> Option<usize> {
     let (sweep, rows) = match read_rows(path) {
         Ok(read) => read,
@@ -74,7 +74,8 @@ fn many_crashes_of_a_sweep() {
     println!("{points} crashes of a sweep were survived, {resumed} of them resumed");
 }
 
-// Killed or stopped at many moments, on two threads, and resumed, a sweep gives the result of an uninterrupted run.
+// Killed or stopped at many moments, on two threads, and resumed, a sweep gives the result of an
+// uninterrupted run.
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn many_kills_of_a_sweep() {

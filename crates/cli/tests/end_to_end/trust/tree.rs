@@ -57,7 +57,8 @@ pub(super) enum Node {
 pub(super) enum Durability {
     /// All changes, as `kill -9` leaves them.
     All,
-    /// A power loss on a file system that writes names immediately, and data only when it is synced.
+    /// A power loss on a file system that writes names immediately, and data only when it is
+    /// synced.
     SyncedData,
     /// A power loss on a file system that writes names, too, only when they are synced.
     SyncedNames,

@@ -54,10 +54,12 @@ pub(super) fn entries(
     Ok(())
 }
 
-/// Reads the IOs of one clone of a job, in the order of their completion. `depth` is the number of IOs in flight.
+/// Reads the IOs of one clone of a job, in the order of their completion. `depth` is the number of
+/// IOs in flight.
 ///
-/// fio writes the time of a completion in milliseconds. With one IO in flight, an IO does not begin before the previous one
-/// completes, which keeps the records in order within a millisecond. Without offsets, all IOs are at offset 0.
+/// fio writes the time of a completion in milliseconds. With one IO in flight, an IO does not begin
+/// before the previous one completes, which keeps the records in order within a millisecond.
+/// Without offsets, all IOs are at offset 0.
 pub(super) fn read(
     path: &Path,
     meaning: Meaning,
@@ -95,7 +97,8 @@ pub(super) fn read(
     })
 }
 
-/// Parses `time in ms, value, direction, length, offset, priority`. Without `log_offset`, there is no offset.
+/// Parses `time in ms, value, direction, length, offset, priority`. Without `log_offset`, there is
+/// no offset.
 fn parsed(line: &str) -> Result<Entry> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     let (time, value, direction, len, offset) = match fields[..] {

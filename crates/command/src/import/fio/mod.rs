@@ -163,7 +163,8 @@ impl Job {
         self.totals.iter().map(Totals::sum_ns).sum()
     }
 
-    /// Reads the IOs of the job, in the order of their completion, and checks them against the JSON. Fails once `stop` is set.
+    /// Reads the IOs of the job, in the order of their completion, and checks them against the
+    /// JSON. Fails once `stop` is set.
     pub(super) fn records(&self, stop: &AtomicBool) -> Result<Vec<Record>> {
         let mut records = match self.pattern.window_ms {
             Some(window) => self.windows(window, stop)?,
@@ -219,14 +220,16 @@ impl Job {
         self.logs.iter().all(|files| files.latency.is_some() && !files.is_completion)
     }
 
-    /// Returns the relative difference between the mean latency of the records and that of the JSON.
+    /// Returns the relative difference between the mean latency of the records and that of the
+    /// JSON.
     #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 ns")]
     fn difference(&self, records: &[Record]) -> f64 {
         let sum: f64 = records.iter().map(|record| record.latency.0 as f64).sum();
         (sum - self.sum_ns()).abs() / self.sum_ns().max(f64::MIN_POSITIVE)
     }
 
-    /// Returns the window over which the logs of the job average, and the limitations of its records.
+    /// Returns the window over which the logs of the job average, and the limitations of its
+    /// records.
     pub(super) fn origin(&self, records: &[Record]) -> ImportNotes {
         let (name, window) = (&self.name, self.pattern.window_ms);
         let mut notes = Vec::new();

@@ -54,8 +54,8 @@ impl Window {
         (self.end_ms - self.start_ms).max(1) as f64
     }
 
-    /// Returns a number proportional to the number of IOs in the window. Without a rate, it follows from the latency by
-    /// Little's law.
+    /// Returns a number proportional to the number of IOs in the window. Without a rate, it follows
+    /// from the latency by Little's law.
     fn weight(&self) -> f64 {
         match (self.rate, self.latency) {
             (Some(rate), _) => rate * self.length(),
@@ -65,8 +65,8 @@ impl Window {
     }
 }
 
-/// Returns as many IOs of `op` as fio counted, spread over the windows of its logs, each with the mean latency of its window.
-/// The order is that of the windows.
+/// Returns as many IOs of `op` as fio counted, spread over the windows of its logs, each with the
+/// mean latency of its window. The order is that of the windows.
 ///
 /// # Errors
 /// If the logs cannot be read, lack the operation, or describe too many IOs.
@@ -134,8 +134,8 @@ fn counts(windows: &[Window], ios: u64, all: f64) -> Vec<u64> {
     windows.iter().map(count).collect()
 }
 
-/// Returns the latency in ns of the IOs of each window. Without a log of latencies, latencies are proportional to the
-/// time per IO, and their mean is fio's mean.
+/// Returns the latency in ns of the IOs of each window. Without a log of latencies, latencies are
+/// proportional to the time per IO, and their mean is fio's mean.
 #[allow(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -188,7 +188,8 @@ fn of_process(
             end_ms: entry.ms,
             latency: has_latencies.then_some(entry.value as f64),
             rate: nearest(&rates, entry.ms).map(|rate| {
-                // fio may log rates at other times than latencies. Between two rates, Little's law gives the rate.
+                // fio may log rates at other times than latencies. Between two rates, Little's law
+                // gives the rate.
                 let then = nearest(&latencies, rate.ms).map_or(entry.value, |near| near.value);
                 let ratio =
                     if has_latencies { then as f64 / entry.value.max(1) as f64 } else { 1.0 };

@@ -14,9 +14,9 @@ const JOBS: &str =
 
 /// Summarize a collection of many traces by volume, on all cores, in bounded memory.
 ///
-/// Reads files, folders and patterns. A volume may continue in other files; the result depends neither on the division into
-/// files nor on their order. Finished parts are kept, so that an interrupted collection can be resumed. See
-/// docs/collections.md.
+/// Reads files, folders and patterns. A volume may continue in other files; the result depends
+/// neither on the division into files nor on their order. Finished parts are kept, so that an
+/// interrupted collection can be resumed. See docs/collections.md.
 #[derive(Debug, Clone, clap::Args)]
 #[command(mut_arg("json", json_schema("collection")))]
 #[command(mut_arg("jobs", |arg| arg.help(JOBS)))]
@@ -52,7 +52,8 @@ pub struct CollectionArgs {
     #[arg(long, value_enum, default_value = "stop", value_name = "ACTION")]
     pub on_bad_file: OnBadFile,
 
-    /// Maximum number of 4 KiB pages to track per volume; the footprint of larger volumes is estimated from a sample
+    /// Maximum number of 4 KiB pages to track per volume; the footprint of larger volumes is
+    /// estimated from a sample
     #[arg(long, default_value_t = 16_384, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(64..=1 << 24))]
     pub sample_pages: u32,
 
@@ -64,8 +65,8 @@ pub struct CollectionArgs {
     #[command(flatten)]
     pub jobs: JobsArgs,
 
-    /// Maximum memory for the partial statistics of all jobs; when it is full, they are moved to the folder. The result
-    /// does not depend on this limit
+    /// Maximum memory for the partial statistics of all jobs; when it is full, they are moved to
+    /// the folder. The result does not depend on this limit
     #[arg(long, default_value = "1GiB", value_name = "SIZE", help_heading = "Limits")]
     pub memory: Bytes,
 

@@ -10,7 +10,8 @@ use flashscope_workload::playback::FIELDS;
 const FILE_FIELDS: [&str; 8] =
     ["format", "on_bad_line", "sector", "time", "offset", "size", "op", "ops"];
 
-/// The options for reading each file of a collection: fields of a trace that apply to each file separately, by name.
+/// The options for reading each file of a collection: fields of a trace that apply to each file
+/// separately, by name.
 #[derive(Debug, Clone, Default)]
 pub struct FileFields(pub BTreeMap<String, String>);
 

@@ -1,4 +1,5 @@
-//! Statistics of collections of traces: reads the parts of all files, and merges their partial statistics.
+//! Statistics of collections of traces: reads the parts of all files, and merges their partial
+//! statistics.
 
 mod args;
 mod fields;
@@ -45,7 +46,8 @@ impl PreparedCollection {
     /// Creates the folder of a new collection, or opens the folder of a collection to resume.
     ///
     /// # Errors
-    /// If there are no files, a file cannot be read, or the folder exists already or cannot be resumed.
+    /// If there are no files, a file cannot be read, or the folder exists already or cannot be
+    /// resumed.
     pub fn new(
         args: &CollectionArgs,
         (stop, sink): (&AtomicBool, &mut dyn Progress),
@@ -116,7 +118,8 @@ impl PreparedCollection {
         &self.path
     }
 
-    /// Reads the remaining parts, and merges all partial statistics. Notes name the lines and files that were left out.
+    /// Reads the remaining parts, and merges all partial statistics. Notes name the lines and files
+    /// that were left out.
     ///
     /// # Errors
     /// If a file cannot be read, or `stop` was set first. Finished parts are kept.

@@ -49,7 +49,8 @@ impl From<flashscope_result::Error> for PartFailure {
 type PartEnd = (usize, Result<Option<PartOutcome>, PartFailure>);
 
 impl Reading<'_> {
-    /// Reads the parts that have no outcome yet, and returns the outcomes of all parts in their order.
+    /// Reads the parts that have no outcome yet, and returns the outcomes of all parts in their
+    /// order.
     pub(super) fn run(
         &self,
         jobs: usize,

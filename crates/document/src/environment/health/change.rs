@@ -127,16 +127,17 @@ impl HealthChange {
 }
 
 impl WriteAmplification {
-    /// Returns the write amplification of `media` bytes written to the flash for `host` bytes, which
-    /// the drive counts in data units. Returns `None` if the host wrote fewer than 101 data units.
+    /// Returns the write amplification of `media` bytes written to the flash for `host` bytes,
+    /// which the drive counts in data units. Returns `None` if the host wrote fewer than 101 data
+    /// units.
     #[allow(clippy::cast_precision_loss, reason = "a ratio tolerates rounding")]
     pub fn of(host: Bytes, media: Bytes) -> Option<WriteAmplification> {
         let units = host.0 / DATA_UNIT.0;
         if units < MIN_UNITS {
             return None;
         }
-        // Both counter readings are rounded up, hence the true number of bytes is within one unit of
-        // the difference.
+        // Both counter readings are rounded up, hence the true number of bytes is within one unit
+        // of the difference.
         let relative_uncertainty = 1.0 / (units - 1) as f64;
         let ratio = media.0 as f64 / host.0 as f64;
         Some(WriteAmplification { ratio, relative_uncertainty })

@@ -111,8 +111,8 @@ fn an_empty_page_gives_no_health() {
     assert_eq!((told.temperature_celsius, told.percentage_used), (None, 1));
 }
 
-// Missing bytes of a short page count as 0. The first version of the specification has shorter pages;
-// a page may also end within a counter.
+// Missing bytes of a short page count as 0. The first version of the specification has shorter
+// pages; a page may also end within a counter.
 #[test]
 fn pages_cut_short() {
     let whole = Health::decode(&numbered(), None).unwrap();

@@ -70,7 +70,8 @@ fn the_advice_in_a_refusal_works() {
     }
 }
 
-// If data that flashscope wrote matched a signature, flashscope would refuse to measure the file again.
+// If data that flashscope wrote matched a signature, flashscope would refuse to measure the file
+// again.
 #[test]
 fn data_of_this_program_never_matches_a_signature() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

@@ -78,8 +78,8 @@ impl Device for Erasable {
     }
 }
 
-/// Runs the micro-benchmarks `names`. Returns the outcome, and the manifest that the result folder has
-/// afterwards.
+/// Runs the micro-benchmarks `names`. Returns the outcome, and the manifest that the result folder
+/// has afterwards.
 fn run(
     device: &mut Erasable,
     names: &[&str],
@@ -141,8 +141,8 @@ fn stopping_during_an_erasure_reports_that_it_continues() {
     assert_eq!(*device.erased.lock().unwrap(), []);
 }
 
-// A drive is not erased if it refuses, has no erase command, or may be used only in part. `check_state` detects all
-// three cases beforehand.
+// A drive is not erased if it refuses, has no erase command, or may be used only in part.
+// `check_state` detects all three cases beforehand.
 #[test]
 fn drives_that_cannot_be_erased_are_refused_beforehand() {
     let part = |offset, size| {

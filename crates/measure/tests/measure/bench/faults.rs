@@ -1,5 +1,5 @@
-//! Injects every kind of fault into a drive during a measurement, at points generated from seeds. Checks the surviving
-//! records of each kind of run, and the report of the fault.
+//! Injects every kind of fault into a drive during a measurement, at points generated from seeds.
+//! Checks the surviving records of each kind of run, and the report of the fault.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,8 +23,8 @@ const LATENCY: Nanos = Nanos::micros(100);
 /// The number of points at which each fault strikes each kind of run, in the tests that always run.
 const POINTS: u64 = 4;
 
-/// Returns every kind of fault, with random sizes. A clock that goes back by less than the latency of an IO looks the same as a
-/// fast IO.
+/// Returns every kind of fault, with random sizes. A clock that goes back by less than the latency
+/// of an IO looks the same as a fast IO.
 fn faults(random: &mut fastrand::Rng) -> [Fault; 10] {
     let long = Nanos(random.u64(2 * LATENCY.0..10_000_000_000));
     [
@@ -197,7 +197,8 @@ fn assert_reported(measured: &FaultOutcome, what: &str) {
     assert_eq!(measured.manifest.status, expected, "{what}");
 }
 
-/// Injects each fault into each kind of run at `points` points generated from `seed`; returns the number of injections.
+/// Injects each fault into each kind of run at `points` points generated from `seed`; returns the
+/// number of injections.
 fn inject(points: u64, seed: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(seed);
     let folder = place();
@@ -221,8 +222,8 @@ fn inject(points: u64, seed: u64) -> u64 {
     injected
 }
 
-// For every kind of run and fault: the records from before the fault are kept and readable, and the result names the fault and
-// its IO.
+// For every kind of run and fault: the records from before the fault are kept and readable, and the
+// result names the fault and its IO.
 #[test]
 fn records_survive_faults_and_faults_are_reported() {
     println!("{} faults were injected while drives were measured", inject(POINTS, 13));
@@ -260,8 +261,8 @@ fn a_fault_during_a_fill_ends_the_plan_and_is_reported() {
     }
 }
 
-// A regression test: the missing answer ended the run as if the trace were too short, with the message that the trace
-// had been changed.
+// A regression test: the missing answer ended the run as if the trace were too short, with the
+// message that the trace had been changed.
 #[test]
 fn a_lost_answer_times_out_instead_of_ending_a_short_trace() {
     let measured = measure(&some_runs("order"), State::Keep, &[(5, Fault::Lost)]);

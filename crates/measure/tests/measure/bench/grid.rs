@@ -62,7 +62,8 @@ fn ios_before_the_level_are_ignored() {
     bench(&mut device, &mut manifest, &AtomicBool::new(false));
     let (run, writes) = only_run(&manifest);
     assert!(run.level.unwrap().steady);
-    // The level starts at the thirteenth window. The line through the window before it and four of its windows rises by 6 %.
+    // The level starts at the thirteenth window. The line through the window before it and four of
+    // its windows rises by 6 %.
     assert_eq!(writes.io_ignore, 17 * WINDOW);
 }
 

@@ -24,7 +24,8 @@ const START_UP: u64 = 125;
 /// After the start-up phase, half of each period of this many writes is slow.
 const PERIOD: u64 = 128;
 
-/// The number of slower reads after random writes, unless the drive is idle for two and a half seconds.
+/// The number of slower reads after random writes, unless the drive is idle for two and a half
+/// seconds.
 const LINGERING: u64 = 3000;
 
 const FAST: Nanos = Nanos::micros(400);
@@ -36,8 +37,8 @@ fn running_mean() -> f64 {
     (SLOW.0 + FAST.0) as f64 / 2.0
 }
 
-/// A drive as in section 4 of the paper: random writes are fast at first and then oscillate, and reads are slow for a while after
-/// them.
+/// A drive as in section 4 of the paper: random writes are fast at first and then oscillate, and
+/// reads are slow for a while after them.
 fn drive() -> ScriptedDrive {
     let (mut random_writes, mut affected, mut last, mut noise) = (0u64, 0u64, Nanos(0), 1u64);
     let mut next = 0;
@@ -337,8 +338,8 @@ impl Stream for Arrivals {
     }
 }
 
-// The drive stalls for 1 s of 10 s. The open loop shows a wait of 900 ms at the 99th percentile, although nearly every
-// IO is fast once submitted.
+// The drive stalls for 1 s of 10 s. The open loop shows a wait of 900 ms at the 99th percentile,
+// although nearly every IO is fast once submitted.
 #[test]
 fn an_open_loop_shows_a_stall() {
     let p99 = |open_loop| {

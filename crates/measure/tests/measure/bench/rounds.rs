@@ -16,8 +16,8 @@ use crate::bench::drive::{ScriptedDrive, bench, go_on, place, planned, short};
 
 const MAX_ROUNDS: i64 = 25;
 
-/// Answers one IO after the other. The latency in µs depends on the mebibyte of the IO; the last entry holds for all later
-/// mebibytes.
+/// Answers one IO after the other. The latency in µs depends on the mebibyte of the IO; the last
+/// entry holds for all later mebibytes.
 fn aging(micros: &'static [u64]) -> ScriptedDrive {
     let mut idle_from = Nanos(0);
     let mut device = ScriptedDrive::new(move |io: &Io, now: Nanos| {
@@ -50,7 +50,8 @@ fn manifest(
     planned(device, options, plan)
 }
 
-/// Rounds of writes for 100 ms each, in round n to the n-th mebibyte, and of reads, which are not tracked.
+/// Rounds of writes for 100 ms each, in round n to the n-th mebibyte, and of reads, which are not
+/// tracked.
 fn in_rounds(device: &ScriptedDrive) -> Manifest {
     let run = |op: Op, round: i64, id: u32| {
         let pattern = Pattern {
@@ -112,8 +113,8 @@ fn rounds(manifest: &Manifest) -> (i64, Vec<String>) {
     (done.map(|run| run.value).max().unwrap_or(0), reasons)
 }
 
-/// 10,000, 8,333, 6,667, 5,556 and then 5,000 writes a second. Over rounds 3 to 7 the range is 31 % of
-/// the mean; over rounds 4 to 8 it is 11 % and the line falls by 9 %.
+/// 10,000, 8,333, 6,667, 5,556 and then 5,000 writes a second. Over rounds 3 to 7 the range is 31 %
+/// of the mean; over rounds 4 to 8 it is 11 % and the line falls by 9 %.
 const DECAYING: &[u64] = &[100, 120, 150, 180, 200];
 
 // The steady round is run completely, and the remaining runs name the reason for being skipped.
@@ -224,7 +225,8 @@ fn saturation_ends_after_four_capacities_though_steady() {
     let mut device = aging(&[10]);
     let mut manifest = of_snia(&device, "pts-write-saturation", State::Purged);
     bench(&mut device, &mut manifest, &AtomicBool::new(false));
-    // Each round has 10,000 writes and 15 that are in flight at its end; 65,536 writes are four times 64 MiB.
+    // Each round has 10,000 writes and 15 that are in flight at its end; 65,536 writes are four
+    // times 64 MiB.
     let (rounds, reasons) = rounds(&manifest);
     assert_eq!((rounds, reasons.len()), (7, 1));
     assert!(reasons[0].ends_with("were written up to the end of round 7"), "{reasons:?}");

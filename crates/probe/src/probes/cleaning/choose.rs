@@ -1,4 +1,5 @@
-//! Chooses the model of a drive that fits the measured costs best, by policy, physical space and block size.
+//! Chooses the model of a drive that fits the measured costs best, by policy, physical space and
+//! block size.
 
 use super::Story;
 use super::fit::{Fit, Window, fit, mean_cost, windows};
@@ -38,8 +39,8 @@ struct Trial {
     blocks: usize,
 }
 
-/// Fits models to the costs of the thin overwriting (see [`Regions`]), where policies differ. A coarse search comes first, then a
-/// fine search around the best model of each policy.
+/// Fits models to the costs of the thin overwriting (see [`Regions`]), where policies differ. A
+/// coarse search comes first, then a fine search around the best model of each policy.
 pub(super) fn choose(story: &Story, regions: &Regions, base: f64) -> Choice {
     let units = regions.units as usize;
     let windows = windows(story.filled, story.thinned, (units / 40).max(16));

@@ -10,37 +10,43 @@ use super::{FLUSH_EVERY, Rests, Story};
 use crate::{Answer, Finding, Parameter, levels, median};
 use flashscope_document::probe::{Shape, Signal};
 
-/// Minimum cost of a write that waited for cleaning, relative to the slow writes before any cleaning was possible.
+/// Minimum cost of a write that waited for cleaning, relative to the slow writes before any
+/// cleaning was possible.
 const WAITED: f64 = 1.4;
 
-/// The cost of scattered overwriting relative to overwriting in order, above which the drive writes more than the host.
+/// The cost of scattered overwriting relative to overwriting in order, above which the drive writes
+/// more than the host.
 const AMPLIFIES: f64 = 2.5;
 
-/// The probability that the best fit gives the onset within the parameter's tolerance, if waits do not show the onset. The best
-/// fit was right for seven in eight simulated drives.
+/// The probability that the best fit gives the onset within the parameter's tolerance, if waits do
+/// not show the onset. The best fit was right for seven in eight simulated drives.
 const FITTED: f64 = 0.87;
 
-/// Maximum misfit at which the best fit determines the physical space, as a multiple of the misfit that noise causes.
+/// Maximum misfit at which the best fit determines the physical space, as a multiple of the misfit
+/// that noise causes.
 const MAX_MISFIT: f64 = 4.0;
 
-/// Maximum relative difference between the over-provisioning that waits show and the over-provisioning of the best fit.
+/// Maximum relative difference between the over-provisioning that waits show and the
+/// over-provisioning of the best fit.
 const MAX_DISAGREEMENT: f64 = 0.4;
 
-/// The factor on the probability of conclusions from the best fit, if the drive cleans between requests. No model
-/// cleans between requests. The best fit has the right policy for seven in ten simulated drives that do.
+/// The factor on the probability of conclusions from the best fit, if the drive cleans between
+/// requests. No model cleans between requests. The best fit has the right policy for seven in ten
+/// simulated drives that do.
 const HIDDEN: f64 = 0.72;
 
 /// Minimum probability of a finding about the cleaning policy.
 const MIN_PROBABILITY: f64 = 0.6;
 
-/// Returns the index of the write at which cleaning began: from this write on, writes wait far more often than before. Returns
-/// `None` if there is no such write.
+/// Returns the index of the write at which cleaning began: from this write on, writes wait far more
+/// often than before. Returns `None` if there is no such write.
 pub(super) fn onset(story: &Story, regions: &Regions) -> Option<usize> {
     let threshold = threshold(story, regions);
     let waits: Vec<usize> =
         (story.filled..story.costs.len()).filter(|at| story.costs[*at] > threshold).collect();
     let total = story.costs.len() - story.filled;
-    // Find the write at which a change of the wait rate explains the waits best. Only writes that waited can be that write.
+    // Find the write at which a change of the wait rate explains the waits best. Only writes that
+    // waited can be that write.
     let count = waits.len();
     let rate = |waits: usize, writes: usize| {
         let (k, n) = (waits as f64, writes as f64);
@@ -72,13 +78,14 @@ fn threshold(story: &Story, regions: &Regions) -> f64 {
     WAITED * slow
 }
 
-/// Returns the costs of overwriting before any cleaning is possible: the host has written less than the capacity of the drive.
+/// Returns the costs of overwriting before any cleaning is possible: the host has written less than
+/// the capacity of the drive.
 fn before<'s>(story: &'s Story, regions: &Regions) -> &'s [f64] {
     &story.costs[story.filled..(regions.units as usize).min(story.costs.len())]
 }
 
-/// Returns true if scattered overwriting costs far more than overwriting in order, long before any cleaning is possible. The
-/// scattered overwriting began at `from`.
+/// Returns true if scattered overwriting costs far more than overwriting in order, long before any
+/// cleaning is possible. The scattered overwriting began at `from`.
 pub(super) fn amplifies(story: &Story, from: usize) -> bool {
     let typical = |costs: &[f64]| {
         let means: Vec<f64> = costs.chunks_exact(FLUSH_EVERY).map(mean).collect();
@@ -92,8 +99,9 @@ pub(super) fn waiting(story: &Story) -> f64 {
     levels(&story.costs[story.steady.0..story.steady.1]).map_or(0.0, |levels| levels.share)
 }
 
-/// Returns the cost of a write without cleaning: the median of the means over chunks of writes, each with the same number of
-/// flushes. Chunks are longer if the drive has an SLC cache, which empties in whole blocks.
+/// Returns the cost of a write without cleaning: the median of the means over chunks of writes,
+/// each with the same number of flushes. Chunks are longer if the drive has an SLC cache, which
+/// empties in whole blocks.
 pub(super) fn base(story: &Story, regions: &Regions) -> f64 {
     let stretch = match story.cache {
         0 => 2 * FLUSH_EVERY,
@@ -119,7 +127,8 @@ pub(super) fn findings(
     let base = base(story, regions);
     let choice = choose(story, regions, base);
     let idle = idle(rests, fetches_map);
-    // If waits for the map hide idle cleaning, assume idle cleaning, which weakens the evidence for the other findings.
+    // If waits for the map hide idle cleaning, assume idle cleaning, which weakens the evidence for
+    // the other findings.
     let cleans_idle = is_class(&idle, "yes") || fetches_map && !idle.is_known();
     let findings = [
         room(story, regions, onset, &choice, cleans_idle),
@@ -140,7 +149,8 @@ pub(super) fn findings(
         .collect()
 }
 
-/// Returns the chart of the cost of writes since the first overwriting: the measured cost, and the cost under the best fit.
+/// Returns the chart of the cost of writes since the first overwriting: the measured cost, and the
+/// cost under the best fit.
 fn course(story: &Story, choice: &Choice, onset: Option<usize>) -> Signal {
     let middle = |window: &Window| (window.from + window.to) as f64 / 2.0 * story.unit as f64 / 1e6;
     let series = |costs: &[f64]| -> Vec<(f64, f64)> {
@@ -156,7 +166,8 @@ fn course(story: &Story, choice: &Choice, onset: Option<usize>) -> Signal {
     }
 }
 
-/// Estimates the over-provisioning. The amount written before cleaning had to move data equals the physical space for data.
+/// Estimates the over-provisioning. The amount written before cleaning had to move data equals the
+/// physical space for data.
 fn room(
     story: &Story,
     regions: &Regions,
@@ -244,8 +255,9 @@ fn policy(choice: &Choice, cleans_idle: bool) -> Finding {
     ))
 }
 
-/// Estimates whether the drive separates moved data from the host's writes. If it does, blocks that hold only data of the small,
-/// repeatedly written region become invalid as a whole, and cleaning costs less.
+/// Estimates whether the drive separates moved data from the host's writes. If it does, blocks that
+/// hold only data of the small, repeatedly written region become invalid as a whole, and cleaning
+/// costs less.
 fn separation(story: &Story, choice: &Choice, base: f64, cleans_idle: bool) -> Finding {
     let eighth = |from: usize, to: usize, nth: usize| {
         let at = |nth: usize| from + (to - from) * nth / 8;
@@ -310,8 +322,9 @@ fn period(story: &Story, cleans_idle: bool, by_chance: bool) -> Finding {
         )
 }
 
-/// Estimates whether the drive cleans while idle. If it does, writes wait less often after an idle pause. Waits for
-/// parts of the map are an exception, because a pause does not load the map into memory.
+/// Estimates whether the drive cleans while idle. If it does, writes wait less often after an idle
+/// pause. Waits for parts of the map are an exception, because a pause does not load the map into
+/// memory.
 fn idle(rests: &Rests, fetches_map: bool) -> Finding {
     let unknown = |why: &str| Finding::unknown(Parameter::IdleCleaning, why);
     if rests.after.is_empty() {

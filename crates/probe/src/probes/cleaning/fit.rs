@@ -53,8 +53,9 @@ fn replay(story: &Story, size: Size, policy: Policy, windows: &[Window], seed: u
     windows.iter().map(work).collect()
 }
 
-/// Returns a row and a number for each window. The row is the units moved per write and the excess blocks erased per write; the
-/// number is the blocks erased in the window. For a policy with random choices, the values are averages over several runs.
+/// Returns a row and a number for each window. The row is the units moved per write and the excess
+/// blocks erased per write; the number is the blocks erased in the window. For a policy with random
+/// choices, the values are averages over several runs.
 #[allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
 fn rates(
     story: &Story,
@@ -74,13 +75,14 @@ fn rates(
             *erased += work.erased as f64 / draws as f64;
         }
     }
-    // The host's own data takes an erasure per block even without moves. The base cost of a write includes these erasures.
+    // The host's own data takes an erasure per block even without moves. The base cost of a write
+    // includes these erasures.
     rows.iter_mut().for_each(|row| row[1] = row[1].max(0.0));
     (rows, erased)
 }
 
-/// Fits the cost of a move and the cost of an erasure to the excess of the measured costs over `base`, the cost of a write
-/// without cleaning.
+/// Fits the cost of a move and the cost of an erasure to the excess of the measured costs over
+/// `base`, the cost of a write without cleaning.
 #[allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
 pub(super) fn fit(story: &Story, size: Size, policy: Policy, windows: &[Window], base: f64) -> Fit {
     let (rows, erased) = rates(story, size, policy, windows);

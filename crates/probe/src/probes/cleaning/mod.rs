@@ -1,5 +1,5 @@
-//! The probe for cleaning (garbage collection): over-provisioning, onset, choice of blocks, separation of moved data from host
-//! writes, and use of idle time.
+//! The probe for cleaning (garbage collection): over-provisioning, onset, choice of blocks,
+//! separation of moved data from host writes, and use of idle time.
 
 mod choose;
 mod estimate;
@@ -22,7 +22,8 @@ const MAX_UNITS: u64 = 1 << 18;
 /// The length of the writes that fill the drive, in bytes.
 const FILL_SIZE: u64 = 128 << 10;
 
-/// The minimum and the maximum physical space to look for, in percent of the space that the host can address.
+/// The minimum and the maximum physical space to look for, in percent of the space that the host
+/// can address.
 const MIN_SPACE: usize = 115;
 const MAX_SPACE: usize = 150;
 
@@ -35,8 +36,8 @@ const REST: Nanos = Nanos::secs(2);
 /// The minimum and the maximum number of idle pauses.
 const RESTS: [f64; 2] = [40.0, 120.0];
 
-/// Minimum number of idle pauses if a write buffer must be filled again after each pause. All refills together write no
-/// more than the capacity of the drive.
+/// Minimum number of idle pauses if a write buffer must be filled again after each pause. All
+/// refills together write no more than the capacity of the drive.
 const MIN_RESTS: usize = 12;
 
 /// The number of writes after which to check whether a buffer is full.
@@ -48,7 +49,8 @@ const IN_MEMORY: f64 = 0.5;
 /// The limit of the number of writes before each idle pause, and the number of writes after it.
 const AROUND_REST: [usize; 2] = [24, 8];
 
-/// The number of waits for cleaning that the writes after all idle pauses should contain, if pauses have no effect.
+/// The number of waits for cleaning that the writes after all idle pauses should contain, if pauses
+/// have no effect.
 const WAITS: f64 = 12.0;
 
 const FINDS: &[Parameter] = &[
@@ -115,7 +117,8 @@ struct Story {
     runs: Vec<u32>,
     /// The index at which overwriting began; all earlier writes went to empty blocks.
     filled: usize,
-    /// The index at which the thin overwriting ended and the repeated writing of a small region began.
+    /// The index at which the thin overwriting ended and the repeated writing of a small region
+    /// began.
     thinned: usize,
     /// The index at which the repeated writing ended.
     looped: usize,
@@ -266,8 +269,8 @@ impl Bench<'_, '_> {
         self.write("overwrite most of one region", &writes)
     }
 
-    /// Overwrites the other regions thinly until cleaning has to move data, and beyond. Returns the number of units written
-    /// before cleaning began to move data, if the onset can be detected.
+    /// Overwrites the other regions thinly until cleaning has to move data, and beyond. Returns the
+    /// number of units written before cleaning began to move data, if the onset can be detected.
     fn thin(&mut self, regions: &Regions) -> Result<Option<usize>, StopReason> {
         let mut thin = regions.thin_writes(&mut self.lab.rng);
         let units = regions.units as usize;
@@ -296,9 +299,9 @@ impl Bench<'_, '_> {
         Ok(onset)
     }
 
-    /// Writes a small empty region again and again. Blocks with only its data become invalid as a whole; blocks shared
-    /// with older data never do. The region is larger than an SLC cache if the space allows, because the cache would
-    /// absorb the overwriting of a smaller region.
+    /// Writes a small empty region again and again. Blocks with only its data become invalid as a
+    /// whole; blocks shared with older data never do. The region is larger than an SLC cache if the
+    /// space allows, because the cache would absorb the overwriting of a smaller region.
     fn circle(&mut self, regions: &Regions, onset: Option<usize>) -> Result<(), StopReason> {
         let units = regions.units as usize;
         let spare = onset.unwrap_or(units + units / 5) - regions.filled as usize;
@@ -326,7 +329,8 @@ impl Bench<'_, '_> {
         self.write("random writes until they are steady", &units)?;
         let from = self.story.writes.len();
         let units = random(self.lab, 30);
-        // No flushes are needed: a full buffer writes to the flash as much as it takes from the host.
+        // No flushes are needed: a full buffer writes to the flash as much as it takes from the
+        // host.
         self.write_through("steady random writes", &units, usize::MAX)?;
         self.story.steady = (from, self.story.writes.len());
         Ok(())
@@ -340,7 +344,8 @@ impl Bench<'_, '_> {
         let usual = count * AROUND_REST[1] * 2;
         let usual = self.random("random writes without idle pauses", regions, usual)?;
         let mut rests = Rests { usual, after: Vec::new() };
-        // A buffer that ignores flushes empties during a pause, and then takes the following writes.
+        // A buffer that ignores flushes empties during a pause, and then takes the following
+        // writes.
         let most = regions.units as usize / MIN_RESTS;
         let (_, refilled) = self.after_rest(regions, most)?;
         if refilled >= most {
@@ -355,8 +360,8 @@ impl Bench<'_, '_> {
         Ok(rests)
     }
 
-    /// Returns the costs of random writes after an idle pause, once the buffer is full again. Also returns the number
-    /// of writes that filled the buffer, and stops once it reaches `most`.
+    /// Returns the costs of random writes after an idle pause, once the buffer is full again. Also
+    /// returns the number of writes that filled the buffer, and stops once it reaches `most`.
     fn after_rest(
         &mut self,
         regions: &Regions,

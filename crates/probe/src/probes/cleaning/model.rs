@@ -1,5 +1,6 @@
-//! A model of a page-mapped drive. It counts the units that cleaning would move under a policy, for the writes of an experiment.
-//! The model has no times; `fit` fits the costs of moves and erasures to the measurement.
+//! A model of a page-mapped drive. It counts the units that cleaning would move under a policy, for
+//! the writes of an experiment. The model has no times; `fit` fits the costs of moves and erasures
+//! to the measurement.
 
 use std::collections::VecDeque;
 
@@ -94,7 +95,8 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Creates a drive that was trimmed after the host wrote `written` units; the blocks with old data are not erased yet.
+    /// Creates a drive that was trimmed after the host wrote `written` units; the blocks with old
+    /// data are not erased yet.
     pub(super) fn trimmed(size: Size, policy: Policy, written: usize, seed: u64) -> Model {
         let mut model = Model::new(size, policy);
         model.rng = fastrand::Rng::with_seed(seed);
@@ -265,9 +267,10 @@ mod tests {
         1.0 + moved
     }
 
-    // The formulas are those of Desnoyers (SYSTOR 2012, equations 4 and 12) for FIFO and greedy cleaning, and of Van Houdt
-    // (SIGMETRICS 2013) for the best of ten. Random cleaning amplifies less than his 5.0 here, because it skips blocks without
-    // invalid units, but far more than the other policies.
+    // The formulas are those of Desnoyers (SYSTOR 2012, equations 4 and 12) for FIFO and greedy
+    // cleaning, and of Van Houdt (SIGMETRICS 2013) for the best of ten. Random cleaning amplifies
+    // less than his 5.0 here, because it skips blocks without invalid units, but far more than the
+    // other policies.
     #[test]
     fn amplification_matches_the_formulas_of_each_policy() {
         let expected =

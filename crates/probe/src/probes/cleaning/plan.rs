@@ -10,11 +10,12 @@ const STALE: u32 = 4;
 
 /// The regions, in units, in the order in which they are filled.
 ///
-/// The drive is filled up to `filled`. Then most of the *stale* region is overwritten, and then the other regions,
-/// thinly and evenly, until the drive has to clean and beyond. The blocks before the stale region are older and hold
-/// more valid data; the blocks after it are younger. A greedy policy cleans the stale region first, at little cost, and
-/// the other regions later. A policy by age first meets expensive blocks, then the stale region, then expensive blocks
-/// again. A random policy always meets a mixture.
+/// The drive is filled up to `filled`. Then most of the *stale* region is overwritten, and then the
+/// other regions, thinly and evenly, until the drive has to clean and beyond. The blocks before the
+/// stale region are older and hold more valid data; the blocks after it are younger. A greedy
+/// policy cleans the stale region first, at little cost, and the other regions later. A policy by
+/// age first meets expensive blocks, then the stale region, then expensive blocks again. A random
+/// policy always meets a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Regions {
     pub(super) units: u32,
@@ -42,8 +43,8 @@ impl Regions {
         writes
     }
 
-    /// Returns endless writes that overwrite the filled space outside the stale region evenly: each pass writes one unit of each
-    /// group.
+    /// Returns endless writes that overwrite the filled space outside the stale region evenly: each
+    /// pass writes one unit of each group.
     pub(super) fn thin_writes(&self, rng: &mut Rng) -> Thin {
         let outside = |first: &u32| *first < self.stale.0 || *first >= self.stale.1;
         let firsts = (0..self.filled).step_by(GROUP as usize).filter(outside);

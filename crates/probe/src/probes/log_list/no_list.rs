@@ -1,13 +1,13 @@
-//! Drives whose merges no list of log segments explains: they map pages, share log segments between all segments, or have as
-//! many log segments as groups.
+//! Drives whose merges no list of log segments explains: they map pages, share log segments between
+//! all segments, or have as many log segments as groups.
 
 use super::{MIN_MERGE_RATIO, PROBE, TRIMS_ALONE, TURNS, Trial, spread_out, stated_cost, unknown};
 use crate::probes::segment::with_flushes;
 use crate::{Finding, Halt, Parameter, Request, median};
 use flashscope_document::probe::{Shape, Signal};
 
-/// Returns the findings for a drive that no list explains: either it maps pages freely, or its log segments take pages of any
-/// segment.
+/// Returns the findings for a drive that no list explains: either it maps pages freely, or its log
+/// segments take pages of any segment.
 pub(super) fn without_list(
     trial: &mut Trial<'_, '_>,
     has_segment: bool,
@@ -54,8 +54,8 @@ pub(super) fn without_list(
         return Ok(PROBE.unknown(WHY));
     }
     let hidden = trims && buffered && trial.flushes_do_nothing()?;
-    // If the size of a segment is unknown, the evidence is weaker. If a buffer hides merges, the only evidence against
-    // log segments is TRIM support, which few drives with log segments have.
+    // If the size of a segment is unknown, the evidence is weaker. If a buffer hides merges, the
+    // only evidence against log segments is TRIM support, which few drives with log segments have.
     let probability = (1.0 - fast) * if has_segment { 1.0 } else { 0.97 };
     let probability = if hidden { TRIMS_ALONE * probability } else { probability };
     let why = match hidden {
@@ -91,8 +91,8 @@ pub(super) fn takes_trims(trial: &mut Trial<'_, '_>) -> Result<bool, Halt> {
     }
 }
 
-/// Returns the findings for a drive with as many log segments as groups of segments: rounds never need another log
-/// segment, but repeated writes to one page merge.
+/// Returns the findings for a drive with as many log segments as groups of segments: rounds never
+/// need another log segment, but repeated writes to one page merge.
 fn few_groups(trial: &Trial<'_, '_>, cost: Finding, signal: &Signal) -> Vec<Finding> {
     let class = Finding::class(Parameter::FtlClass, "groups-of-blocks", 0.85 * cost.probability)
         .because("rounds over many segments do not merge, but many writes to one page do")
@@ -114,14 +114,16 @@ struct Starts {
     inside: Vec<f64>,
 }
 
-/// Writes alternately to the first pages of distant segments and to pages inside other segments. With each first page, FAST
-/// begins a sequential log segment, and merges the previous sequential log segment.
+/// Writes alternately to the first pages of distant segments and to pages inside other segments.
+/// With each first page, FAST begins a sequential log segment, and merges the previous sequential
+/// log segment.
 fn first_pages(trial: &mut Trial<'_, '_>, buffered: bool) -> Result<Starts, Halt> {
     let many = 16.min(trial.places / 2);
     let segments = spread_out(&mut trial.lab.rng, trial.places, many);
     let unit = trial.unit;
-    // With a buffer, write to pages that were not written before, because the buffer may still hold the earlier pages. Without a
-    // buffer, write to the page inside again: with a second page of a segment in the log, a merge would concern both pages.
+    // With a buffer, write to pages that were not written before, because the buffer may still hold
+    // the earlier pages. Without a buffer, write to the page inside again: with a second page of a
+    // segment in the log, a merge would concern both pages.
     let other = |trial: &Trial<'_, '_>, segment: u64| match buffered {
         true => segment * unit + unit / 4 / trial.size * trial.size,
         false => trial.inside(segment),
@@ -140,8 +142,8 @@ fn first_pages(trial: &mut Trial<'_, '_>, buffered: bool) -> Result<Starts, Halt
 }
 
 impl Starts {
-    /// Returns the probability that writes to first pages merge and writes to other pages do not, against the hypothesis that all
-    /// writes are alike.
+    /// Returns the probability that writes to first pages merge and writes to other pages do not,
+    /// against the hypothesis that all writes are alike.
     #[allow(clippy::cast_precision_loss, reason = "writes are few")]
     fn likelihood_of_fast(&self, cut: f64) -> f64 {
         let slow = |costs: &[f64]| costs.iter().filter(|cost| **cost > cut).count() as f64;
@@ -173,8 +175,8 @@ impl Starts {
     }
 }
 
-/// Estimates the cost of a merge if all segments share the log segments. Each log segment is filled with writes to one page, so
-/// that its merge concerns one segment.
+/// Estimates the cost of a merge if all segments share the log segments. Each log segment is filled
+/// with writes to one page, so that its merge concerns one segment.
 fn shared_merge_cost(trial: &mut Trial<'_, '_>) -> Result<Finding, Halt> {
     let each = trial.unit / trial.size;
     let turns = TURNS.min(trial.lab.capacity() / 4 / trial.unit).max(4);
@@ -187,7 +189,8 @@ fn shared_merge_cost(trial: &mut Trial<'_, '_>) -> Result<Finding, Halt> {
         .collect();
     let run = trial.write("one page of each segment repeatedly", offsets.into_iter())?;
     let costs = with_flushes(&run);
-    // By the last four segments, the earlier writes of this run have replaced the older contents of the log segments.
+    // By the last four segments, the earlier writes of this run have replaced the older contents of
+    // the log segments.
     const LAST: usize = 4;
     let from = costs.len() - costs.len() * LAST / segments.len();
     let mut last = costs[from..].to_vec();

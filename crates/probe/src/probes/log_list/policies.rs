@@ -1,4 +1,5 @@
-//! A list of log segments as a cache: the writes that merge under each policy, and the likelihood of the measured costs.
+//! A list of log segments as a cache: the writes that merge under each policy, and the likelihood
+//! of the measured costs.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -43,12 +44,12 @@ pub(super) struct List {
     pub eviction: Eviction,
 }
 
-/// The probability that a write is slow although the list predicts a fast write, or fast although it predicts a slow
-/// write. The causes are hiccups and simplifications of the model.
+/// The probability that a write is slow although the list predicts a fast write, or fast although
+/// it predicts a slow write. The causes are hiccups and simplifications of the model.
 const ODD: f64 = 0.02;
 
-/// The weight of each write as evidence. Errors come in sequences, because one misjudged write shifts the contents of the list.
-/// Each write therefore counts half.
+/// The weight of each write as evidence. Errors come in sequences, because one misjudged write
+/// shifts the contents of the list. Each write therefore counts half.
 const TEMPER: f64 = 0.5;
 
 /// Maximum length of a list to consider.
@@ -70,7 +71,8 @@ pub(crate) fn posterior(touches: &[Touch]) -> (Vec<(List, f64)>, f64) {
         lists.map(|list| (list, log_likelihood(touches, list))).collect();
     weighed.sort_by(|a, b| b.1.total_cmp(&a.1));
     let best = weighed[0].1;
-    // A priori, a list without groups (group size 1) is as likely as the four larger group sizes together.
+    // A priori, a list without groups (group size 1) is as likely as the four larger group sizes
+    // together.
     let prior = |list: List| if list.group == 1 { 4.0 } else { 1.0 };
     for (list, weight) in &mut weighed {
         *weight = prior(*list) * (TEMPER * (*weight - best)).exp();
@@ -126,9 +128,10 @@ fn ordered(touches: &[Touch], list: List) -> f64 {
 
 /// Returns the log-likelihood for random eviction.
 ///
-/// The contents of the list are uncertain: each segment is in it with some probability, and the probabilities add up to
-/// the length of the list. Each write shows whether its segment was in the list, which changes the probabilities of the
-/// other segments. Each merge removes a random segment.
+/// The contents of the list are uncertain: each segment is in it with some probability, and the
+/// probabilities add up to the length of the list. Each write shows whether its segment was in the
+/// list, which changes the probabilities of the other segments. Each merge removes a random
+/// segment.
 fn random(touches: &[Touch], list: List) -> f64 {
     let len = count(list.len);
     let mut held = Membership { keys: HashMap::new(), initial: len };

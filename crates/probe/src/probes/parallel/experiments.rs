@@ -21,7 +21,8 @@ const READS: u32 = 64;
 /// The number of page edges to read across.
 pub(crate) const EDGES: u32 = 96;
 
-/// The longest writes of the length experiment, in pages and in bytes: any drive carries these out as one request.
+/// The longest writes of the length experiment, in pages and in bytes: any drive carries these out
+/// as one request.
 const LONGEST_SPAN: u64 = 8;
 const LONGEST_WRITE: u64 = 64 << 10;
 
@@ -46,8 +47,9 @@ pub(super) struct Evidence {
     pub depth: u32,
     /// The results of the shortest reads at each stride.
     pub short: Vec<(u32, Series)>,
-    /// The results of reads of nearly a page at each stride. On some drives, only such a long read keeps the flash busy for
-    /// longer than the transfer to the host. Other drives transfer whole pages to the controller even for short reads.
+    /// The results of reads of nearly a page at each stride. On some drives, only such a long read
+    /// keeps the flash busy for longer than the transfer to the host. Other drives transfer whole
+    /// pages to the controller even for short reads.
     pub long: Vec<(u32, Series)>,
     /// Short reads across page edges, one at a time.
     pub crossings: Vec<Crossing>,
@@ -121,13 +123,15 @@ impl Evidence {
         Ok(())
     }
 
-    /// Returns the length of the shortest read. The flash rather than the transfer determines the time of such a read.
+    /// Returns the length of the shortest read. The flash rather than the transfer determines the
+    /// time of such a read.
     pub(super) fn shortest(&self, lab: &Lab<'_>) -> u64 {
         lab.info().logical_block.0.clamp(1, self.page)
     }
 
-    /// Returns the length of the longest read of one page that leaves a gap before the next page, if the logical block
-    /// is short enough. Reads without a gap would be sequential, and could trigger read-ahead.
+    /// Returns the length of the longest read of one page that leaves a gap before the next page,
+    /// if the logical block is short enough. Reads without a gap would be sequential, and could
+    /// trigger read-ahead.
     fn longest(&self, lab: &Lab<'_>) -> u64 {
         let block = self.shortest(lab);
         (self.page - block).max(block)
@@ -249,7 +253,8 @@ impl Evidence {
         weighed
     }
 
-    /// Returns the reason that the measurements contradict the hypothesis, or `None` if they agree with it.
+    /// Returns the reason that the measurements contradict the hypothesis, or `None` if they agree
+    /// with it.
     pub(super) fn refutes(&self, stripes: Stripes) -> Option<String> {
         let strides = unexplained(stripes, [&self.short, &self.long], self.depth as usize);
         if strides.len() < MIN_UNEXPLAINED {
@@ -309,7 +314,8 @@ impl Evidence {
     }
 }
 
-/// Returns the median of the lower half of the write times; the writes of the upper half may have waited for a merge.
+/// Returns the median of the lower half of the write times; the writes of the upper half may have
+/// waited for a merge.
 fn lower_half(pages: u32, mut took: Vec<f64>) -> Span {
     took.sort_unstable_by(f64::total_cmp);
     let lower = &took[..took.len().div_ceil(2)];

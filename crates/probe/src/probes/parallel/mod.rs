@@ -1,9 +1,10 @@
-//! The probe for parallel units: their number, the distribution of pages over them, and whether the address of a page or the
-//! order of writing decides its unit.
+//! The probe for parallel units: their number, the distribution of pages over them, and whether the
+//! address of a page or the order of writing decides its unit.
 //!
-//! Reads wait for each other if they are on the same unit. With many reads in flight at strides of 1, 2, 3 ... pages, throughput
-//! falls at strides that lead back to the same unit (Chen et al.). On a drive that takes one request at a time, requests that
-//! cross from one page to the next show whether both pages are on the same unit.
+//! Reads wait for each other if they are on the same unit. With many reads in flight at strides of
+//! 1, 2, 3 ... pages, throughput falls at strides that lead back to the same unit (Chen et al.). On
+//! a drive that takes one request at a time, requests that cross from one page to the next show
+//! whether both pages are on the same unit.
 
 mod experiments;
 mod order;

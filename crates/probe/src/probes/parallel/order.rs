@@ -1,4 +1,5 @@
-//! Determines whether the address of a page or the order of writing decides the page's parallel unit.
+//! Determines whether the address of a page or the order of writing decides the page's parallel
+//! unit.
 
 use flashscope_block::Nanos;
 
@@ -40,7 +41,8 @@ pub(super) struct Deep {
     period: u32,
 }
 
-/// Times of reads across page edges, on a drive where no such read waits while the pages are written in order.
+/// Times of reads across page edges, on a drive where no such read waits while the pages are
+/// written in order.
 pub(super) struct Alone {
     /// The additional time after the pages were written in another order, in nanoseconds.
     longer: f64,
@@ -49,8 +51,8 @@ pub(super) struct Alone {
     by_chance: f64,
 }
 
-/// Writes pages in another order, and then measures which reads wait for each other. Returns `None` if the reads would not show
-/// whether the address or the order decides.
+/// Writes pages in another order, and then measures which reads wait for each other. Returns `None`
+/// if the reads would not show whether the address or the order decides.
 pub(super) fn look(
     lab: &mut Lab<'_>,
     evidence: &mut Evidence,
@@ -142,7 +144,8 @@ impl Deep {
         let error = all.map(|took| spread(took)).into_iter().fold(0.0, f64::max).max(0.02 * random);
         let class = if address > order { "static" } else { "dynamic" };
         let (high, low) = (address.max(order), address.min(order));
-        // One kind of reads must be as slow as reads of a single unit, the other as fast as random reads.
+        // One kind of reads must be as slow as reads of a single unit, the other as fast as random
+        // reads.
         let apart = (high - low) / error / 2f64.sqrt();
         let odd = (low - random).abs() / error / 2f64.sqrt();
         let likely = 1.0 / (1.0 + (-0.5 * apart * apart).exp());

@@ -1,4 +1,5 @@
-//! Hypotheses about the distribution of addresses over parallel units, and the likelihood of the measurements under each.
+//! Hypotheses about the distribution of addresses over parallel units, and the likelihood of the
+//! measurements under each.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -35,7 +36,8 @@ pub(super) struct WeighedHypothesis {
     pub log: f64,
 }
 
-/// The numbers of units and their prior weights. Controllers usually have powers of two; some have 3, 5 to 7, 9, 10, 12 or 24.
+/// The numbers of units and their prior weights. Controllers usually have powers of two; some have
+/// 3, 5 to 7, 9, 10, 12 or 24.
 const UNITS: [(u32, f64); 15] = [
     (1, 1.0),
     (2, 1.0),
@@ -89,7 +91,8 @@ pub(super) struct Series {
     pub error: f64,
 }
 
-/// The error of the model as a share of response times, from details it omits: shared buses, controllers with several processors.
+/// The error of the model as a share of response times, from details it omits: shared buses,
+/// controllers with several processors.
 const MODEL_ERROR: f64 = 0.03;
 
 /// Minimum relative error of a median of a few dozen response times.
@@ -101,8 +104,9 @@ const OUTLIER: f64 = 5.0;
 /// Minimum number of unexplained strides that refute a hypothesis.
 pub(super) const MIN_UNEXPLAINED: usize = 3;
 
-/// The values to try for the controller's time for a request. The unit is the time of a flash read, times the ratio of the least
-/// to the greatest response time over all strides. With many units, the controller's time bounds the least response time.
+/// The values to try for the controller's time for a request. The unit is the time of a flash read,
+/// times the ratio of the least to the greatest response time over all strides. With many units,
+/// the controller's time bounds the least response time.
 const FRONTS: [f64; 9] = [0.3, 0.6, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.5];
 
 /// Returns the log-likelihood of series of reads with `depth` reads in flight, with the time of the
@@ -146,8 +150,9 @@ pub(super) fn series(strides: &[(u32, Series)]) -> Vec<Series> {
     strides.iter().map(|(_, series)| series.clone()).collect()
 }
 
-/// Returns the strides at which reads of both lengths take a time that the hypothesis does not predict. The host may
-/// disturb the times of one length; a deviation at both lengths is a property of the drive.
+/// Returns the strides at which reads of both lengths take a time that the hypothesis does not
+/// predict. The host may disturb the times of one length; a deviation at both lengths is a property
+/// of the drive.
 pub(super) fn unexplained(
     stripes: Stripes,
     [short, long]: [&[(u32, Series)]; 2],
@@ -169,8 +174,9 @@ pub(super) fn contrast(series: &[Series]) -> f64 {
 /// The time of a flash read in the model.
 const READ: u64 = 1000;
 
-/// Returns the median response time of a series of reads with `depth` reads in flight. The unit is the time of a flash read. The
-/// controller handles one read at a time, and takes `front` units for each.
+/// Returns the median response time of a series of reads with `depth` reads in flight. The unit is
+/// the time of a flash read. The controller handles one read at a time, and takes `front` units for
+/// each.
 fn predict(stripes: Stripes, pages: &[u32], depth: usize, front: f64) -> f64 {
     // `front` is a small share of a read, and not negative.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
@@ -201,8 +207,8 @@ fn predict(stripes: Stripes, pages: &[u32], depth: usize, front: f64) -> f64 {
 /// A single short read, which may cross the edge of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Crossing {
-    /// The page where the read ends. A read that crosses the edge begins in the previous page; any other read begins in
-    /// this page.
+    /// The page where the read ends. A read that crosses the edge begins in the previous page; any
+    /// other read begins in this page.
     pub page: u32,
     /// True if the read crosses into this page.
     pub crosses: bool,
@@ -210,12 +216,13 @@ pub(super) struct Crossing {
     pub took: f64,
 }
 
-/// Minimum ratio of the time of a short read that waits for another flash read to the time of a short read that does
-/// not wait. It limits the share of the response time that host and controller may take.
+/// Minimum ratio of the time of a short read that waits for another flash read to the time of a
+/// short read that does not wait. It limits the share of the response time that host and controller
+/// may take.
 const MIN_WAIT_RATIO: f64 = 1.04;
 
-/// Returns the log-likelihood of single short reads, some across the edge between two pages. If both pages are on the same unit,
-/// the read takes one flash read longer.
+/// Returns the log-likelihood of single short reads, some across the edge between two pages. If
+/// both pages are on the same unit, the read takes one flash read longer.
 pub(crate) fn explain_crossings(stripes: Stripes, reads: &[Crossing], sigma: f64) -> f64 {
     let waits = |read: &&Crossing| {
         read.crosses && stripes.unit(read.page) == stripes.unit(read.page.wrapping_sub(1))
@@ -248,8 +255,9 @@ pub(super) struct Span {
 const SENDS: [f64; 16] =
     [0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.26, 0.32, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2];
 
-/// Returns the log-likelihood of writes of several lengths. The time of a write is a fixed cost, the transfer of each page to the
-/// drive, and the programs of each unit. Programs begin either as pages arrive or after all pages have arrived.
+/// Returns the log-likelihood of writes of several lengths. The time of a write is a fixed cost,
+/// the transfer of each page to the drive, and the programs of each unit. Programs begin either as
+/// pages arrive or after all pages have arrived.
 pub(crate) fn explain_spans(stripes: Stripes, spans: &[Span]) -> f64 {
     let tried = SENDS.iter().flat_map(|send| [(*send, true), (*send, false)]);
     let fits = tried.map(|(send, at_once)| {
@@ -260,7 +268,8 @@ pub(crate) fn explain_spans(stripes: Stripes, spans: &[Span]) -> f64 {
     fits.fold(f64::MIN, f64::max)
 }
 
-/// Returns the time at which the last page is programmed, if each page takes `send` to arrive. The unit is the time of a program.
+/// Returns the time at which the last page is programmed, if each page takes `send` to arrive. The
+/// unit is the time of a program.
 fn programs(stripes: Stripes, pages: u32, send: f64, at_once: bool) -> f64 {
     let mut free = vec![0.0f64; stripes.units as usize];
     for page in 0..pages {
@@ -271,7 +280,8 @@ fn programs(stripes: Stripes, pages: u32, send: f64, at_once: bool) -> f64 {
     free.into_iter().fold(0.0, f64::max)
 }
 
-/// Returns the log-likelihood of a straight line through the times of spans, by weighted least squares.
+/// Returns the log-likelihood of a straight line through the times of spans, by weighted least
+/// squares.
 fn explain_line(x: &[f64], spans: &[Span]) -> f64 {
     let weight = |span: &Span| span.error.max(MIN_ERROR * span.took).powi(-2);
     let sum = |value: &dyn Fn(f64, f64) -> f64| -> f64 {
@@ -295,7 +305,8 @@ pub(crate) fn tempered(logs: &[f64], measurements: usize) -> Vec<f64> {
     logs.iter().map(|log| log / excess).collect()
 }
 
-/// Groups weighed hypotheses by a property. Returns each value with its share of the total weight, the likeliest first.
+/// Groups weighed hypotheses by a property. Returns each value with its share of the total weight,
+/// the likeliest first.
 pub(super) fn shares(
     weighed: &[WeighedHypothesis],
     of: impl Fn(Stripes) -> u32,
@@ -340,7 +351,8 @@ mod tests {
         strides.map(series).collect()
     }
 
-    // If the controller takes nearly as long as the flash, the reads show only the product of units and chunk length.
+    // If the controller takes nearly as long as the flash, the reads show only the product of units
+    // and chunk length.
     #[test]
     fn strides_show_units_and_chunks() {
         for truth in [(2, 1), (4, 2), (8, 1), (8, 8), (3, 4)] {
@@ -381,8 +393,8 @@ mod tests {
         }
     }
 
-    // Each of four buses has four packages: reads of packages on one bus overlap except for their transfers. Short
-    // reads across edges then show chunks of four pages.
+    // Each of four buses has four packages: reads of packages on one bus overlap except for their
+    // transfers. Short reads across edges then show chunks of four pages.
     #[test]
     fn units_that_share_buses_are_not_explained_by_equal_units() {
         let took = |pages: &[u32]| {
@@ -438,7 +450,8 @@ mod tests {
         assert!(likeliest(|stripes| by_page(stripes, &seen))[0].1 < 0.6);
     }
 
-    // With 16 reads in flight, 32 units in long chunks and 16 units differ at strides beyond 64 pages only.
+    // With 16 reads in flight, 32 units in long chunks and 16 units differ at strides beyond 64
+    // pages only.
     #[test]
     fn longer_periods_than_a_stride_of_64_pages_are_found() {
         for truth in [Stripes { units: 32, chunk: 4 }, Stripes { units: 16, chunk: 16 }] {

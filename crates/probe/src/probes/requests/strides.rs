@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use super::{BLOCK, LONGEST_FOUND, MIN_STRIDE};
 use crate::{Knowledge, Parameter};
 
-/// The difference in length between two compared reads, in blocks: one or several rounds over the parallel units of the
-/// flash. Both reads then end at the same position of a round.
+/// The difference in length between two compared reads, in blocks: one or several rounds over the
+/// parallel units of the flash. Both reads then end at the same position of a round.
 pub(super) struct Strides {
     /// The length of one round.
     pub round: u64,

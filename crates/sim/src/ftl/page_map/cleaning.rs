@@ -38,8 +38,8 @@ impl<M: MapStorage> PageMap<M> {
         }
     }
 
-    /// Collects the current victim, or chooses a victim and collects it. Blocks of a dynamic SLC cache are folded
-    /// first. Returns false if there is no block whose collection gains a page.
+    /// Collects the current victim, or chooses a victim and collects it. Blocks of a dynamic SLC
+    /// cache are folded first. Returns false if there is no block whose collection gains a page.
     pub(super) fn clean_block(
         &mut self,
         nand: &mut Array,
@@ -421,9 +421,9 @@ impl<M: MapStorage> PageMap<M> {
             .min_by_key(|block| self.temperatures[block.0 as usize])
     }
 
-    /// Moves the data of the next failed block elsewhere, and marks the block bad. Returns false if there is no failed
-    /// block, or no room for its data. On a drive with zones, chooses the first failed block whose data fits, because
-    /// each zone has its own open block.
+    /// Moves the data of the next failed block elsewhere, and marks the block bad. Returns false if
+    /// there is no failed block, or no room for its data. On a drive with zones, chooses the first
+    /// failed block whose data fits, because each zone has its own open block.
     pub(super) fn empty_failed(
         &mut self,
         nand: &mut Array,

@@ -106,8 +106,8 @@ pub(in crate::ftl) struct Lane {
     pub(super) slc_full: VecDeque<BlockId>,
     /// Failed blocks, to be emptied and marked bad.
     pub(super) failed: VecDeque<BlockId>,
-    /// Failed blocks whose data fitted nowhere else when their zone gave back its handle. The data stays in the block
-    /// until the zone is reset.
+    /// Failed blocks whose data fitted nowhere else when their zone gave back its handle. The data
+    /// stays in the block until the zone is reset.
     pub(super) stranded: Vec<BlockId>,
     /// True if a block must not hold data of several zones.
     is_zoned: bool,
@@ -151,8 +151,8 @@ impl Lane {
         }
     }
 
-    /// Returns the number of free blocks outside the static SLC region. The thresholds of garbage collection refer to
-    /// this number.
+    /// Returns the number of free blocks outside the static SLC region. The thresholds of garbage
+    /// collection refer to this number.
     #[inline]
     pub(super) fn free_blocks(&self) -> u32 {
         u32::try_from(self.free.len()).expect("fewer than the blocks of a lane, a u32")
@@ -186,8 +186,9 @@ impl Lane {
         self.handles.fill(None);
     }
 
-    /// Returns the roles of the frontiers to which pages of a block of this role may move. The order is: the role of
-    /// host data, the role of moved data, the handles. Data of a zone keeps its handle.
+    /// Returns the roles of the frontiers to which pages of a block of this role may move. The
+    /// order is: the role of host data, the role of moved data, the handles. Data of a zone keeps
+    /// its handle.
     pub(super) fn moves_to(&self, role: Role) -> impl Iterator<Item = Role> + use<> {
         let handles = u8::try_from(self.handles.len()).expect("at most 128 handles");
         let stays = self.is_zoned || role == Role::Map;

@@ -56,8 +56,8 @@ pub struct PageMap<M = InMemory> {
     /// pages.
     pub(super) map: Vec<u32>,
     pub(super) lanes: Vec<Lane>,
-    /// For each pool, and then for each reclaim group of each pool, the lane that takes the next page,
-    /// counted from the first lane.
+    /// For each pool, and then for each reclaim group of each pool, the lane that takes the next
+    /// page, counted from the first lane.
     turns: Vec<u32>,
     /// For each run of [`Layout::blocks_per_lane`] consecutive blocks, the lane that owns them.
     lane_of_part: Vec<u32>,

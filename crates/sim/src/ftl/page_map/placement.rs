@@ -81,8 +81,8 @@ pub(super) struct Handles {
     /// With [`Identifiers::Streams`], the stream of each handle from handle 1 on, most recently
     /// used first.
     streams: Vec<(StreamId, u8)>,
-    /// On a drive with zones, for each handle: the opening number of the newest block at the time when a zone last gave
-    /// back the handle.
+    /// On a drive with zones, for each handle: the opening number of the newest block at the time
+    /// when a zone last gave back the handle.
     ended: Vec<u32>,
     pub(super) counts: PlacementCounts,
 }
@@ -112,15 +112,16 @@ impl Handles {
         }
     }
 
-    /// Returns true if a block of this role and this opening number has data of a zone that gave back its handle.
+    /// Returns true if a block of this role and this opening number has data of a zone that gave
+    /// back its handle.
     pub(super) fn has_ended(&self, role: Role, opened: u32) -> bool {
         let handle = role.handle().map(usize::from);
         let ended = handle.and_then(|handle| self.ended.get(handle));
         ended.is_some_and(|ended| opened <= *ended)
     }
 
-    /// Returns the handle of a stream other than stream 0. If no handle is free, the stream takes the handle of the
-    /// least recently used stream. The drive has `handles` handles, at least 2.
+    /// Returns the handle of a stream other than stream 0. If no handle is free, the stream takes
+    /// the handle of the least recently used stream. The drive has `handles` handles, at least 2.
     fn of_stream(&mut self, stream: StreamId, handles: u32) -> u8 {
         let known = self.streams.iter().position(|(known, _)| *known == stream);
         let more = self.streams.len() + 1 < handles as usize;

@@ -40,8 +40,8 @@ impl<M: MapStorage> PageMap<M> {
         }
     }
 
-    /// Does the same as [`PageMap::make_room`] in the reclaim group `group` if it is given, or in another group if
-    /// `group` is full.
+    /// Does the same as [`PageMap::make_room`] in the reclaim group `group` if it is given, or in
+    /// another group if `group` is full.
     #[inline]
     fn room_for(
         &mut self,
@@ -77,8 +77,9 @@ impl<M: MapStorage> PageMap<M> {
         Turn { first: pool * all + group * lanes, lanes, number }
     }
 
-    /// Returns a lane of `pool` with room for a page, and the frontier for the page: that of `role`, or that of the SLC
-    /// cache. Lanes take turns; a lane that cannot free a page is skipped.
+    /// Returns a lane of `pool` with room for a page, and the frontier for the page: that of
+    /// `role`, or that of the SLC cache. Lanes take turns; a lane that cannot free a page is
+    /// skipped.
     #[inline]
     pub(in crate::ftl) fn make_room(
         &mut self,

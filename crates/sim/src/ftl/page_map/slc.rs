@@ -8,8 +8,9 @@ use crate::nand::{Array, Cause};
 use crate::setup::WhenFull;
 
 impl<M: MapStorage> PageMap<M> {
-    /// Returns true if a block used as SLC takes the next page. If the cache is full, folds blocks in the foreground,
-    /// or lets writes bypass the cache until background work has freed a block: see [`WhenFull`].
+    /// Returns true if a block used as SLC takes the next page. If the cache is full, folds blocks
+    /// in the foreground, or lets writes bypass the cache until background work has freed a block:
+    /// see [`WhenFull`].
     pub(super) fn slc_room(
         &mut self,
         nand: &mut Array,
@@ -40,8 +41,9 @@ impl<M: MapStorage> PageMap<M> {
         }
     }
 
-    /// Returns true if another block of a lane may be used as SLC. A dynamic cache uses up to a share of the blocks
-    /// that are free or in the cache, without the blocks that are reserved for garbage collection.
+    /// Returns true if another block of a lane may be used as SLC. A dynamic cache uses up to a
+    /// share of the blocks that are free or in the cache, without the blocks that are reserved for
+    /// garbage collection.
     fn has_slc_block(&self, lane: u32) -> bool {
         let (layout, state) = (&self.layout, &self.lanes[lane as usize]);
         if layout.slc_dynamic == 0.0 {
@@ -55,8 +57,8 @@ impl<M: MapStorage> PageMap<M> {
         f64::from(used + 1) <= most
     }
 
-    /// Empties the oldest full block of the static SLC region. Returns false if there is none, or no
-    /// room for its data.
+    /// Empties the oldest full block of the static SLC region. Returns false if there is none, or
+    /// no room for its data.
     fn fold_static(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
         let Some(block) = self.lane(lane).slc_full.front().copied() else { return Ok(false) };
         let mut moved = at;
@@ -72,8 +74,8 @@ impl<M: MapStorage> PageMap<M> {
         Ok(true)
     }
 
-    /// Folds the oldest full block that is used as SLC: moves its data to other blocks, and erases it.
-    /// Returns false if there is no such block, or no room for its data.
+    /// Folds the oldest full block that is used as SLC: moves its data to other blocks, and erases
+    /// it. Returns false if there is no such block, or no room for its data.
     pub(super) fn fold_oldest(
         &mut self,
         nand: &mut Array,
@@ -97,8 +99,8 @@ impl<M: MapStorage> PageMap<M> {
         Ok(true)
     }
 
-    /// Moves one page out of the oldest full block that is used as SLC, or erases the block if it is
-    /// empty. Returns false if there is no such block, or no room for its pages.
+    /// Moves one page out of the oldest full block that is used as SLC, or erases the block if it
+    /// is empty. Returns false if there is no such block, or no room for its pages.
     pub(super) fn fold_step(
         &mut self,
         nand: &mut Array,
@@ -110,8 +112,8 @@ impl<M: MapStorage> PageMap<M> {
         if nand.valid(block) > 0 {
             let front = self.target(nand, lane, block);
             let open = state.open_block(front.role).is_some();
-            // Emptying a block of a dynamic cache always gains free pages; emptying a block of the static region gains
-            // none.
+            // Emptying a block of a dynamic cache always gains free pages; emptying a block of the
+            // static region gains none.
             let has_room = match self.layout.slc_dynamic > 0.0 {
                 true => self.fits(nand, lane, block),
                 false => open || state.free_blocks() > self.layout.clean_below,

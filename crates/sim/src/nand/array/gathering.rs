@@ -56,8 +56,8 @@ impl Array {
         Ok(done)
     }
 
-    /// Times and counts all copies in one step. Returns `None` unless [`Array::is_plain`], nothing is
-    /// observed, and all blocks are on one unit.
+    /// Times and counts all copies in one step. Returns `None` unless [`Array::is_plain`], nothing
+    /// is observed, and all blocks are on one unit.
     fn gather_in_unit(
         &mut self,
         from: &[u32],

@@ -57,7 +57,8 @@ impl Array {
         self.blocks.expect_cleaning(block);
     }
 
-    /// Records in the metadata of a block that the block is in use, its role, and whether it is used as SLC.
+    /// Records in the metadata of a block that the block is in use, its role, and whether it is
+    /// used as SLC.
     pub fn open(&mut self, block: BlockId, role: u8, slc: bool) {
         debug_assert!(self.has_slc || !slc);
         self.blocks.open(block, role, slc);

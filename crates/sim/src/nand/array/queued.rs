@@ -7,10 +7,11 @@
 //! - A read waits for the program of its page.
 //! - Programs of a block, and its erase, wait for each other in the order in which they were
 //!   issued.
-//! - An erase waits for every read of its block. It also waits for the programs on other blocks that supersede its
-//!   pages, because a power cut could otherwise lose data.
-//! - The first program of a block waits for all earlier erases of its lane, and for the retirement of the lane's bad
-//!   blocks. A lane therefore never uses more blocks at a time than the FTL assumes.
+//! - An erase waits for every read of its block. It also waits for the programs on other blocks
+//!   that supersede its pages, because a power cut could otherwise lose data.
+//! - The first program of a block waits for all earlier erases of its lane, and for the retirement
+//!   of the lane's bad blocks. A lane therefore never uses more blocks at a time than the FTL
+//!   assumes.
 //!
 //! If a die executes its commands in the order of arrival, commands on the same die need no other
 //! dependency.
@@ -40,7 +41,8 @@ pub struct Queues {
     /// die gets the next command when the previous one is done. If false, a die gets all commands
     /// of a block at once.
     pub steps: bool,
-    /// The number of steps that a die carries out in a row before another waiting command may go first.
+    /// The number of steps that a die carries out in a row before another waiting command may go
+    /// first.
     pub steps_in_a_row: u32,
     /// The priority level of the drive's own work when a write of the host waits for that work.
     pub foreground: Level,

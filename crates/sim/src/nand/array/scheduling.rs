@@ -424,8 +424,8 @@ impl Array {
         span
     }
 
-    /// Adds the times of a command on `packages` packages to the counters. `times` are the times in a package to read,
-    /// program and erase cells, and the time on the bus.
+    /// Adds the times of a command on `packages` packages to the counters. `times` are the times in
+    /// a package to read, program and erase cells, and the time on the bus.
     fn tally(&mut self, packages: usize, times: [Nanos; 4]) {
         let [read, program, erase, bus] = times.map(|time| time.0 * packages as u64);
         let busy = &mut self.counters.busy;
@@ -515,8 +515,8 @@ impl Array {
         let (transfer, span) = (self.schedule.timing().page_transfer, self.geometry().span);
         let (mut done, mut next) = (at, 0);
         for index in target.index..target.index + count {
-            // The source pages matter only for observers and queues, and if times depend on the page
-            // or its data.
+            // The source pages matter only for observers and queues, and if times depend on the
+            // page or its data.
             let (mut read_page, mut zero) = (Page { block: from, index: 0 }, false);
             let timing = self.schedule.timing();
             let matters = self.is_observed() || self.queued.is_some();

@@ -44,22 +44,22 @@ impl Array {
         }
     }
 
-    /// Starts the steps that are due, and returns the time at which all background steps in progress are done. Returns
-    /// `None` if no step is in progress.
+    /// Starts the steps that are due, and returns the time at which all background steps in
+    /// progress are done. Returns `None` if no step is in progress.
     pub(crate) fn end_of_turns(&mut self) -> Option<Nanos> {
         self.queued.as_mut()?.end_of_turns()
     }
 
-    /// Requests an [`Event::Done`](super::Event::Done) with this number for the time `at`, which may
-    /// stand for a command.
+    /// Requests an [`Event::Done`](super::Event::Done) with this number for the time `at`, which
+    /// may stand for a command.
     pub(crate) fn notify_at(&mut self, at: Nanos, number: u32) {
         if let Some(queued) = &mut self.queued {
             queued.notify_done(at, number);
         }
     }
 
-    /// Moves background work to the foreground if `done` stands for one of its commands, because the
-    /// host waits for it. Has no effect if background work takes no turns.
+    /// Moves background work to the foreground if `done` stands for one of its commands, because
+    /// the host waits for it. Has no effect if background work takes no turns.
     pub(crate) fn hurry(&mut self, done: Nanos) {
         if self.takes_turns()
             && let (Some(queued), Some(ticket)) = (&mut self.queued, awaited(done))

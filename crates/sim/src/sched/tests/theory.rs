@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use super::*;
 
-/// The outcome of an open loop of Poisson arrivals on one die: mean times from arrival to completion of
-/// reads and of programs, in nanoseconds.
+/// The outcome of an open loop of Poisson arrivals on one die: mean times from arrival to
+/// completion of reads and of programs, in nanoseconds.
 struct OpenLoop {
     reads: f64,
     programs: f64,
@@ -113,8 +113,8 @@ fn suspension_that_costs_nothing_is_preemptive_resume() {
     }
 }
 
-/// Keeps `depth` commands in flight on random dies until `commands` commands were submitted, and then completes those
-/// in flight.
+/// Keeps `depth` commands in flight on random dies until `commands` commands were submitted, and
+/// then completes those in flight.
 fn closed_loop(setup: Setup, dies: u32, depth: u32, share: f64, commands: u64) -> Scheduler {
     let mut scheduler = scheduler(setup, dies, 2);
     let mut random = fastrand::Rng::with_seed(3);

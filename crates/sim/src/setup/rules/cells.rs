@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::{PageTimes, Profile, ProfileError, require};
 use crate::nand::PageTypes;
 
-/// The cells of the flash, except in blocks that are used as SLC. The cells of a *word line* hold as
-/// many pages as a cell has bits, one of each *page type*: lower, middle, upper and so on. The pages of
-/// a word line follow each other in the block: page `i` has type `i` modulo `bits_per_cell`.
+/// The cells of the flash, except in blocks that are used as SLC. The cells of a *word line* hold
+/// as many pages as a cell has bits, one of each *page type*: lower, middle, upper and so on. The
+/// pages of a word line follow each other in the block: page `i` has type `i` modulo
+/// `bits_per_cell`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cells {
@@ -19,16 +20,17 @@ pub struct Cells {
     /// set, or blocks are used as SLC. Default: 3. Source: none; three bits (TLC) are the most
     /// frequent.
     pub bits_per_cell: u32,
-    /// The times to read a page of each type, lower page first, as in `"50us/75us/60us"`: as many as
-    /// `bits_per_cell`. If empty, each takes `flash.page_read`. Default: empty. Source: none.
+    /// The times to read a page of each type, lower page first, as in `"50us/75us/60us"`: as many
+    /// as `bits_per_cell`. If empty, each takes `flash.page_read`. Default: empty. Source: none.
     pub page_read: PageTimes,
     /// The times to program a page of each type, in the same form; only with `multi-pass`
     /// programming. If empty, each takes `flash.page_program`. Default: empty. Source: none.
     pub page_program: PageTimes,
-    /// The way in which a word line is programmed: with `multi-pass`, one page after the other. With `one-shot`, the
-    /// data of every page except the last only moves over the bus to the latches of the die. The last page programs the
-    /// entire word line, which takes `flash.page_program`. The latches are protected: if power fails, the drive has the
-    /// energy to program the pages in them. Default: `multi-pass`. Source: none.
+    /// The way in which a word line is programmed: with `multi-pass`, one page after the other.
+    /// With `one-shot`, the data of every page except the last only moves over the bus to the
+    /// latches of the die. The last page programs the entire word line, which takes
+    /// `flash.page_program`. The latches are protected: if power fails, the drive has the energy to
+    /// program the pages in them. Default: `multi-pass`. Source: none.
     pub programming: Programming,
 }
 

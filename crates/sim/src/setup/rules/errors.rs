@@ -16,17 +16,18 @@ const ZERO_CELSIUS: f64 = 273.15;
 /// The temperature that `errors.retention` refers to, in degrees Celsius.
 const REFERENCE: f64 = 40.0;
 
-/// Bit errors. The raw bit error rate of a page is `rate` × the factor of its page type × (1 + (erases / `wear`) ^
-/// `wear_exponent` + (age / `retention`) ^ `retention_exponent` + reads / `reads`). Erases are those of its block, the
-/// age is that of the data in its block, and reads are those of the block since its erase. If a codeword of a page has
-/// too many errors, the drive reads the page again with other reference voltages, up to `reliability.read_retries`
-/// times. If all retries fail, a read of the host fails. From `reliability.refresh_retries` retries on, the drive
+/// Bit errors. The raw bit error rate of a page is `rate` × the factor of its page type × (1 +
+/// (erases / `wear`) ^ `wear_exponent` + (age / `retention`) ^ `retention_exponent` + reads /
+/// `reads`). Erases are those of its block, the age is that of the data in its block, and reads are
+/// those of the block since its erase. If a codeword of a page has too many errors, the drive reads
+/// the page again with other reference voltages, up to `reliability.read_retries` times. If all
+/// retries fail, a read of the host fails. From `reliability.refresh_retries` retries on, the drive
 /// rewrites the page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Errors {
-    /// The raw bit error rate of a page that was just written to a new block (0 to 0.5); 0 for flash
-    /// without bit errors. Default: 0. Source: none; the paper's drive has none.
+    /// The raw bit error rate of a page that was just written to a new block (0 to 0.5); 0 for
+    /// flash without bit errors. Default: 0. Source: none; the paper's drive has none.
     pub rate: f64,
     /// The factor of each page type, lower page first, as in `"1/2/1.5"`: as many as
     /// `cells.bits_per_cell`. If empty, each is 1. Default: empty. Source: none.
@@ -34,13 +35,14 @@ pub struct Errors {
     /// The factor of pages in blocks used as SLC. Default: 0.1. Source: chosen; the levels of SLC
     /// cells are further apart.
     pub slc_factor: f64,
-    /// The number of erases that add as much as `rate`; 0 for no effect of wear. Default: 1000. Source:
-    /// chosen, in the order of the endurance of TLC.
+    /// The number of erases that add as much as `rate`; 0 for no effect of wear. Default: 1000.
+    /// Source: chosen, in the order of the endurance of TLC.
     pub wear: u32,
-    /// The exponent of wear (0.1 to 10). Default: 2. Source: chosen; errors grow faster than erases.
+    /// The exponent of wear (0.1 to 10). Default: 2. Source: chosen; errors grow faster than
+    /// erases.
     pub wear_exponent: f64,
-    /// The age at 40 °C that adds as much as `rate`; 0 for no effect of age. Default: 720 h. Source:
-    /// chosen, a month.
+    /// The age at 40 °C that adds as much as `rate`; 0 for no effect of age. Default: 720 h.
+    /// Source: chosen, a month.
     #[serde(deserialize_with = "quantity::time")]
     pub retention: Nanos,
     /// The exponent of age (0.1 to 10). Default: 0.5. Source: chosen; charge leaks fast at first.
@@ -48,21 +50,22 @@ pub struct Errors {
     /// The temperature of the flash in °C (-40 to 125). Data ages faster at higher temperatures, by
     /// Arrhenius' law with an activation energy of 1.1 eV. Default: 40. Source: chosen.
     pub temperature: f64,
-    /// The number of reads of a block that add as much as `rate`; 0 for no effect of reads. Default:
+    /// The number of reads of a block that add as much as `rate`; 0 for no effect of reads.
+    /// Default:
     /// 100000. Source: chosen.
     pub reads: u32,
-    /// The data bytes of a codeword of the error-correcting code (1 B to 64 KiB). Bit errors occur in the data bits
-    /// only, not in the parity bits. Default: 1 KiB. Source: chosen.
+    /// The data bytes of a codeword of the error-correcting code (1 B to 64 KiB). Bit errors occur
+    /// in the data bits only, not in the parity bits. Default: 1 KiB. Source: chosen.
     #[serde(deserialize_with = "quantity::size")]
     pub codeword: Bytes,
-    /// The bit errors that the code corrects in a codeword. Default: 72. Source: chosen, as a BCH code
-    /// with 126 bytes of parity.
+    /// The bit errors that the code corrects in a codeword. Default: 72. Source: chosen, as a BCH
+    /// code with 126 bytes of parity.
     pub correctable: u32,
     /// The factor of the raw bit error rate at each retry (0 to 1, both excluded), whose reference
     /// voltages fit better. Default: 0.7. Source: chosen.
     pub retry_gain: f64,
-    /// The time to decode a page, at each attempt to read it; may be 0. Default: 0. Source: chosen, so
-    /// that a read without errors takes the time of `flash.page_read`.
+    /// The time to decode a page, at each attempt to read it; may be 0. Default: 0. Source: chosen,
+    /// so that a read without errors takes the time of `flash.page_read`.
     #[serde(deserialize_with = "quantity::time")]
     pub decode_time: Nanos,
 }

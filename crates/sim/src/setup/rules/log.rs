@@ -24,9 +24,9 @@ pub struct Log {
     /// that the host cannot address; merges need one more. Default: 8. Source: none; Sun and Zhang
     /// find 3 and 4 in USB drives.
     pub blocks: u32,
-    /// The time at which a full log block is merged: immediately (`eager`), or when its space is needed
-    /// (`lazy`). With `fast` and `last`, this applies to sequential log blocks. With `n-k` and
-    /// `superblock`, it applies to a group that has as many log blocks as it may have. Default:
+    /// The time at which a full log block is merged: immediately (`eager`), or when its space is
+    /// needed (`lazy`). With `fast` and `last`, this applies to sequential log blocks. With `n-k`
+    /// and `superblock`, it applies to a group that has as many log blocks as it may have. Default:
     /// `eager`. Source: none, the papers leave it open.
     pub merge: Merge,
     /// True if a log block that holds its data block in order becomes the data block (switch and
@@ -158,8 +158,8 @@ impl Profile {
         require(fits, "log.per_group", log.per_group, rule)
     }
 
-    /// Returns the number of logical pages of a pool that the host can address. Refuses a pool without room for data
-    /// blocks, log blocks, bad blocks and the block that a merge fills.
+    /// Returns the number of logical pages of a pool that the host can address. Refuses a pool
+    /// without room for data blocks, log blocks, bad blocks and the block that a merge fills.
     pub(super) fn pages_beside_logs(
         &self,
         uses: LogUse,

@@ -1,5 +1,5 @@
-//! Placement: the stream of a write identifies data that belongs together, and the drive writes that data to separate
-//! blocks (NVMe's Flexible Data Placement, and streams before it).
+//! Placement: the stream of a write identifies data that belongs together, and the drive writes
+//! that data to separate blocks (NVMe's Flexible Data Placement, and streams before it).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,31 +11,32 @@ use crate::wear;
 /// Maximum number of handles. Drives of the 2020s have about 8.
 const MAX_HANDLES: u32 = 128;
 
-/// Placement of data by the host. A *reclaim unit* is the unit that the drive erases: here a block. A *reclaim unit
-/// handle* stands for a reclaim unit that is being filled, in each lane of each reclaim group. A *placement identifier*
-/// names a handle and a group; it is the stream of a write.
+/// Placement of data by the host. A *reclaim unit* is the unit that the drive erases: here a block.
+/// A *reclaim unit handle* stands for a reclaim unit that is being filled, in each lane of each
+/// reclaim group. A *placement identifier* names a handle and a group; it is the stream of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Placement {
-    /// The number of reclaim unit handles (1 to 128); 1 for no placement unless `groups` is above 1. Data of each
-    /// handle fills separate blocks. Only for page-mapped FTLs, and only if `cleaning.frontiers` is
-    /// `one`. Default: 1. Source:
-    /// none; QEMU's emulation of Flexible Data Placement has such a parameter (`fdp.nruh`).
+    /// The number of reclaim unit handles (1 to 128); 1 for no placement unless `groups` is
+    /// above 1. Data of each handle fills separate blocks. Only for page-mapped FTLs, and only if
+    /// `cleaning.frontiers` is `one`. Default: 1. Source: none; QEMU's emulation of Flexible Data
+    /// Placement has such a parameter (`fdp.nruh`).
     pub handles: u32,
     /// The fate of data that garbage collection moves. With `initial` isolation, moved data of all
     /// handles shares blocks. With `persistent` isolation, it stays with data of its handle.
     /// Default: `initial`. Source: the types of handles in libnvme (`nvme_fdp_ruh_type`).
     pub isolation: Isolation,
-    /// The meaning of a write's stream: with `handles`, stream n stands for handle n, and a stream without such a
-    /// handle stands for handle 0. With `streams`, as before Flexible Data Placement, any number is a stream; a stream
-    /// that has no handle takes the handle that has been unused for longest. Stream 0 has handle 0 in both. Default:
-    /// `handles`. Source: QEMU, `hw/nvme/ctrl.c`, for `handles`; `streams` is chosen.
+    /// The meaning of a write's stream: with `handles`, stream n stands for handle n, and a stream
+    /// without such a handle stands for handle 0. With `streams`, as before Flexible Data
+    /// Placement, any number is a stream; a stream that has no handle takes the handle that has
+    /// been unused for longest. Stream 0 has handle 0 in both. Default: `handles`. Source: QEMU,
+    /// `hw/nvme/ctrl.c`, for `handles`; `streams` is chosen.
     pub identifiers: Identifiers,
     /// The number of reclaim groups: parts of each allocation pool between which no data moves. It
-    /// divides the lanes of a pool: see `active_blocks`. The highest bits of a stream name the group, as
-    /// many as the number of groups needs; the other bits are the handle or stream. Stream 0 may go
-    /// to any group, and so may data for a group that is full. Default: 1. Source: QEMU, `fdp.nrg` and
-    /// `nvme_pid2rg`.
+    /// divides the lanes of a pool: see `active_blocks`. The highest bits of a stream name the
+    /// group, as many as the number of groups needs; the other bits are the handle or stream.
+    /// Stream 0 may go to any group, and so may data for a group that is full. Default: 1. Source:
+    /// QEMU, `fdp.nrg` and `nvme_pid2rg`.
     pub groups: u32,
 }
 

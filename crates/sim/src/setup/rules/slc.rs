@@ -8,23 +8,24 @@ use super::{Profile, ProfileError, require, share};
 use crate::nand::Geometry;
 use crate::setup::quantity;
 
-/// Blocks that are used as SLC, in which writes of the host land first. Later the drive *folds* them: it
-/// moves their data to other blocks, and erases them. Newer drives have such a cache; the flash of the
-/// paper's drive is all SLC.
+/// Blocks that are used as SLC, in which writes of the host land first. Later the drive *folds*
+/// them: it moves their data to other blocks, and erases them. Newer drives have such a cache; the
+/// flash of the paper's drive is all SLC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Slc {
     /// The share of the blocks (0 to 1) that are used as SLC; the host cannot address them. Such a
     /// block holds `cells.bits_per_cell` times fewer pages. Default: 0. Source: none.
     pub share: f64,
-    /// The share (0 to 1) of a lane's free and SLC blocks that a dynamic cache may use as SLC. The blocks that
-    /// `cleaning.free_threshold` keeps free do not count. The cache shrinks as the drive fills, and
-    /// its blocks are folded before garbage collection takes others. Only for page-mapped FTLs, and
-    /// only if `share` is 0. Default: 0. Source: none.
+    /// The share (0 to 1) of a lane's free and SLC blocks that a dynamic cache may use as SLC. The
+    /// blocks that `cleaning.free_threshold` keeps free do not count. The cache shrinks as the
+    /// drive fills, and its blocks are folded before garbage collection takes others. Only for
+    /// page-mapped FTLs, and only if `share` is 0. Default: 0. Source: none.
     pub dynamic: f64,
-    /// The fate of a write for which the cache has no room. With `fold`, it waits until a block is folded; with
-    /// `bypass`, it goes to other blocks. `by-cleaning` is `bypass` with `background_cleaning`, which folds blocks
-    /// while the flash is idle, and `fold` without. Default: `by-cleaning`. Source: none.
+    /// The fate of a write for which the cache has no room. With `fold`, it waits until a block is
+    /// folded; with `bypass`, it goes to other blocks. `by-cleaning` is `bypass` with
+    /// `background_cleaning`, which folds blocks while the flash is idle, and `fold` without.
+    /// Default: `by-cleaning`. Source: none.
     pub when_full: WhenFull,
     /// Time to read a page of an SLC block into the register. Default: 25 µs. Source: Table 1.
     #[serde(deserialize_with = "quantity::time")]
@@ -77,8 +78,8 @@ impl Slc {
 }
 
 impl Profile {
-    /// Returns the number of blocks of a lane that are always used as SLC, and the number of logical
-    /// pages that fit in a block used as SLC.
+    /// Returns the number of blocks of a lane that are always used as SLC, and the number of
+    /// logical pages that fit in a block used as SLC.
     pub(super) fn slc(&self, geometry: &Geometry, blocks: u32) -> Result<(u32, u32), ProfileError> {
         let Slc { share: value, dynamic, when_full, .. } = self.slc;
         let rule = "it must be from 0 to 1";

@@ -11,30 +11,32 @@ use crate::setup::{Frontiers, Identifiers, Isolation, Layout, MapMemory, Placeme
 /// Maximum number of active zones. Each active zone has its own handle: see [`Placement::handles`].
 const MAX_ACTIVE: u32 = 127;
 
-/// The zones of the drive. A zone is written from start to end, and reset as a whole. A zone consists of entire blocks;
-/// the drive therefore never moves data. A trim of complete zones resets them: their blocks are erased before the
-/// answer. Other trims, and writes that do not begin at the write pointer of a zone, fail.
+/// The zones of the drive. A zone is written from start to end, and reset as a whole. A zone
+/// consists of entire blocks; the drive therefore never moves data. A trim of complete zones resets
+/// them: their blocks are erased before the answer. Other trims, and writes that do not begin at
+/// the write pointer of a zone, fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Zones {
-    /// The number of blocks that a zone takes in each of its lanes; 0 for a drive without zones. The lanes are
-    /// the parts of a pool that `active_blocks` names. Default: 0. Source: none.
+    /// The number of blocks that a zone takes in each of its lanes; 0 for a drive without zones.
+    /// The lanes are the parts of a pool that `active_blocks` names. Default: 0. Source: none.
     pub blocks: u32,
-    /// The number of lanes of each pool that a zone spans. These lanes work in parallel on one zone. The number divides
-    /// the lanes of a pool; 0 stands for all of them. Default: 0. Source: none.
+    /// The number of lanes of each pool that a zone spans. These lanes work in parallel on one
+    /// zone. The number divides the lanes of a pool; 0 stands for all of them. Default: 0. Source:
+    /// none.
     pub lanes: u32,
-    /// The bytes from the start of a zone to the start of the next. The zone ends with a hole if its blocks hold fewer
-    /// bytes, the *capacity* of the zone. A multiple of the logical page, at least the capacity; 0 for the capacity.
-    /// Linux accepts only powers of two. Default: 0. Source: Zoned Namespace Command Set Specification 1.1, Figures 37
-    /// and 49.
+    /// The bytes from the start of a zone to the start of the next. The zone ends with a hole if
+    /// its blocks hold fewer bytes, the *capacity* of the zone. A multiple of the logical page, at
+    /// least the capacity; 0 for the capacity. Linux accepts only powers of two. Default: 0.
+    /// Source: Zoned Namespace Command Set Specification 1.1, Figures 37 and 49.
     #[serde(deserialize_with = "quantity::size")]
     pub size: Bytes,
     /// The number of zones that may be open at a time (1 to 127, at most `active`). At the limit, a
     /// write to another zone closes the zone that has been open for longest among those that the
     /// host did not open explicitly. Default: 14. Source: chosen.
     pub open: u32,
-    /// The number of zones that may be active at a time, which means open or closed (1 to 127). Default: 14. Source:
-    /// chosen.
+    /// The number of zones that may be active at a time, which means open or closed (1 to 127).
+    /// Default: 14. Source: chosen.
     pub active: u32,
 }
 
@@ -50,8 +52,8 @@ impl Zones {
         self.blocks > 0
     }
 
-    /// Returns the placement of the drive: a handle for each active zone, and a reclaim group for each lane. Handle 0
-    /// stays unused, because data of its stream 0 may go to any lane.
+    /// Returns the placement of the drive: a handle for each active zone, and a reclaim group for
+    /// each lane. Handle 0 stays unused, because data of its stream 0 may go to any lane.
     pub(super) const fn placement(&self, lanes: Lanes) -> Placement {
         Placement {
             handles: self.active + 1,
@@ -69,7 +71,8 @@ pub struct ZoneLayout {
     pub count: u32,
     /// The logical pages of a zone in each pool.
     pub pages_per_pool: u32,
-    /// The logical pages from the start of a zone to the start of the next, at least those of all pools.
+    /// The logical pages from the start of a zone to the start of the next, at least those of all
+    /// pools.
     pub size: u64,
     /// The blocks of a zone in each of its lanes.
     pub blocks: u32,
@@ -84,8 +87,9 @@ pub struct ZoneLayout {
 }
 
 impl Profile {
-    /// Returns the number of logical pages in each pool of one zone on every lane of the pool. The number of logical
-    /// pages of a drive is a multiple of it. Returns `None` for a drive without zones.
+    /// Returns the number of logical pages in each pool of one zone on every lane of the pool. The
+    /// number of logical pages of a drive is a multiple of it. Returns `None` for a drive without
+    /// zones.
     pub(super) fn zone_row(
         &self,
         geometry: &Geometry,
@@ -119,7 +123,8 @@ impl Profile {
         }
     }
 
-    /// Returns the zones of a drive with `logical_pages_per_pool` logical pages of `page` bytes in each pool.
+    /// Returns the zones of a drive with `logical_pages_per_pool` logical pages of `page` bytes in
+    /// each pool.
     pub(super) fn zone_layout(
         &self,
         row: Option<u32>,
@@ -137,8 +142,8 @@ impl Profile {
         Ok(Some(ZoneLayout { count, pages_per_pool, size, blocks, lanes, spare, open, active }))
     }
 
-    /// Returns the number of logical pages from the start of a zone to the start of the next. Each of the `count` zones
-    /// holds `pages` of `page` bytes.
+    /// Returns the number of logical pages from the start of a zone to the start of the next. Each
+    /// of the `count` zones holds `pages` of `page` bytes.
     fn zone_size(&self, count: u32, pages: u64, page: u64) -> Result<u64, ProfileError> {
         let (capacity, most) = (pages * page, (1 << 62) / u64::from(count));
         let size = match self.zones.size.0 {

@@ -14,7 +14,8 @@ const EXACT: u64 = 2 << STEPS;
 /// The number of values in each bucket. Each value below 64 has its own bucket. From 64 on, 32
 /// buckets divide each range from one power of two to the next.
 ///
-/// A collection has thousands of volumes with few different values, hence a map instead of the table of `hdrhistogram`.
+/// A collection has thousands of volumes with few different values, hence a map instead of the
+/// table of `hdrhistogram`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Histogram {
     counts: BTreeMap<u16, u64>,
@@ -79,7 +80,8 @@ impl Histogram {
         })
     }
 
-    /// Returns the quantile `thousandths` / 1000 of the values, rounded down to the lowest value of its bucket.
+    /// Returns the quantile `thousandths` / 1000 of the values, rounded down to the lowest value of
+    /// its bucket.
     #[allow(clippy::cast_possible_truncation, reason = "the rank is at most the count")]
     fn quantile(&self, count: u64, thousandths: u128) -> u64 {
         let rank = (u128::from(count) * thousandths).div_ceil(1000) as u64;

@@ -1,4 +1,5 @@
-//! Partial statistics of volumes. They merge exactly, in any order and from any division of the requests.
+//! Partial statistics of volumes. They merge exactly, in any order and from any division of the
+//! requests.
 
 mod histogram;
 mod sample;

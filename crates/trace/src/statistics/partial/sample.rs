@@ -1,9 +1,10 @@
 //! A sample of the pages of a volume, chosen by a hash of their addresses, with a bounded size.
 //!
-//! The sample holds the pages whose hash has at least `shift` leading zeros (SHARDS, Waldspurger et al., FAST 2015,
-//! section 4). The shift is the smallest one for which these pages fit. A part of the requests touches no more pages
-//! than all requests do; its shift is therefore never larger than the final shift. Samples of parts contain every page
-//! of the final sample, and merge exactly.
+//! The sample holds the pages whose hash has at least `shift` leading zeros (SHARDS, Waldspurger et
+//! al., FAST 2015, section 4). The shift is the smallest one for which these pages fit. A part of
+//! the requests touches no more pages than all requests do; its shift is therefore never larger
+//! than the final shift. Samples of parts contain every page of the final sample, and merge
+//! exactly.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -52,7 +53,8 @@ pub(super) struct PageSample {
     page_writes: u64,
 }
 
-/// A sample in a file: pages sorted by hash, each as hash, reads, writes, and the times of the first and the last write.
+/// A sample in a file: pages sorted by hash, each as hash, reads, writes, and the times of the
+/// first and the last write.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SavedSample {
     shift: u32,
@@ -63,7 +65,8 @@ pub(super) struct SavedSample {
 impl PageSample {
     /// Creates an empty sample of at most `most` pages of the volume `name`.
     pub(super) fn new(name: &str, most: usize) -> PageSample {
-        // Samples of different volumes are independent, so that errors of a sum over volumes cancel.
+        // Samples of different volumes are independent, so that errors of a sum over volumes
+        // cancel.
         let seed = name.bytes().fold(0, |seed, byte| mix(seed ^ u64::from(byte)).wrapping_add(1));
         PageSample { seed, most, shift: 0, pages: HashMap::default(), page_writes: 0 }
     }
@@ -171,7 +174,8 @@ impl PageSample {
     }
 }
 
-/// Returns the mean time between two writes of a page, from the sums and counts of the parts of a sample.
+/// Returns the mean time between two writes of a page, from the sums and counts of the parts of a
+/// sample.
 fn update_interval(parts: &[(u128, u64); REPLICATES], rate: f64) -> Option<Estimate> {
     let sum: u128 = parts.iter().map(|(sum, _)| sum).sum();
     let count: u64 = parts.iter().map(|(_, count)| count).sum();

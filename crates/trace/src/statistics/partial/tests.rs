@@ -41,8 +41,8 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
 }
 
 proptest! {
-    // Requests of a file may have any times. The parts and segments of the file are divided anywhere, written to lines, read
-    // again, and merged in any order.
+    // Requests of a file may have any times. The parts and segments of the file are divided
+    // anywhere, written to lines, read again, and merged in any order.
     #[test]
     fn any_division_of_a_file_gives_the_same_bytes(
         all in requests(),

@@ -11,19 +11,22 @@ use super::histogram::Histogram;
 use super::sample::{PageSample, SavedSample};
 use crate::Request;
 
-/// The position of successive requests in a collection. Within a file, positions increase in the order of the requests.
+/// The position of successive requests in a collection. Within a file, positions increase in the
+/// order of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// The number of the file, in the order of names.
     pub file: u32,
     /// The number of the part of the file.
     pub part: u32,
-    /// The number of the segment. A segment ends when the partial statistics in memory reach a limit.
+    /// The number of the segment. A segment ends when the partial statistics in memory reach a
+    /// limit.
     pub segment: u32,
 }
 
-/// The ends of the successive requests of a volume in one segment of a part: the first and the last request. Once all
-/// parts are merged, [`VolumePart::join`] counts the gaps and the sequential accesses between neighbouring stretches.
+/// The ends of the successive requests of a volume in one segment of a part: the first and the last
+/// request. Once all parts are merged, [`VolumePart::join`] counts the gaps and the sequential
+/// accesses between neighbouring stretches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stretch {
     place: Place,
@@ -44,8 +47,8 @@ pub(super) struct Sums {
     requests: [u64; 4],
     bytes: [u64; 4],
     highest_end: u64,
-    /// The number of accesses, of those that begin at the end of the previous access, and of those not aligned to a
-    /// page.
+    /// The number of accesses, of those that begin at the end of the previous access, and of those
+    /// not aligned to a page.
     accesses: u64,
     sequential: u64,
     unaligned: u64,
@@ -218,7 +221,8 @@ impl VolumePart {
         Ok(VolumePart { name, sums, sample, stretches })
     }
 
-    /// Returns the statistics of the volume, and the sums for the total. All its parts must be merged.
+    /// Returns the statistics of the volume, and the sums for the total. All its parts must be
+    /// merged.
     pub(super) fn finish(mut self) -> (VolumeStatistics, Sums) {
         let (files, overlapping_files) = self.join();
         let pages = self.sample.facts();
@@ -254,9 +258,9 @@ impl VolumePart {
         (statistics, sums)
     }
 
-    /// Counts the gaps and the sequential accesses from each stretch to the next. Files are in the order of the time of
-    /// their first request, then by number. Returns the number of files, and the number of files that begin before an
-    /// earlier file ends.
+    /// Counts the gaps and the sequential accesses from each stretch to the next. Files are in the
+    /// order of the time of their first request, then by number. Returns the number of files, and
+    /// the number of files that begin before an earlier file ends.
     fn join(&mut self) -> (u64, u64) {
         self.stretches.sort_by_key(|stretch| stretch.place);
         let mut files: Vec<&[Stretch]> =
