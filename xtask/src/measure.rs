@@ -114,7 +114,7 @@ impl Measures {
                 Rule::Opening => self.openings += 1,
                 Rule::Glossary => self.glossary += 1,
                 Rule::TypeName => self.participles += 1,
-                Rule::Passive | Rule::Length => {}
+                Rule::Passive | Rule::Length | Rule::Width => {}
             }
         }
         self.functions.extend(function_lengths(&file.text));

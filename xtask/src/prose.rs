@@ -67,6 +67,9 @@ const IRREGULAR: [&str; 28] = [
     "Understood",
 ];
 
+/// The maximum width of a comment line: `max_width` of rustfmt, which does not wrap comments.
+const MAX_WIDTH: usize = 100;
+
 /// A violation of a rule.
 pub(crate) struct Finding {
     /// The line, from 1.
@@ -90,6 +93,8 @@ pub(crate) enum Rule {
     Passive,
     /// A sentence is too long.
     Length,
+    /// A comment line is too wide.
+    Width,
 }
 
 /// Checks every Rust file and the [`PAGES`].
@@ -127,6 +132,12 @@ pub(crate) fn comment(line: &str) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }
 
+/// Returns true if a comment line exceeds [`MAX_WIDTH`]. Lines with an address pass, because an
+/// address cannot be wrapped.
+fn is_too_wide(line: &str) -> bool {
+    line.chars().count() > MAX_WIDTH && !line.contains("://")
+}
+
 /// Returns the name of the type that a line declares.
 fn declared_type(line: &str) -> Option<&str> {
     let line = line.trim_start();
@@ -157,6 +168,9 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
     for (line, content) in (1..).zip(text.lines()) {
         let mut add = |rule, message| found.push(Finding { line, rule, message });
         if let Some(comment) = comment(content) {
+            if is_too_wide(content) {
+                add(Rule::Width, format!("a comment of more than {MAX_WIDTH} columns: wrap it"));
+            }
             let first =
                 comment.split(|letter: char| !letter.is_alphabetic()).next().unwrap_or_default();
             // Questions pass: a heading may be the question that its section answers, and a comment
@@ -214,6 +228,17 @@ mod tests {
         assert_eq!(rules("    // Reads are dear here."), [Rule::Glossary]);
         assert_eq!(rules("pub(crate) struct Found {"), [Rule::TypeName]);
         assert_eq!(rules("enum Asked<'a> {"), [Rule::TypeName]);
+    }
+
+    #[test]
+    fn comments_beyond_the_width_of_code_are_reported() {
+        let comment = |width: usize| format!("    /// {}", "a".repeat(width - 8));
+        assert!(rules(&comment(MAX_WIDTH)).is_empty());
+        assert_eq!(rules(&comment(MAX_WIDTH + 1)), [Rule::Width]);
+        assert!(rules(&format!("// https://example.org/{}", "a".repeat(MAX_WIDTH))).is_empty());
+        assert!(rules(&format!("let a = \"{}\";", "a".repeat(MAX_WIDTH))).is_empty());
+        let limit = format!("max_width = {MAX_WIDTH}\n");
+        assert!(include_str!("../../rustfmt.toml").contains(&limit));
     }
 
     #[test]
