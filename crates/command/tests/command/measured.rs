@@ -8,14 +8,11 @@ use flashscope_document::manifest::{Calibration, Manifest, MicroBenchmark, Optio
 use flashscope_measure::{Bench, machine, timestamp};
 use flashscope_result::ResultFolder;
 use flashscope_sim::SimDevice;
-use tempfile::TempDir;
 
-/// A measurement, with the folder of its records.
+/// A measurement.
 pub(crate) struct MeasuredDrive {
-    pub(crate) folder: ResultFolder,
     pub(crate) manifest: Manifest,
     pub(crate) facts: Facts,
-    _parent: TempDir,
 }
 
 impl MeasuredDrive {
@@ -47,6 +44,6 @@ impl MeasuredDrive {
         };
         { bench }.run().unwrap();
         let facts = flashscope_analysis::analyse(&folder, &manifest).unwrap();
-        MeasuredDrive { folder, manifest, facts, _parent: parent }
+        MeasuredDrive { manifest, facts }
     }
 }

@@ -44,8 +44,8 @@ impl Layout {
         let first = text::first_line(head);
         let separator = separator(first);
         let cells: Vec<&[u8]> = cells(first, separator).collect();
-        let names: Vec<&str> =
-            cells.iter().filter_map(|cell| std::str::from_utf8(cell).ok()).collect();
+        let names: Vec<_> = cells.iter().map(|cell| String::from_utf8_lossy(cell)).collect();
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let columns = match options.columns.is_empty() {
             true => Columns::named(&names),
             false => options.columns.clone(),

@@ -12,7 +12,7 @@ use flashscope_block::{Bytes, Nanos};
 use super::merge::Zero;
 use super::reader::{Reader, SkippedInput};
 use super::{Error, Request, Volumes};
-use realign::Realign;
+use realign::{Realign, Shift};
 use remap::{Remap, Rule};
 use sample::Sample;
 use scale::Scale;
@@ -26,7 +26,7 @@ pub(super) struct Settings {
     select: Select,
     sample: Option<f64>,
     sample_seed: u64,
-    realign: Option<Realign>,
+    realign: Option<Shift>,
     scale: Scale,
     remap: Option<Rule>,
     into: Option<Bytes>,
@@ -84,7 +84,7 @@ impl Settings {
                     })?);
             }
             "sample_seed" => self.sample_seed = number(value, "a whole number", |_| true)?,
-            "realign" => self.realign = Some(Realign::parse(value)?),
+            "realign" => self.realign = Some(Shift::parse(value)?),
             "space" => self.scale.space = factor(value)?,
             "remap" => self.remap = Some(Rule::parse(value)?),
             "into" => self.into = Some(quantity(value).and_then(at_least_a_page)?),
@@ -110,10 +110,12 @@ impl Settings {
     pub(super) fn apply(&self, reader: Box<dyn Reader>) -> Result<Box<dyn Reader>, Error> {
         let remap = match (self.remap, self.into) {
             (None, _) => None,
+            (Some(_), Some(into)) if into.0 < PAGE => {
+                return Err(unusable(&format!("`remap` needs a drive of 4 KiB or more, not {into}")));
+            }
             (Some(rule), Some(into)) => Some(Remap::new(rule, into, self.region)),
             (Some(_), None) => {
-                let reason = "`remap` needs the size of the drive: set `into`";
-                return Err(Error::Damaged { name: "the trace".into(), reason: reason.into() });
+                return Err(unusable("`remap` needs the size of the drive: set `into`"));
             }
         };
         let select = Some(self.select.clone()).filter(|select| *select != Select::default());
@@ -127,9 +129,13 @@ impl Settings {
         {
             return Ok(reader);
         }
-        let realign = self.realign.clone();
+        let realign = self.realign.map(Realign::new);
         Ok(Box::new(TransformReader { reader, select, sample, realign, scale, remap }))
     }
+}
+
+fn unusable(reason: &str) -> Error {
+    Error::Damaged { name: "the trace".into(), reason: reason.into() }
 }
 
 fn quantity<T: std::str::FromStr<Err: std::fmt::Display>>(value: &str) -> Result<T, String> {
@@ -240,7 +246,9 @@ impl Reader for TransformReader {
 struct Start(Option<Nanos>);
 
 impl Start {
+    /// Returns the origin, which is that of the first batch that is not empty.
     fn of(&mut self, batch: &[Request]) -> Nanos {
-        *self.0.get_or_insert_with(|| batch.first().map_or(Nanos(0), |first| first.at))
+        self.0 = self.0.or_else(|| batch.first().map(|first| first.at));
+        self.0.unwrap_or_default()
     }
 }

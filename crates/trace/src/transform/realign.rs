@@ -11,23 +11,46 @@ const LOOKED_AT: usize = 10_000;
 /// The smallest unit of addresses, in bytes.
 const SECTOR: u64 = 512;
 
+/// The distance by which all addresses move.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shift {
+    /// That of the most common misalignment.
+    Auto,
+    /// This many bytes.
+    By(Bytes),
+}
+
+impl Shift {
+    pub(super) fn parse(value: &str) -> Result<Shift, String> {
+        match value {
+            "auto" => Ok(Shift::Auto),
+            bytes => match quantity(bytes) {
+                Ok(bytes) => Ok(Shift::By(bytes)),
+                Err(error) => Err(format!("{error}, or `auto`")),
+            },
+        }
+    }
+}
+
 /// Moves all addresses up to align them. Traces from disks whose partitions begin at an odd sector
 /// are misaligned throughout: in the TPC-C trace of Agrawal et al. (section 4), every sector is 7
 /// modulo 8. On flash, this makes each one-page write touch two pages.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Realign {
     shift: Option<Bytes>,
     found: String,
     ahead: VecDeque<Vec<Request>>,
+    /// The error that ended reading ahead. It follows the requests before it.
+    error: Option<Error>,
 }
 
 impl Realign {
-    pub(super) fn parse(value: &str) -> Result<Realign, String> {
-        let shift = match value {
-            "auto" => None,
-            bytes => Some(quantity::<Bytes>(bytes).map_err(|error| format!("{error}, or `auto`"))?),
+    pub(super) fn new(shift: Shift) -> Realign {
+        let shift = match shift {
+            Shift::Auto => None,
+            Shift::By(shift) => Some(shift),
         };
-        Ok(Realign { shift, found: String::new(), ahead: VecDeque::new() })
+        Realign { shift, found: String::new(), ahead: VecDeque::new(), error: None }
     }
 
     /// Reads the next batch into `batch`. First reads ahead until the shift is known.
@@ -37,23 +60,27 @@ impl Realign {
         batch: &mut Vec<Request>,
     ) -> Result<(), Error> {
         if self.shift.is_none() {
-            self.look_ahead(reader)?;
+            self.look_ahead(reader);
         }
         match self.ahead.pop_front() {
             Some(next) => *batch = next,
-            None => reader.read(batch)?,
+            None => match self.error.take() {
+                Some(error) => return Err(error),
+                None => reader.read(batch)?,
+            },
         }
         Ok(())
     }
 
-    fn look_ahead(&mut self, reader: &mut dyn Reader) -> Result<(), Error> {
+    fn look_ahead(&mut self, reader: &mut dyn Reader) {
         let mut misaligned = [0usize; (PAGE / SECTOR) as usize];
         // Flushes have no address, but count towards the limit. If they did not, a trace of
         // flushes alone would be read to its end.
         let (mut looked_at, mut seen) = (0, 0);
-        while looked_at < LOOKED_AT {
+        while looked_at < LOOKED_AT && self.error.is_none() {
             let mut batch = Vec::new();
-            reader.read(&mut batch)?;
+            // The requests before an error are valid.
+            self.error = reader.read(&mut batch).err();
             if batch.is_empty() {
                 break;
             }
@@ -74,7 +101,6 @@ impl Realign {
             " (the sector modulo 8 is {sector} in {} of the first {seen} requests)",
             misaligned[sector]
         );
-        Ok(())
     }
 
     pub(super) fn shift(&self, batch: &mut [Request]) {

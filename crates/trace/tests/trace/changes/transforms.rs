@@ -93,6 +93,42 @@ fn a_shared_misalignment_is_corrected() {
     assert_eq!(folder.read(&["m.parquet"], &[("realign", "auto")]), mixed);
 }
 
+#[test]
+fn times_scale_from_the_first_selected_request_even_in_a_later_batch() {
+    let folder = Folder::new();
+    let mut requests: Vec<Request> = (0..5000).map(|i| write_at(i * SECOND, 0)).collect();
+    let last = requests.len() as u64;
+    requests.extend((0..2).map(|i| Request { volume: 1, ..write_at((last + i) * SECOND, 0) }));
+    folder.write("v.parquet", &["a", "b"], &requests);
+    let scaled = folder.read(&["v.parquet"], &[("volumes", "b"), ("speed", "2")]);
+    let times: Vec<u64> = scaled.iter().map(|request| request.at.0 / (SECOND / 2)).collect();
+    assert_eq!(times, [2 * last, 2 * last + 1]);
+}
+
+#[test]
+fn requests_before_damage_are_realigned_and_returned() {
+    let folder = Folder::new();
+    let lines = "time,offset,size,op\n0,512,4096,W\n1,8704,4096,W\nx,0,4096,W\n";
+    std::fs::write(folder.at("d.csv"), lines).unwrap();
+    let mut trace = folder.open(&["d.csv"], &[("realign", "auto")]).unwrap();
+    let mut batch = Vec::new();
+    trace.read(&mut batch).unwrap();
+    let offsets: Vec<u64> = batch.iter().map(|request| request.offset.0).collect();
+    assert_eq!(offsets, [4096, 12288]);
+    let error = trace.read(&mut batch).unwrap_err().to_string();
+    assert!(error.contains("line 4"), "{error}");
+}
+
+#[test]
+fn a_drive_below_a_page_receives_no_addresses() {
+    let folder = Folder::new();
+    folder.write("s.parquet", &["v"], &[write_at(0, 0)]);
+    let mut spec = spec(&[("remap", "fold")]);
+    spec.fit(Bytes(2048));
+    let error = spec.open(&[folder.at("s.parquet").to_str().unwrap()]).err().unwrap().to_string();
+    assert!(error.contains("4 KiB or more, not 2 KiB"), "{error}");
+}
+
 // A sample keeps the requested share of whole regions, and reports its error.
 #[test]
 #[allow(clippy::cast_precision_loss)]
