@@ -1,5 +1,5 @@
-# `make help` lists the targets. All work from a clean clone with Rust and Node. `make tools` installs the missing Debian
-# packages that the tests use.
+# `make help` lists the targets. All except `test-release`, which needs `make release`, work from a
+# clean clone with Rust and Node. `make tools` installs the missing Debian packages that tests use.
 
 SHELL := /bin/bash -eu -o pipefail
 CARGO ?= cargo
@@ -20,8 +20,8 @@ build: web playground ## build the program: target/release/flashscope
 
 web: web/dist/report.html
 
-# `make demo` leaves the playground out unless it is built already, because it takes as long to compile as the rest.
-playground:        ## build the modules for the page, which `make build` embeds: the simulator, and the search for IOs
+# `make demo` embeds these modules only if they exist: they take as long to compile as the rest.
+playground:        ## build the modules of the page: simulator, search for IOs, trace reader
 	scripts/build-playground
 
 WEB_SOURCES := $(shell find web docs/schemas -type f -not -path '*/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
@@ -34,8 +34,8 @@ web/node_modules/.package-lock.json: web/package-lock.json
 web/dist/report.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
 	cd web && npm run --silent build
 
-# The last ones mostly wait for servers or use one core, so two of them run side by side. Those of the page run alone: beside a
-# compiler or other tests, waits of the browser ran out.
+# The targets of the last line mostly wait for servers or use one core, so two of them run at a
+# time. `test-web` runs alone: beside a compiler or other tests, the browser exceeded its timeouts.
 test: tools        ## run everything that CI checks
 	$(MAKE) test-web check test-rust
 	$(MAKE) --jobs 2 test-fuzz test-readers test-registry test-python
@@ -46,7 +46,7 @@ test-all: test test-wheel test-attach test-trust test-nvme test-baselines test-g
 test-web: web playground ## test the page: types, units, and in a real browser
 	cd web && npm run --silent verify
 
-check: web         ## check formatting, lints, architecture, prose, licenses and generated files
+check: web         ## check formatting, lints, architecture, prose, licences and generated files
 	$(CARGO) xtask check
 
 test-rust: web     ## run unit, property, contract and end-to-end tests; print the ten slowest
@@ -105,7 +105,7 @@ audit:             ## check licences, sources and known vulnerabilities of depen
 release: web playground       ## build programs, packages and wheels for x86_64 and aarch64: target/dist
 	scripts/release
 
-test-release:      ## install and run the release in clean systems (needs root; not part of `test`)
+test-release:      ## install and run the output of `release` in clean systems (needs root; not part of `test`)
 	scripts/test-release
 
 guide: web playground ## build the documentation as a book with the playground: target/guide/index.html
@@ -119,7 +119,7 @@ pictures: build    ## take the pictures of the README in Chromium
 bench: build       ## measure speed, memory and size beside their limits
 	scripts/bench
 
-bench-peers: build ## compare speed with fio and, where MQSIM and DISKSIM name them, with simulators, in turns
+bench-peers: build ## compare speed, in turns, with fio and the simulators of MQSIM and DISKSIM
 	scripts/bench-peers
 
 # The page that it writes names this command: see benches/probe/src/page.rs.
@@ -127,10 +127,10 @@ bench-probe:       ## measure the accuracy of the probe on random drives, held-o
 	$(CARGO) run --release --package flashscope-probe-bench -- --first 0 --drives 300 --noise 0,0.02,0.1 \
 		--held-out 15 --jobs 2 --speed --write docs
 
-# The number of drives; use TWIN_DRIVES=10 for a quick run.
+# The number of drives of `bench-twin`; use TWIN_DRIVES=10 for a quick run.
 TWIN_DRIVES ?= 100
 
-bench-twin:        ## measure the predictions of twins of 100 random drives
+bench-twin:        ## measure the accuracy of twins of random drives (TWIN_DRIVES, default 100)
 	$(CARGO) run --release --package flashscope-twin-bench -- --drives $(TWIN_DRIVES)
 
 bench-agreement:   ## compare the benchmark with the truth of simulated drives, which takes minutes: docs/agreement.md
@@ -145,7 +145,7 @@ bench-long-run:    ## score the computed long run of workloads on random drives:
 bench-intervals:   ## score the intervals of predictions on random drives, which takes minutes: docs/intervals.md
 	$(CARGO) run --release --package flashscope-models-bench -- --population --write
 
-# The time for all targets together.
+# The time for all fuzz targets together, in seconds.
 FUZZ_SECONDS ?= 3600
 
 fuzz: web          ## fuzz every parser, protocol and FTL, guided by coverage (FUZZ_SECONDS in total, default 3600)

@@ -59,7 +59,7 @@ class Server:
         self.start(urllib.parse.urlsplit(self.url).netloc)
 
     def ask(self, method, path, body=None, token=None, kind="application/json"):
-        """Returns the status and the answer, or None if the server ended."""
+        """Returns the status and the answer; the status is None if the server did not answer."""
         headers = {"content-type": kind} | ({"authorization": f"Bearer {token}"} if token else {})
         request = urllib.request.Request(self.url + path, body, headers, method=method)
         try:
@@ -73,7 +73,7 @@ class Server:
             return None, b""
 
     def insist(self, *arguments, **named):
-        """Repeats `ask` until the server is up and not busy."""
+        """Repeats `ask` until the server is up and not busy, or the soak ends (status None)."""
         broken = 0
         while True:
             status, answer = self.ask(*arguments, **named)

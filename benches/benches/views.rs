@@ -1,6 +1,7 @@
 //! Measures the speed of the views of a result with 10 million IOs, in one run or in many.
 //!
-//! `-- --keep FOLDER` instead creates both results in a folder, for measurements of other programs.
+//! `-- --keep FOLDER` instead creates both results in a folder, to measure other programs with
+//! them.
 
 #![allow(
     clippy::print_stdout,

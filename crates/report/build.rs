@@ -1,6 +1,6 @@
-//! Copies the page that `make web` builds into the build folder, for the library to include. Copies
-//! the modules that `make playground` builds for the page as well, or empty files if they are not
-//! built.
+//! Copies the page, which `make web` builds, to the build folder, for the library to include. Also
+//! copies the modules of the page, which `make playground` builds, or writes empty files if they
+//! are not built.
 
 use std::path::Path;
 use std::{env, fs};

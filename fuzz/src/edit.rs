@@ -86,7 +86,7 @@ fn replace(place: &mut Value, other: Value, script: &mut Unstructured<'_>) {
     }
 }
 
-/// Returns a number at a limit of its range, or close to the old number.
+/// Returns a number at a limit of a range, a float, or a number derived from the old one.
 fn number(old: &Value, script: &mut Unstructured<'_>) -> Value {
     let ends = [u64::MAX, 1 << 63, (1 << 53) + 1, u32::MAX.into(), 1 << 32, 0, 1, 2, 3, 64, 4096];
     let floats = [-1.0, 0.5, 1e300, -1e300, 1e-300, f64::from(u32::MAX), 1.0, -0.0];

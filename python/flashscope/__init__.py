@@ -6,7 +6,7 @@
     fs.simulate(drive, fs.workload("zipf", exponent=0.9)).report.write_amplification
     result = fs.bench(drive, only=["granularity"])
     result.records(1)                   # an Arrow table, for Polars, pandas, DuckDB
-    fs.query(result, "latency > 10ms")  # the IOs that match, in such a table
+    fs.query(result, "latency > 10ms")  # the IOs that match, in an Arrow table
     fs.compare("old.flashscope", result, fail_on_regression=0.05).regressions
 
 Options have the names and values of the command line (``flashscope COMMAND --help``), and exceptions have its

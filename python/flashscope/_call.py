@@ -157,7 +157,7 @@ def replacing(output: Any, overwrite: bool) -> Iterator[None]:
     _native.open(str(path))
     aside = path.with_name(f".{path.name}.replaced")
     if aside.exists():
-        shutil.rmtree(aside)  # Left behind by a process that was killed after it had written its new result.
+        shutil.rmtree(aside)  # Left behind by a process that was killed after it had begun its new result.
     path.rename(aside)
     try:
         yield

@@ -22,7 +22,7 @@ def collection(
     progress: ShowProgress = None,
     **options: Unpack[TraceCollectionOptions],
 ) -> Collection:
-    """Summarises many traces by volume, on all cores and in bounded memory, as ``flashscope trace collection`` does
+    """Summarizes many traces by volume, on all cores and in bounded memory, as ``flashscope trace collection`` does
     (docs/collections.md). Paths are files, folders and patterns::
 
         collection("tencent/*.csv.zst", format="tencent", output="tencent.flashscope")

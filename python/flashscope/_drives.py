@@ -64,7 +64,7 @@ class Drive:
 
             drive.what_if("zipf", {"over_provisioning": 0.28}, {"cleaning": {"policy": "fifo"}}, "workload.trims=0.2")
 
-        Calls ``row`` with each variant when a model has predicted it, and again when it is simulated.
+        Calls ``row`` with the baseline and each variant: after its prediction, and after its simulation.
         ``overwrite`` works as in :func:`bench`.
         """
         arguments = [*words(options), f"--drive={self}", f"--workload={workload}"]

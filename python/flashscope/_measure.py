@@ -35,7 +35,8 @@ def bench(
         bench(resume="demo.flashscope")
         bench("null:", trace=trace("hm_0.csv.gz", remap="compact"))
 
-    ``destroy_data_on`` must repeat the name of a device or an existing file before flashscope writes to it.
+    Before flashscope writes to a device or an existing file, ``destroy_data_on`` must repeat its path or
+    serial number.
     ``overwrite`` replaces an existing result at ``output``, so that a notebook cell can run again.
     """
     positional = [] if drive is None else [str(drive)]

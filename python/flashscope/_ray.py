@@ -29,7 +29,7 @@ PARTS = 4
 """A task takes its share of the remaining trials, divided by ``PARTS``, so that all CPUs finish at about the same time
 (guided self-scheduling, Polychronopoulos and Kuck, IEEE Trans. Computers C-36(12), 1987)."""
 RETRIES = 5
-"""The number of times that a task runs again after its worker was lost."""
+"""The maximum number of times that a task runs again after its worker was lost."""
 INTERVAL = 0.05
 """The time in seconds between two checks for Ctrl-C."""
 

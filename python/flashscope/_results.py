@@ -17,7 +17,7 @@ Run = manifest.Run
 
 
 class Measurement:
-    """The result of :func:`bench`, in a folder."""
+    """The result of :func:`bench` or :func:`import_`, in a folder."""
 
     def __init__(self, path: Path, document: str) -> None:
         self.path = path

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::options::parse;
 use crate::watched::watched;
 
-/// Summarises a collection of traces. Returns the folder of the result, and true if Ctrl-C stopped
+/// Summarizes a collection of traces. Returns the folder of the result, and true if Ctrl-C stopped
 /// it.
 #[pyfunction]
 pub(crate) fn collection(

@@ -111,7 +111,8 @@ pub(crate) fn probe(
     })
 }
 
-/// Predicts a workload. Returns JSON that follows docs/schemas/prediction.schema.json.
+/// Predicts a workload. Returns JSON that follows docs/schemas/prediction.schema.json, and true if
+/// Ctrl-C stopped it.
 #[pyfunction]
 pub(crate) fn predict(
     py: Python<'_>,

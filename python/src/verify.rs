@@ -28,5 +28,5 @@ pub(crate) fn verify(
     _progress: &Bound<'_, PyAny>,
     _note: &Bound<'_, PyAny>,
 ) -> PyResult<(String, bool)> {
-    Err(crate::error::UsageError::new_err("only Linux has drives to verify"))
+    Err(crate::error::UsageError::new_err("flashscope verifies drives only on Linux"))
 }

@@ -25,7 +25,7 @@ def press(step: fs.Progress) -> None:
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[fs.Simulation, fs.Simulation]:
-    """A simulation in a folder, and one in memory with slower programs."""
+    """A simulation in a folder, and one in memory with slower page programs."""
     place = tmp_path_factory.mktemp("pair")
     old = fs.simulate(DRIVE, seed=1, output=place / "old.flashscope", **SHORT)
     return old, fs.simulate(DRIVE.but(flash={"page_program": "400us"}), seed=2, **SHORT)

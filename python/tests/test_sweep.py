@@ -78,7 +78,7 @@ def test_a_wrong_space_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest
 
 
 def interrupted(engine: str, path: Path) -> fs.Sweep:
-    """Returns a sweep that Ctrl-C stopped half-way."""
+    """Returns a sweep that Ctrl-C stopped after a third of its simulations."""
 
     def press(step: fs.Progress) -> None:
         assert step.phase == "simulating points"
@@ -106,7 +106,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """A cluster of three nodes on this machine, with one CPU each."""
+    """A cluster on this machine with one node of one CPU; tests add nodes."""
     node = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=node)
     ray.init(address=cluster.address, log_to_driver=False)

@@ -21,7 +21,7 @@ DOCUMENTS += ["simulation", "sweep", "trace", "twin", "twin-check", "twin-predic
 COMMANDS = ["bench", "compare", "import", "predict", "probe", "query", "simulate", "sweep", "trace collection"]
 COMMANDS += ["twin check", "twin fit", "twin predict", "verify", "what-if"]
 LIMITS = {"minimum", "maximum", "maxLength"}
-# Options that Python hides: results are objects, and drives and collections are arguments.
+# Options that Python hides: arguments, functions or objects of the package replace them.
 HIDDEN = {"change", "collection", "json", "list", "name", "drive", "engine", "file", "workload"}
 # Commands whose `trace` option is an alias of `workload`.
 WORKLOAD_GIVEN = {"predict", "simulate", "twin predict", "what-if"}
@@ -55,7 +55,7 @@ def documents(folder: Path) -> None:
             check=True,
             stderr=subprocess.DEVNULL,
         )
-    # The generator adds a type for the schema itself, which describes no document.
+    # The generator adds a type for the schema `common` itself, which describes no document.
     common = folder / "common.py"
     common.write_text(re.sub(r"Common: TypeAlias = Any\n+", "", common.read_text()))
     (folder / "__init__.py").write_text(

@@ -47,7 +47,8 @@ fetch_kernel() {
     rm -r "$archives"
 }
 
-# Makes the folder $1 the root of a machine, with a shell, programs (a path or a command name) and the script to run.
+# Makes the folder $1 the root of a machine, with a shell and the script $2, which the machine runs.
+# Further arguments are programs: paths or command names.
 make_root() {
     local root=$1 init=$2 program
     shift 2
@@ -62,7 +63,7 @@ make_root() {
     install "$init" "$root/init"
 }
 
-# Copies a program and its libraries, without debug information.
+# Copies the program $2 as $3 without debug information, and its libraries, to the root $1.
 add_program() {
     local root=$1 library
     strip --strip-debug -o "$root/bin/$3" "$2"
@@ -103,7 +104,7 @@ all_passed() {
     passed=$(grep --count '^ok: ' "$1" || true)
     ((passed == begun)) || complain "$passed of $begun steps passed"
     grep '^FAILED' "$1" >&2 || true
-    ended "$1" || complain "it ended before its last step"
+    ended "$1" || complain "the machine ended before its last step"
 }
 
 ended() { grep --quiet '^end of the steps' "$1"; }

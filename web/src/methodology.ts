@@ -123,7 +123,7 @@ export function differs(together: RepeatFacts | undefined): boolean {
   return together !== undefined && together.differ_confidence >= DIFFER;
 }
 
-/** The difference between repeats: their standard deviation and its confidence. */
+/** The standard deviation of the means of repeats, and the confidence that they differ. */
 export function differWords({ mean_ns, between_runs_ns, differ_confidence }: RepeatFacts): string {
   const spread = share(between_runs_ns / mean_ns.value);
   return `their means differ significantly, with a standard deviation of ${spread} (confidence ${sure(differ_confidence)})`;

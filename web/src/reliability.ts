@@ -20,7 +20,7 @@ function unknownWords({ quantity, experiment, run, because, assumed }: Unknown):
   return `${what} could not be determined, because run ${run} ${OBSTACLES[because]}. Assumed: ${assumed}.`;
 }
 
-/** A warning that concerns the use of a number. */
+/** The warnings about the numbers of a result. */
 export function reliabilityWarnings(manifest: Manifest, facts: Facts): string[] {
   const warnings = [
     ...(manifest.imported?.notes ?? []),
@@ -40,7 +40,7 @@ export function reliabilityWarnings(manifest: Manifest, facts: Facts): string[] 
   return warnings;
 }
 
-/** States that the identical baselines agree; undefined if they do not. */
+/** States that the identical baselines agree; undefined if they do not or were not compared. */
 export function agreementWords(check: BaselineCheck | null | undefined): string | undefined {
   if (check == null || !check.agree) return undefined;
   const largest = share(check.largest_difference);

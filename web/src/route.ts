@@ -2,7 +2,7 @@
 
 /** A query of the shelf; an absent field does not filter. */
 export interface ShelfQuery {
-  /** Words to find in the name, the drive, the firmware, the workload or the factors. */
+  /** Words to find in the name, drive, firmware, workload, factors, or sources of a twin. */
   search?: string;
   kind?: string;
   model?: string;
@@ -33,7 +33,7 @@ export type CompareLevel =
   | { level: 'colours'; name: string; experiment: string }
   | { level: 'run'; name: string; experiment: string; value: number };
 
-/** The screens that compare measurements. */
+/** The screens that compare results. */
 export type CompareRoute = { page: 'compare'; ids: string[] } & CompareLevel;
 
 /** A screen. */

@@ -347,7 +347,7 @@ interface Shares {
   reads: string;
   /** In percent. */
   writes: string;
-  /** Of an IO. */
+  /** The size of an IO. */
   size: string;
 }
 

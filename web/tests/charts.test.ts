@@ -156,7 +156,7 @@ describe('IOs beside each other', () => {
 
   it('list the activities of an IO, longest first', () => {
     const [io] = rowsOf(ios([0], [12_900_000]), 10, 11);
-    if (io === undefined) throw new Error('there is one');
+    if (io === undefined) throw new Error('the IO is missing');
     const short = { ...merge, kind: 'cleaning', start_ns: 5, end_ns: 10 };
     const after = { ...merge, start_ns: 13_000_000, end_ns: 14_000_000 };
     const found = during(io, [short, merge, after]);

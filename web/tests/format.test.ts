@@ -29,7 +29,7 @@ describe('times', () => {
     [7200e9, '2.00 h'],
     [301_727e9, '3.49 d'],
     [0, '0 ns'],
-  ])('%d ns, as long as it may be', (ns, text) => expect(format.longTime(ns)).toBe(text));
+  ])('%d ns in units up to days', (ns, text) => expect(format.longTime(ns)).toBe(text));
 
   it.each([
     [

@@ -23,7 +23,7 @@ import {
   sure,
 } from '../src/methodology';
 
-/** A made-up report as a source hands it over. */
+/** A report of the fixture, as a source returns it. */
 const measured = (report: object) =>
   ({ id: 'made', name: 'made', marks: { experiments: [] }, ...report }) as unknown as Measurement;
 
@@ -115,7 +115,7 @@ describe('words', () => {
     const old = measured(makeReport({ old: true }));
     expect(methodNotes(old.manifest, []).map(([name]) => name)).toEqual(['State', 'Pauses']);
     const view = indexMeasurement(old).run(30);
-    if (view === undefined) throw new Error('the fixture has more runs');
+    if (view === undefined) throw new Error('the fixture lacks run 30');
     expect(runNotes(view, 1024)).toEqual([]);
   });
 });
@@ -123,7 +123,7 @@ describe('words', () => {
 describe('model', () => {
   const experiment = (benchmark: string, name: string) => {
     const found = model.benchmark(benchmark)?.experiments.find((e) => e.name === name);
-    if (found === undefined) throw new Error(`the fixture has ${benchmark} ${name}`);
+    if (found === undefined) throw new Error(`the fixture lacks ${benchmark} ${name}`);
     return found;
   };
 
@@ -152,7 +152,7 @@ describe('model', () => {
     const [lingering] = model.views(experiment('preparation', 'SR-RW-SR'));
     const [counted] = model.views(experiment('granularity', 'RW'));
     const [read] = model.views(experiment('granularity', 'SR'));
-    if (!random || !lingering || !counted || !read) throw new Error('the fixture has them');
+    if (!random || !lingering || !counted || !read) throw new Error('the fixture lacks one');
     expect(regionsOf(random)).toMatchObject([{ kind: 'start-up', from: 0, to: 125 }]);
     expect(regionsOf(lingering)).toMatchObject([{ kind: 'affected', from: 10_240, to: 13_240 }]);
     expect(regionsOf(counted)).toMatchObject([{ name: 'excluded', from: 0, to: 138 }]);

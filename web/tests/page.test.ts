@@ -424,7 +424,7 @@ describe('robustness', () => {
       'of one interrupted run',
       changed((r) => {
         const granularity = r.manifest.micro_benchmarks[1];
-        if (granularity === undefined) throw new Error('the fixture has ten sections');
+        if (granularity === undefined) throw new Error('the fixture lacks granularity');
         granularity.experiments = granularity.experiments.slice(0, 1);
         granularity.experiments[0].runs = granularity.experiments[0].runs.slice(0, 1);
         granularity.experiments[0].runs[0].progress = { status: 'interrupted', ios: 20 };

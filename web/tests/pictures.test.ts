@@ -27,7 +27,7 @@ afterAll(async () => {
 /** The simulated drive. */
 function newer() {
   const found = shelf.find(({ id }) => id === 'newer');
-  if (found === undefined) throw new Error('there is a simulated drive');
+  if (found === undefined) throw new Error('the shelf has no simulated drive');
   return found;
 }
 
@@ -58,7 +58,7 @@ const hash = (page: Page) => page.evaluate(() => location.hash);
 /** The place of a plot, on the screen. */
 async function box(plot: Locator) {
   const found = await plot.locator('.u-over').boundingBox();
-  if (found === null) throw new Error('the plot is on the screen');
+  if (found === null) throw new Error('the plot is not on the screen');
   return found;
 }
 
@@ -215,7 +215,7 @@ describe('run', () => {
 
 it('shows running means', async () => {
   const [measurement] = makePage([newer()], { compress: false }).measurements;
-  if (measurement === undefined) throw new Error('there is a measurement');
+  if (measurement === undefined) throw new Error('the page has no measurement');
   const { id } = RUN();
   const outline = measurement.outlines.find((o: { run: number }) => o.run === id);
   outline.running_means = {
@@ -296,7 +296,7 @@ describe('simulation', () => {
   });
 });
 
-/** A file that a click hands to the reader. */
+/** Clicks on a button, and returns the file that the browser saves. */
 async function saved(page: Page, button: Locator): Promise<Download> {
   const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
   return download;

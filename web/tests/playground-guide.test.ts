@@ -19,7 +19,7 @@ const stepOf = (title: RegExp) => {
   return step;
 };
 
-/** Runs IOs, and returns the write amplification of all or of the last ones. */
+/** Runs IOs. Returns the write amplification of all IOs and of the last ones, and the theory's. */
 function run(ios: number): { all: number; last: number; theory: number } {
   drive.advance(0xffff_ffff, ios);
   const { numbers, curve } = drive.picture();

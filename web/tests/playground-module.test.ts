@@ -1,4 +1,4 @@
-// The simulator in the page against the one of the program: the same counts for the same settings and seed.
+// Compares the simulator in the page with the program's: equal settings and seeds, equal counts.
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';

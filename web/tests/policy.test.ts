@@ -16,7 +16,7 @@ const META = /<meta http-equiv="Content-Security-Policy" content="([^"]*)" \/>\n
 const HOSTILE =
   '</script><script>window.owned = 1</script><img src=x onerror="window.owned = 2"><style>body{display:none}</style>';
 
-/** A report with a hostile suffix on every text. */
+/** A report with a hostile suffix on each text, except names and the values of some keys. */
 function hostile(value: unknown, key = ''): unknown {
   if (typeof value === 'string') {
     const known = ['kind', 'status', 'op', 'function', 'state', 'unit', 'parameter', 'on_error'];

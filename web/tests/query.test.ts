@@ -26,7 +26,7 @@ const row = (change: Record<string, number> = {}) => ({
 });
 
 it('is small', () => {
-  // A page of a full demo has 10 MB, and a reader without a server loads it for one search.
+  // A page of a full demo has 10 MB; the search must add little to it.
   expect(queryModule().length).toBeLessThan(50_000);
 });
 

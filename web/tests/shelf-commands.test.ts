@@ -104,7 +104,7 @@ it('says that a command has ended before its page was opened', () =>
   bench.visit(
     `${served.address}#/running/7`,
     async (page) => {
-      await page.getByText('This command has ended, or its result lies elsewhere.').waitFor();
+      await page.getByText('This command has ended, or it does not write to this shelf.').waitFor();
     },
     { expected: /404/ },
   ));

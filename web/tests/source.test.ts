@@ -308,7 +308,7 @@ it('keeps the slowest value of each column', () => {
 });
 
 describe('a server', () => {
-  /** Replaces the network and counts the requests. */
+  /** Replaces the network; returns the list of requests, which grows. */
   function answering(answers: Record<string, () => Response>): string[] {
     const asked: string[] = [];
     vi.stubGlobal('fetch', async (input: RequestInfo | URL, options?: RequestInit) => {

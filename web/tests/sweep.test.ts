@@ -170,7 +170,7 @@ describe('the words of a sweep', () => {
     ]);
   });
 
-  it('order sure effects first and missing values last', () => {
+  it('order significant effects first and missing values last', () => {
     const { effects } = explored.sweep;
     expect(bySize(effects, 'write_amplification').map(({ sign }) => sign)).toEqual([-1, 1, 0]);
     for (const down of [false, true]) {

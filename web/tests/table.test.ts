@@ -44,7 +44,7 @@ describe('the curves of a table', () => {
     expect(data[2]).toEqual([2, 3, 1]);
   });
 
-  it('are against the rows without one', () => {
+  it('are against the row numbers without a column', () => {
     const spec = tableChart(table, undefined, [1]);
     expect(spec.data[0]).toEqual([1, 2, 3, 4]);
     expect(spec.label).toBe('y against row, 4 rows.');

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => bench?.stop());
 
-/** The painted part of a chart. */
+/** The canvas of a chart, as a data URL. */
 const picture = (page: Page, label: RegExp) =>
   page
     .getByRole('img', { name: label })

@@ -10,7 +10,7 @@ import type { Trace, TraceFacts } from '../src/data/trace.gen';
 const trace = makeTrace() as Trace;
 const { facts } = trace;
 
-/** The facts, changed. */
+/** The facts with changes. */
 const having = (change: Partial<TraceFacts>): TraceFacts => ({ ...facts, ...change });
 
 describe('axes', () => {

@@ -92,7 +92,7 @@ describe('one that was kept', () => {
 
   it('states the progress of an interrupted one', () =>
     bench.visit(served.address + keptWhatIfHref('cut off'), async (page) => {
-      await page.getByText('Interrupted: 2 of 3 simulations ran.').waitFor();
+      await page.getByText('Interrupted: 2 of 3 variants ended, baseline included.').waitFor();
       await table(page, 'Simulations').getByText('not simulated yet').waitFor();
     }));
 

@@ -27,7 +27,7 @@ struct Source {
 
 const USAGE: &str = "usage: cargo xtask check | flash-cases CASES.json OUT.csv | measure [CHECKOUT] | schemas
 
-  check    formatting, clippy, dependency rules, unused dependencies, crates that compile to WebAssembly, promises of the docs, prose, licenses, and generated files
+  check    formatting, clippy, dependency rules, unused dependencies, crates that compile to WebAssembly, promises of the docs, prose, licences, and generated files
   flash-cases
            run cases of flash commands on the scheduler of the simulator, and write a table of figures
   measure  the shape and the language of the code, crate by crate, here or in another checkout

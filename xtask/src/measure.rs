@@ -57,7 +57,7 @@ pub(crate) fn print(root: &Path) -> Result<()> {
         all.join(of_crate);
     }
     all.print("all");
-    #[allow(clippy::cast_precision_loss, reason = "counts of lines")]
+    #[allow(clippy::cast_precision_loss, reason = "counts of lines are far below 2^53")]
     let share = 100.0 * all.openings as f64 / all.comments.max(1) as f64;
     println!("\ncomment lines with a headless opening: {share:.1} %");
     let cycles: Vec<Vec<String>> = crates.values().flat_map(|files| uses::cycles(files)).collect();
@@ -78,7 +78,7 @@ fn read(root: &Path) -> Result<Vec<Source>> {
     listed.lines().map(read).collect()
 }
 
-/// Groups files by crate: the folder above `src`, `tests` or `benches`.
+/// Groups files by crate: the folder above `src`, `tests` or `build.rs`.
 fn by_crate(sources: &[Source]) -> BTreeMap<String, Vec<&Source>> {
     let mut crates: BTreeMap<String, Vec<&Source>> = BTreeMap::new();
     for source in sources {

@@ -17,7 +17,7 @@ const PAGES: [&str; 6] =
 /// Words that begin a headless clause, which hides the subject of the sentence.
 const OPENINGS: [&str; 8] = ["What", "Who", "Whose", "Whom", "Whether", "Those", "Where", "None"];
 
-/// Terms that the field does not use, each with what to write.
+/// Terms that the field does not use, each with its replacement.
 const GLOSSARY: [(&str, &str); 14] = [
     ("dear", "slow or expensive"),
     ("dearer", "slower or more expensive"),
@@ -83,9 +83,9 @@ pub(crate) struct Finding {
 /// A rule for prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// A comment begins with a headless clause.
+    /// A comment or a sentence begins with a headless clause.
     Opening,
-    /// A comment uses a term that the glossary replaces.
+    /// A text uses a term that the glossary replaces.
     Glossary,
     /// A participle alone names a type.
     TypeName,

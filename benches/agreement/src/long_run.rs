@@ -123,8 +123,9 @@ impl Runs<'_> {
         self.mean(device, (Op::Read, address, size), (READS, READS / 10))
     }
 
-    /// Returns the mean over several states. Each run writes half of the space. The first half of
-    /// its writes does not count: it is the start-up phase, in which the drive uses up its spare
+    /// Returns the mean response time of sequential writes over several states. Each run writes
+    /// half of the space. The first half of its writes does
+    /// not count: it is the start-up phase, in which the drive uses up its spare
     /// blocks.
     fn sequential_writes(&mut self) -> Result<f64, ProfileError> {
         let mut sum = 0.0;
@@ -176,9 +177,10 @@ fn usable(device: &SimDevice) -> Bytes {
     device.info().capacity.round_down(Bytes(IO))
 }
 
-/// Returns the largest cheap value: the knee of the costs, by the rule of the benchmark. It is
-/// infinite if the highest cost is at most 1.5 times that of sequential writes, and 0 if the costs
-/// are higher and do not rise.
+/// Returns the largest cheap value: the knee of the costs, by the rule of the benchmark, or
+/// infinity
+/// if there is no knee. Costs that differ by a factor of at most 1.5 have none: the value is then
+/// infinite if all are at most 1.5 times the cost of sequential writes, and 0 otherwise.
 #[allow(clippy::cast_precision_loss, reason = "sizes and counts are far below 2^53")]
 fn limit(costs: &[(u64, f64)], sequential: f64) -> f64 {
     let highest = costs.iter().map(|(_, cost)| *cost).fold(0.0, f64::max);

@@ -72,8 +72,8 @@ const INTRODUCTION: &str = "# The benchmark against the truth
 <!-- Written by `make bench-agreement`. -->
 
 `make bench-agreement` compares the statements of `flashscope bench` about simulated drives with two references. It
-wrote this page, with seed 1. A value in bold disagrees with the statement: it is outside the stated interval, and by
-more than the precision of a mean (2 %).
+wrote this page, with seed 1. A value in bold disagrees with the statement: it is outside the stated
+interval. Unless it is a limit, it also differs by more than 2 %, the precision of a mean.
 
 - *From the profile*: arithmetic on the fields of the profile, without a simulation (`benches/agreement/src/truth.rs`).
   The quantities that do not follow from a profile are listed below, with the reasons.

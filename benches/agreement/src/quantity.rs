@@ -17,7 +17,7 @@ pub enum Quantity {
     ReadSize,
     /// The cost of random reads at the most expensive shift, relative to aligned ones.
     ReadShift,
-    /// The most random reads a second by concurrency, relative to one at a time.
+    /// The gain by concurrency: the most random reads a second, relative to one at a time.
     ConcurrentReads,
     /// The largest area in which random writes are cheap, in bytes.
     Locality,
@@ -67,7 +67,11 @@ impl Quantity {
 
     /// Returns a value as text.
     pub fn text(self, value: f64) -> String {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "sizes are positive and fit into 64 bits"
+        )]
         let bytes = |value: f64| Bytes(value as u64).to_string();
         match self {
             SequentialRead | RandomRead | SequentialWrite | RandomWrite => time(value),

@@ -12,7 +12,7 @@ use flashscope_stats::Estimate;
 
 use crate::quantity::Quantity;
 
-/// The runs that state the quantities.
+/// The parts of the plan that the statements follow from.
 const NEEDED: [Part; 8] = [
     Part::all("preparation"),
     Part::of("granularity", "RR"),
@@ -68,19 +68,21 @@ pub fn stated(facts: &Facts, quantity: Quantity) -> Option<Statement> {
     }
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "as its neighbours")]
+#[allow(clippy::unnecessary_wraps, reason = "the arms of `stated` all return an `Option`")]
 fn estimate(of: Estimate) -> Option<Statement> {
     let Estimate { value, low, high } = of;
     Some(Statement { value, low: low.unwrap_or(value), high: high.unwrap_or(f64::INFINITY) })
 }
 
-/// Returns the evidence of a hint whose description starts and ends with these words.
+/// Returns the first evidence of the hints whose description starts with `start` and ends with
+/// `end`.
 fn evidence(facts: &Facts, start: &str, end: &str) -> Option<Statement> {
     let mut all = facts.hints.iter().flat_map(|hint| &hint.evidence);
     estimate(all.find(|one| one.what.starts_with(start) && one.what.ends_with(end))?.value)
 }
 
-/// Returns the size of the evidence "random reads: a byte in IOs of 16 KiB, relative to the best
+/// Returns the size that an evidence names, such as
+/// "random reads: a byte in IOs of 16 KiB, relative to the best
 /// size".
 fn read_size(facts: &Facts) -> Option<Statement> {
     let mut all = facts.hints.iter().flat_map(|hint| &hint.evidence);

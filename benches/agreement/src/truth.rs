@@ -229,7 +229,7 @@ impl Drive<'_> {
     }
 
     /// Returns the largest area, as a power of two in bytes, that the log blocks of all packages
-    /// cover.
+    /// cover. It is infinite if they cover the drive.
     fn locality(&self) -> Result<f64, Reason> {
         match self.profile.ftl.as_str() {
             "bast" if self.profile.cache.kind == "none" => {
@@ -244,7 +244,8 @@ impl Drive<'_> {
     }
 
     /// Returns the largest power of two of partitions for which every package has a log block per
-    /// partition.
+    /// partition. It is infinite from 256 log blocks on, and for a page map with active blocks per
+    /// pool.
     fn partitions(&self) -> Result<f64, Reason> {
         match self.profile.ftl.as_str() {
             "page-map" if self.profile.active_blocks == Scope::Pool => Ok(f64::INFINITY),

@@ -16,7 +16,7 @@ pub(crate) struct Line {
     pub drive: String,
     pub predicted: Total,
     pub simulated: Total,
-    /// Nanoseconds per request, predicted and simulated.
+    /// Nanoseconds per request that the prediction and the simulation took.
     pub nanos: (f64, f64),
 }
 

@@ -111,11 +111,11 @@ pub(crate) fn on_full_drives(workload: &str, requests: &[Request]) -> Vec<Case> 
     let logical = u32::try_from(end.div_ceil(pages_per_block.into())).expect("a drive of traces");
     let mut cases = Vec::new();
     for spare in [0.07, 0.28] {
-        // Two more blocks always remain free.
+        // Three more blocks: cleaning keeps two free, and one is open.
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "some thousands"
+            reason = "a drive has some thousands of blocks"
         )]
         let blocks = (f64::from(logical) / (1.0 - spare)).ceil() as u32 + 3;
         let mut add = |name: &str, more: u32, fields: String, models: Models| {
@@ -135,7 +135,11 @@ pub(crate) fn on_full_drives(workload: &str, requests: &[Request]) -> Vec<Case> 
         }
         let pages = logical * pages_per_block;
         for cached in [0.01, 0.1, 0.5, 1.0] {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a share of pages that fit into 32 bits"
+            )]
             let entries = (cached * f64::from(pages)).ceil() as u32;
             let map_blocks = pages.div_ceil(512).div_ceil(pages_per_block);
             let fields = format!("ftl=dftl&map_cache.size={}", 8 * entries);

@@ -58,7 +58,11 @@ fn drive(ftl: &str) -> SimulatedDrive {
     SimulatedDrive::new(&profile).expect("a valid profile")
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pages of a drive")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts of pages are positive and small"
+)]
 fn point(simulated: &mut SimulatedDrive, mean_len: f64, free_space: f64) -> Point {
     let free = u64::from(SPACE.free_blocks * SPACE.pages_per_block);
     let target = ((free as f64 / free_space) as u64).min(SPACE.pages());

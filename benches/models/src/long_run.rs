@@ -145,7 +145,7 @@ fn workload(held_out: bool, rng: &mut fastrand::Rng) -> String {
     }
 }
 
-/// Compares `count` pairs of a part, on two threads.
+/// Compares `count` pairs of a part, on two threads. Leaves out pairs without a steady state.
 pub(crate) fn run(part: Part, count: usize) -> Vec<LongRunCase> {
     let mut rng = fastrand::Rng::with_seed(if part == Part::HeldOut { 77 } else { 76 });
     let pairs: Vec<Pair> = (0..count).map(|nth| Pair::draw(part, &mut rng, nth)).collect();
@@ -161,8 +161,13 @@ pub(crate) fn csv(compared: &[LongRunCase]) -> String {
     text
 }
 
-/// Returns the bound below which the share `level` of the errors lies.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few errors")]
+/// Returns the bound of the absolute errors that covers the share `level`; `None` for too few
+/// errors.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a rank among few errors"
+)]
 fn bound(mut errors: Vec<f64>, level: f64) -> Option<f64> {
     errors.iter_mut().for_each(|error| *error = error.abs());
     errors.sort_unstable_by(f64::total_cmp);

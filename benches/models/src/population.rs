@@ -1,8 +1,9 @@
 //! Random drives and workloads, in two parts: the intervals come from the first part, and are
 //! scored on the second part.
 //!
-//! The second part differs from the first in kind: more packages, other block sizes, less and more
-//! spare space, and parameters of workloads outside the ranges of the first part.
+//! The second part differs from the first in kind: other numbers of packages, other block sizes,
+//! less
+//! and more spare space, and parameters of workloads outside the ranges of the first part.
 
 use flashscope_block::Bytes;
 use flashscope_predict::{Requests, SelectedModel};

@@ -11,7 +11,7 @@ use flashscope_workload::synthetic::{Ios, Target};
 pub(crate) const PAGE: u64 = 2048;
 
 /// Returns the paths of the traces in the reference data. Prints a note and returns an empty list
-/// if there are none.
+/// if the folder of traces cannot be read.
 pub(crate) fn traces() -> Vec<PathBuf> {
     let named = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
     let data =

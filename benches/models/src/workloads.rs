@@ -1,4 +1,4 @@
-//! Workloads that each differ from a common workload in one trait.
+//! Workloads that each differ from another workload in one trait.
 
 use flashscope_predict::drawn::{DEA2, Hot, LAIR62B, Lengths, PROJ2, Traits};
 
@@ -30,7 +30,7 @@ const PLAIN: Traits = Traits {
     aligned: 0.0,
 };
 
-/// Workloads that vary one trait of uniform writes at a time.
+/// Variants of uniform writes and of workloads like traces, which mostly change one trait each.
 pub(crate) const VARIATIONS: [Traits; 29] = [
     PLAIN,
     Traits { name: "plain, shorter than the ring", requests: 130_000, ..PLAIN },

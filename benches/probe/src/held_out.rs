@@ -88,7 +88,7 @@ pub struct Score {
     pub drives: usize,
     /// All answers.
     pub tally: Tally,
-    /// The answers with a stated probability of 0.9 or more.
+    /// The number of answers with a stated probability of 0.9 or more.
     pub confident: u32,
     /// The number of right answers with a stated probability of 0.9 or more.
     pub confident_right: u32,
@@ -129,7 +129,7 @@ impl Score {
         wilson(self.confident_right, self.confident)
     }
 
-    /// Returns true if the interval lies below the limit.
+    /// Returns true if this interval lies below the target for confident answers.
     pub fn fails(&self) -> bool {
         self.confident_interval()[1] < targets::CONFIDENT
     }

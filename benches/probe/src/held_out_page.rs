@@ -35,7 +35,7 @@ fn introduction(each: usize, all: &Score, limit: f64) -> String {
 Expect these figures on a drive that was not used in development. The probes were corrected after tests on other drives
 of these strata, but no probe was developed on the drives here. Each stratum has ranges or options that the drives of
 development lack ({each} drives of each, from other seeds). The drives of a stratum cycle through these kinds of noise:
-{}. Pauses of the host are as below.
+{}. Pauses of the host are as under *Noise* above.
 
 A stratum fails if the 95 % interval of its share of right findings, among those with a stated probability of 0.9 or
 more, lies below {}. Strata with fewer than {MIN_ANSWERS} findings are pooled. Findings about one drive depend on each

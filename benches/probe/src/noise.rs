@@ -94,7 +94,7 @@ impl<D: Device> Noisy<D> {
         Nanos(visible.0.saturating_add_signed(-self.ahead))
     }
 
-    /// Returns the noise for a response time in nanoseconds; it never makes time go backwards.
+    /// Returns the noise that is added to a response time, in nanoseconds; it may be negative.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
     fn noise(&mut self, latency: Nanos, completed: Nanos) -> i64 {
         // The sum of twelve uniform numbers is approximately normal, with variance 1.

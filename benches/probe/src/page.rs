@@ -98,7 +98,7 @@ fn error(judged: &[Judgement]) -> String {
     mark(format!("{error:.3}"), error > targets::CALIBRATION_ERROR)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "ten")]
+#[allow(clippy::cast_precision_loss, reason = "the limit is ten")]
 fn drive_writes(most: f64) -> String {
     mark(format!("{most:.1}"), most > DRIVE_WRITES as f64)
 }

@@ -98,7 +98,8 @@ fn line(seed: u64, trial: &Trial) -> String {
     )
 }
 
-/// Lists the differences between the twin and its drive, and the predictions with a large error.
+/// Lists the differences between the twin and its drive, and the predicted means with a large
+/// error.
 fn large_errors(seed: u64, trial: &Trial) -> String {
     let mut text = format!("       sim:{}\n", hidden::spec(seed));
     let fields =
@@ -157,7 +158,7 @@ fn median<'p>(predictions: impl IntoIterator<Item = &'p Prediction>) -> f64 {
     errors.get(errors.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a few thousand")]
+#[allow(clippy::cast_precision_loss, reason = "a few thousand predictions")]
 fn coverage<'p>(predictions: impl IntoIterator<Item = &'p Prediction>) -> f64 {
     let covered: Vec<bool> = predictions.into_iter().map(Prediction::covers_truth).collect();
     covered.iter().filter(|covered| **covered).count() as f64 / covered.len().max(1) as f64

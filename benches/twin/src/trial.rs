@@ -117,7 +117,7 @@ fn probed(spec: &str, seed: u64) -> Result<Option<flashscope_sim::Profile>, Box<
 
 /// Replays a trace on the drive and on its twin, and returns the predictions of mean and 99th
 /// percentile.
-#[allow(clippy::cast_precision_loss, reason = "response times")]
+#[allow(clippy::cast_precision_loss, reason = "response times are below 2^53 ns")]
 fn traced(
     twin: &Twin,
     spec: &str,

@@ -68,8 +68,8 @@ pub(super) fn kappa(fill: &FillFit) -> Range {
     Range { value: 1.0, low: 1.0, high: models.map(max_kappa).fold(1.0, f64::max) }
 }
 
-/// Returns the range of write amplification at each level, over all models whose error is at most
-/// `most`.
+/// Returns the range of write amplification at each level, over the policies that fit as well, the
+/// draws and those of [`STRUCTURES`] whose error is at most `most`.
 pub(super) fn ranges(
     policies: &[PolicyFit],
     draws: &[FillModel],

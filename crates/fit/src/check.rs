@@ -15,8 +15,8 @@ use super::{FitError, LAST, Numbers, Sources, drives_of, ends, side_by_side_with
 /// to `progress`.
 ///
 /// # Errors
-/// If the twin cannot execute the runs of the drive, if only `sources` has a fill sweep and the
-/// twin has none, or if the caller stops the simulations.
+/// If the twin cannot execute the runs of the drive, if `sources` has a fill sweep but the twin has
+/// none, or if the caller stops the simulations.
 pub fn check(
     twin: &Twin,
     sources: &Sources,
@@ -130,7 +130,7 @@ impl TwinNumbers<'_> {
             errors.sort_unstable_by(f64::total_cmp);
             errors[errors.len() / 2]
         };
-        #[allow(clippy::cast_precision_loss, reason = "runs")]
+        #[allow(clippy::cast_precision_loss, reason = "the number of runs is far below 2^53")]
         let covered = |of: fn(&RunCheck) -> Comparison| {
             runs.iter().filter(|run| of(run).covered).count() as f64 / runs.len() as f64
         };

@@ -43,8 +43,8 @@ pub(super) const POLICIES: [Policy; 4] = [
 /// The largest cost of moving a page, relative to that of writing a page for the host.
 const MAX_MOVE_COST: f64 = 1000.0;
 
-/// Returns the write amplification of uniform writes over `fill` bytes; NaN if they do not fit on
-/// the drive.
+/// Returns the write amplification of uniform writes over `fill` bytes. Returns NaN if they do not
+/// fit on the drive, or if the policy is unknown.
 #[must_use]
 pub fn write_amplification(model: &FillModel, fill: Bytes) -> f64 {
     let policy = POLICIES.iter().find(|policy| policy.name == model.policy);

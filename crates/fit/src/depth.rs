@@ -53,8 +53,8 @@ fn usual(depths: &[u32]) -> Option<u32> {
 }
 
 /// Returns the queue depth of the measurements of a twin. A document of version 1 does not state
-/// it. The depth is then 1 if the document lists runs. Otherwise, the twin comes from a fill sweep.
-/// It predicts this sweep correctly at the largest queue depth that its drive accepts.
+/// it. The depth is then 1 if the document lists runs. Otherwise, it is the largest that the drive
+/// accepts: such a twin comes from a fill sweep, and predicts it correctly at this depth.
 pub(super) fn of_twin(twin: &Twin) -> Result<MeasuredDepth, FitError> {
     if let Some(depth) = twin.queue_depth {
         return Ok(depth);

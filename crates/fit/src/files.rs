@@ -5,7 +5,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "a twin and its profile: nothing may have the names"
+        reason = "a twin and its profile: the command refuses names that exist"
     )
 )]
 

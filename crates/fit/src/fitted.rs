@@ -349,7 +349,11 @@ fn spread(runs: &[RunFit], confidence: f64) -> [f64; 2] {
 fn comment(twin: &Twin, field: &str) -> Option<String> {
     let percent = 100.0 * twin.confidence;
     if let Some(time) = twin.times.iter().find(|time| time.field == field) {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "times are positive"
+        )]
         let text = |nanos: f64| Nanos(nanos.round() as u64).to_string();
         return Some(match time.told {
             true => format!(

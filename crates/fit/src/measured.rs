@@ -30,7 +30,7 @@ pub struct MeasuredResult {
     pub name: String,
     /// The manifest of the result.
     pub manifest: Manifest,
-    /// The complete runs.
+    /// The complete runs with enough response times.
     pub runs: Vec<MeasuredRun>,
 }
 
@@ -62,7 +62,7 @@ impl MeasuredResult {
     /// Reads the result in the folder at `path`.
     ///
     /// # Errors
-    /// If the result cannot be read, or none of its runs is complete.
+    /// If the result cannot be read, or if no complete run has enough response times.
     pub fn read(path: &Path) -> Result<MeasuredResult, FitError> {
         let (folder, manifest) = ResultFolder::open(path)?;
         let mut runs = Vec::new();
@@ -192,8 +192,12 @@ fn to_f64(time: Nanos) -> f64 {
     time.0 as f64
 }
 
-#[allow(clippy::cast_precision_loss, reason = "IOs of a run")]
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank")]
+#[allow(clippy::cast_precision_loss, reason = "the IOs of a run are far below 2^53")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a rank among the IOs of a run"
+)]
 fn numbers(times: &mut [f64]) -> Numbers {
     let mean = times.iter().sum::<f64>() / times.len() as f64;
     times.sort_unstable_by(f64::total_cmp);

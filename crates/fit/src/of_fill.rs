@@ -119,7 +119,7 @@ const PAGE: u64 = 4096;
 /// Returns a generic drive of the size `fullest`. It handles one page at a time: at every queue
 /// depth, its throughput is that of the closed form. Its blocks have up to 256 pages, but fewer if
 /// the drive would have less than a thousand blocks.
-#[allow(clippy::cast_precision_loss, reason = "a thousand")]
+#[allow(clippy::cast_precision_loss, reason = "the number of blocks is far below 2^53")]
 fn large(fullest: Bytes) -> Profile {
     const BLOCKS: u64 = 1024;
     let pages = (fullest.0 / (PAGE * BLOCKS)).clamp(64, 256);
@@ -168,7 +168,7 @@ fn drive(like: &Profile, model: &FillModel, fullest: Bytes, depth: u32) -> Profi
     drive.sized(fullest).unwrap_or(drive)
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times are positive")]
 fn rounded(nanos: f64) -> Nanos {
     Nanos(nanos.round() as u64)
 }

@@ -89,7 +89,9 @@ struct Intervals<'t> {
     best: SimulatedDraw,
     others: Vec<SimulatedDraw>,
     extrapolated: Vec<Extrapolation>,
-    /// The factors by which the ends of intervals move: for means, for percentiles and for counts.
+    /// The factors by which the ends of intervals move: for means and medians, for higher
+    /// percentiles and
+    /// for counts.
     factors: [f64; 3],
     own_writes: OwnWrites,
 }
@@ -146,7 +148,7 @@ impl<'t> Intervals<'t> {
     }
 
     /// Returns the largest standard error of an end, as a share of the width of its interval.
-    /// Ranges that are no intervals do not count.
+    /// Leaves out counts if the measurements do not identify them.
     fn end_error(&self) -> Option<f64> {
         let counts = COUNTS.iter().filter(|_| self.own_writes.is_identified);
         let counts = counts.map(|number| (*number, OF_COUNTS));

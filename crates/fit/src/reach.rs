@@ -1,8 +1,8 @@
 //! Predictions outside the measured range, and the factor by which their intervals grow.
 //!
 //! A prediction extrapolates if the drive holds more or less data than at any measurement, or if
-//! more or fewer IOs are in flight. A doubling of the IOs in flight is one step, and so is a
-//! halving or a doubling of the spare flash. Each step moves both ends of an interval away from its
+//! more or fewer IOs are in flight. A step is a doubling or a halving, either of the IOs in flight
+//! or of the spare flash. Each step moves both ends of an interval away from its
 //! value by [`WIDER_PER_STEP`].
 
 use flashscope_block::Bytes;

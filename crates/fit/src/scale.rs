@@ -56,7 +56,7 @@ impl Size {
         whole(self.profiled)
     }
 
-    /// Returns how many bytes of each package hold no data, in addition to the spare flash.
+    /// Returns the bytes of all packages that hold no data, in addition to the spare flash.
     fn kept_of(&self, profile: &Profile) -> f64 {
         self.kept * block(profile) * f64::from(profile.flash.packages)
     }
@@ -66,11 +66,11 @@ impl Size {
         self.profiled / (1.0 - profile.over_provisioning) - self.kept_of(profile)
     }
 
-    /// Returns the drive of `profile`, which is the twin or one of its draws, at this size. Spare
-    /// flash, pages, blocks and parallel parts keep their ratios.
+    /// Returns the drive of `profile`, which is the twin or one of its draws, at this size. Keeps
+    /// the ratio of spare flash, the sizes of pages and blocks, and the number of parallel parts.
     pub(super) fn apply(&self, profile: &Profile) -> Result<Profile, FitError> {
         let filled = self.filled.0 as f64;
-        #[allow(clippy::float_cmp, reason = "whole numbers")]
+        #[allow(clippy::float_cmp, reason = "both are unchanged whole numbers")]
         if self.scale == 1.0 && filled == self.profiled {
             return Ok(profile.clone());
         }
@@ -136,14 +136,20 @@ fn follows_capacity(workload: &str) -> bool {
     is_distribution && !fields.split('&').any(is_fixed)
 }
 
-/// Returns the size of a buffer that was scaled down with its drive: whole pages, at least 16.
+/// Returns the size of a buffer that is scaled down with its drive, in whole pages: at least 16, or
+/// all of a
+/// smaller buffer.
 #[allow(clippy::cast_precision_loss, reason = "buffers are small")]
 fn scaled(size: Bytes, scale: f64, page: Bytes) -> Bytes {
     let least = size.0.min(16 * page.0);
     Bytes(whole(size.0 as f64 / scale).round_down(page).0.max(least))
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes of drives")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "bytes of drives are positive"
+)]
 fn whole(bytes: f64) -> Bytes {
     Bytes(bytes.round() as u64)
 }

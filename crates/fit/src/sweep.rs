@@ -122,12 +122,12 @@ fn rising(levels: &[Level]) -> Result<(), FitError> {
     Ok(())
 }
 
-/// Returns models fitted to the measured levels after random errors were added, which are as large
-/// as the errors of the best fit. Alternates between the policies that fit as well.
+/// Returns models fitted to the measured levels plus random errors, which are as large as the
+/// errors of the best fit. Alternates between the policies that fit as well.
 fn drawn(policies: &[PolicyFit], curves: &[Curve], levels: &[Level], seed: u64) -> Vec<FillModel> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let as_well: Vec<&PolicyFit> = policies.iter().filter(|fit| fit.fits_as_well).collect();
-    #[allow(clippy::cast_precision_loss, reason = "few")]
+    #[allow(clippy::cast_precision_loss, reason = "there are few levels")]
     let spent = (levels.len() as f64 / (levels.len() as f64 - 2.0)).sqrt();
     let deviation = (policies[0].error * spent).max(EXACT / 2.0);
     (0..DRAWS)

@@ -151,7 +151,7 @@ fn loss(run: &MeasuredRun, numbers: &Numbers) -> f64 {
 }
 
 /// Returns the number of deviations of `runs` runs.
-#[allow(clippy::cast_precision_loss, reason = "runs of a result")]
+#[allow(clippy::cast_precision_loss, reason = "the runs of a result are far below 2^53")]
 fn deviations(runs: usize) -> f64 {
     (runs * NUMBERS) as f64
 }

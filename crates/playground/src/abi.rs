@@ -1,5 +1,5 @@
-//! The functions that the page calls. A text goes in through [`playground_input`]; everything else
-//! comes out as a pointer to memory of this module, which stays valid until the next call.
+//! The functions that the page calls. A text goes in through [`playground_input`]. Results come out
+//! as numbers, or as pointers to memory of this module that stay valid until the next call.
 #![allow(unsafe_code, reason = "exports unmangled functions, which Rust counts as unsafe")]
 
 use std::cell::RefCell;
@@ -79,7 +79,8 @@ pub extern "C" fn playground_read() -> u32 {
     })
 }
 
-/// Changes the workload: see [`Playground::change_workload`]. Returns as [`playground_open`] does.
+/// Changes the workload: see [`Playground::change_workload`]. Returns as [`playground_open`] does,
+/// and 0 without a drive.
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_change(
     pattern: u32,

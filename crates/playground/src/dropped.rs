@@ -92,7 +92,11 @@ fn opens(toml: &str, overrides: &str) -> Result<(), Refusal> {
     suits(&shrunken.design().map_err(refusal)?)
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below the count")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positive, and at most the count"
+)]
 fn scaled(count: u32, share: f64) -> u32 {
     (f64::from(count) * share).round().max(1.0) as u32
 }

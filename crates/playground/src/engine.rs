@@ -27,7 +27,7 @@ impl Engine {
         Engine { stream, depth, due: None }
     }
 
-    /// Submits the IO that follows the last answer, and advances to the next answer. Returns false
+    /// Submits the IOs that are due, and advances to the next answer. Returns false
     /// at the end of the stream. `note` receives each event, with the drive at that moment.
     pub(crate) fn step(
         &mut self,

@@ -50,7 +50,7 @@ numbers! {
     erases,
     /// Pages that hold the newest data.
     pages_valid,
-    /// Pages whose data was written again elsewhere, or trimmed.
+    /// Pages whose data was written again elsewhere or trimmed, and programmed pages without data.
     pages_superseded,
     /// Erased pages.
     pages_free,

@@ -7,7 +7,8 @@ pub enum Pattern {
     Uniform,
     /// A fifth of the pages receives this share of the IOs (above 0.2, below 1).
     HotCold(f64),
-    /// Rank k in proportion to 1/k^exponent (above 0).
+    /// The page of rank `k` has a probability in proportion to `1 / k^exponent`; the exponent is
+    /// above 0.
     Zipf(f64),
     /// One page after the other, from the start.
     Sequential,

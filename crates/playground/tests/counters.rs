@@ -19,8 +19,8 @@ const IOS: u64 = 20_000;
 const SMALL: &str = "flash.packages=4&flash.dies_per_package=1&flash.planes_per_die=1&\
                      flash.blocks_per_plane=48&flash.pages_per_block=32&persistence.map=nv-ram";
 
-/// The overrides for drives with log blocks. They have one package, because log blocks serve all
-/// packages together.
+/// The overrides for drives with log blocks. They have one package, because each pool has its own
+/// log blocks.
 const ONE: &str = "flash.packages=1&flash.blocks_per_plane=192&over_provisioning=0.1&log.blocks=12";
 
 /// A profile, its fields, the pattern, the shares of reads and trims, the queue depth, and true if

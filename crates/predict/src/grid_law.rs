@@ -43,8 +43,8 @@ const MAX_ALPHA: f64 = 1e5;
 
 impl InterpolatedModel {
     /// Predicts the long run of a distribution on a drive of `pages` pages of `page_size` bytes,
-    /// with `free` free pages beyond these. Returns `None` unless its requests have one size, in
-    /// whole pages, and are independent.
+    /// with `free` free pages beyond these. Returns `None` unless the distribution writes, and its
+    /// requests are independent and of one size, in whole pages.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     pub fn long_run(

@@ -38,7 +38,7 @@ impl Request {
 
     /// Returns the request for the pages of `page_size` bytes that an IO affects. These are the
     /// pages that it reads or writes at least in part, or trims as a whole. Returns `None` for a
-    /// flush, and for a trim that covers no whole page.
+    /// flush, for a trim that covers no whole page, and for numbers that are too large.
     #[must_use]
     pub fn of(io: &Io, page_size: u64) -> Option<Request> {
         let (from, to) = (io.offset.0, io.offset.0 + io.len.0);

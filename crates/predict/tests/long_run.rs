@@ -143,8 +143,8 @@ fn idle_time_is_assumed_where_packages_share_a_bus_or_a_pool() {
     }
 }
 
-// Ignoring summaries in flash pages, bad blocks, or random choices of full blocks only would cause
-// errors of 5 to 56 %.
+// Errors of 5 to 56 % would follow from ignoring one of these: summaries in flash pages, bad
+// blocks, and random choices that hit only full blocks.
 #[test]
 fn summaries_bad_blocks_and_full_draws_are_counted() {
     let small = "agrawal-2008?flash.packages=2&flash.dies_per_package=1&flash.planes_per_die=1&\

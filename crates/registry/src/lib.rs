@@ -102,7 +102,7 @@ impl From<Error> for Problem {
                 Problem::failed("the disk of the registry is full: its operator must free space")
             }
             _ => Problem::failed(
-                "the registry cannot reach its database or its store: try again later",
+                "the registry failed, perhaps because it cannot reach its database or its store: try again later",
             ),
         }
     }

@@ -46,7 +46,7 @@ pub fn comparison(comparison: &Comparison) -> String {
         line!(out);
         line!(
             out,
-            "in parentheses: the ratios to the baseline within 95 %, for all numbers at once"
+            "in parentheses: the 95 % interval of each ratio to the baseline, for all numbers at once"
         );
     }
     out

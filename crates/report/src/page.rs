@@ -197,7 +197,8 @@ pub(crate) type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 /// outlines, for colours and for single IOs.
 const READS: u64 = RUN_VIEWS + 3;
 
-/// Renders the page of several results, which are compared with each other. To keep the page below
+/// Renders the page of several results. Measurements are compared with each
+/// other. To keep the page below
 /// 15 MiB, charts become coarser and fewer single IOs are shown. Manifests and facts are never
 /// reduced, and may exceed the limit.
 pub(crate) fn html(

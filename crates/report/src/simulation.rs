@@ -42,7 +42,7 @@ fn head<O>(out: &mut String, simulation: &Simulation<O>) {
     let how = match simulation.open_loop {
         _ if !simulation.tenants.is_empty() => {
             let count = simulation.tenants.len();
-            format!("tenants of a namespace and a submission queue each: {count}")
+            format!("tenants, each with a namespace and a submission queue: {count}")
         }
         true => format!("open loop, up to {in_flight} in flight; latency counts from the due time"),
         false => format!("closed loop, {in_flight} of each stream in flight"),
@@ -126,7 +126,7 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
     if let (Some(total), Some(moved)) =
         (simulation.total_write_amplification, simulation.host_pages_moved)
     {
-        let meaning = "of workload and drive together; of its pages, the workload moved";
+        let meaning = "for workload and drive together; pages that the workload moved:";
         line!(out, "                     {total:.3} {meaning} {}", grouped(moved));
     }
     if let Some(throughput) = simulation.equivalent_throughput {
@@ -325,9 +325,9 @@ fn computed(speed: &SimulationSpeed) -> String {
     let SimulationSpeed { fill, warm_up, measurement } = speed;
     let times = [("fill", fill), ("warm-up", warm_up), ("measurement", measurement)];
     let times = times.map(|(name, phase)| format!("{name} {}", phase.cpu_ns)).join(", ");
-    let rate = measurement
-        .ios_per_cpu_second
-        .map_or_else(String::new, |rate| format!(", {:.2} million IOs a second of it", rate / 1e6));
+    let rate = measurement.ios_per_cpu_second.map_or_else(String::new, |rate| {
+        format!(", {:.2} million IOs a second of measurement", rate / 1e6)
+    });
     format!(" (processor time: {times}{rate})")
 }
 

@@ -119,7 +119,7 @@ pub struct Shelf {
 pub struct ShelfItem {
     /// The id in addresses.
     pub id: String,
-    /// The name of the folder without its extension.
+    /// The name of the folder, or of the file of a twin, without its extension.
     pub name: String,
     /// The kind of the result.
     pub kind: ResultKind,
@@ -130,7 +130,7 @@ pub struct ShelfItem {
     pub device: Option<DeviceInfo>,
     /// The start time, as RFC 3339 in UTC.
     pub started: Option<String>,
-    /// The status of a measurement.
+    /// The status of a measurement, probe, sweep or what-if.
     pub status: Option<Status>,
     /// Completed runs.
     pub runs_done: u64,

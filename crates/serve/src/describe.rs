@@ -56,7 +56,7 @@ fn described(status: &str) -> &'static str {
         "415" => "The request body has the wrong type.",
         "422" => "The result or the request body is invalid.",
         "429" => "Too many requests; try again later.",
-        "503" => "The request takes too long; try again.",
+        "503" => "The server is busy, or the request takes too long; try again.",
         _ => "The server failed.",
     }
 }

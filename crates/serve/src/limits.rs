@@ -55,8 +55,8 @@ pub(crate) const HEAD_TIME: Duration = Duration::from_secs(10);
 pub(crate) const READ_TIME: Duration = Duration::from_secs(60);
 /// The time limit of a request that writes, whose body may be large.
 pub(crate) const WRITE_TIME: Duration = Duration::from_secs(15 * 60);
-/// The idle timeout. The server drops a client that neither reads its response nor sends its
-/// request body for this time.
+/// The idle timeout. The server drops a client that stops reading its response, or sending its
+/// request body, for this time.
 pub(crate) const STUCK_TIME: Duration = Duration::from_secs(30);
 /// The time after which a stopping server drops connections whose responses are not finished.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! The page and API of a command that runs, and of the commands that write to a shelf.
+//! The page and API of a command that runs.
 
 use std::io;
 use std::net::SocketAddr;

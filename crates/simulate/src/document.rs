@@ -25,8 +25,8 @@ pub(crate) fn failure(FailedIo { errno, offset, .. }: FailedIo) -> String {
     format!("{errno} at offset {} B{why}", offset.0)
 }
 
-/// Builds the document from a measurement. The caller adds the request, the heat map and the wall
-/// time.
+/// Builds the document from a measurement. The caller adds the workload, the fill, the tenants, the
+/// heat map, the wall time and the speed.
 pub(crate) fn document(
     drive: &Drive,
     load: &Load,

@@ -44,7 +44,7 @@ fn a_drive_that_keeps_buckets_and_regions_of_a_cache_apart_moves_fewer_pages() {
     assert!(apart < 0.9 * mixed, "{apart} and {mixed}");
 }
 
-/// The fields that turn [`SMALL`] into a drive whose zones are a block.
+/// The fields that turn [`SMALL`] into a drive whose zones are one block each.
 const ZONED: &str =
     "&zones.blocks=1&persistence.map=nv-ram&background_cleaning=false&interface.logical_block=4KiB";
 

@@ -19,7 +19,7 @@ import type { Zoom } from './zoom.svelte';
 
 const SIZE_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
-/** Each IO as a box: its time in flight across, its range of addresses upwards. */
+/** Creates the chart of the IOs as boxes: times in flight are horizontal, addresses vertical. */
 export function addressMap(scene: Neighbourhood, zoom: Zoom): ChartSpec {
   const { ios, here } = scene;
   let [low, high] = [Number.POSITIVE_INFINITY, 1];

@@ -63,7 +63,7 @@ function isPowerOfTwoOfLeast(axis: ParameterAxis, value: number): boolean {
   return Number.isInteger(Math.log2(value / least));
 }
 
-/** The range of a log axis that holds some times; both ends are 1, 2 or 5 × 10ⁿ. */
+/** The range of a log axis for some times; both ends are 1, 2 or 5 times a power of ten. */
 export function timeSpan(times: Iterable<number>): [number, number] {
   let [low, high] = [Number.POSITIVE_INFINITY, 0];
   for (const time of times) {

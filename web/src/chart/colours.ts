@@ -25,7 +25,7 @@ export interface ColourRun {
   /** The value of the parameter and the number of the repeat. */
   label: string;
   ios: number;
-  /** The number of IOs in the run's start-up, or the number that its statistics exclude. */
+  /** The number of IOs that the run's statistics exclude, or else the number in its start-up. */
   startUp: number;
   /** The name of the region with these IOs. */
   startUpName: string;

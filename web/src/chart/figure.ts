@@ -11,7 +11,7 @@ import { type ChartSpec, common, type Key, NOTHING, type Place, POINTER, type Ti
 /** The distance from a point within which the pointer shows its tip, in CSS pixels. */
 const NEAR = 36;
 
-/** From this number of points on, points are drawn small. */
+/** A series with more points than this has small points. */
 const MANY = 120;
 
 /** The maximum number of points that a line marks. */
@@ -44,7 +44,7 @@ interface Point {
   of: StyledSeries;
 }
 
-/** The series in the order of drawing: measured ones below printed ones, and lines below all. */
+/** The series as drawn: bars and printed lines, other lines, measured dots, printed dots. */
 function styledSeries(figure: Figure): StyledSeries[] {
   const measured = figure.series.filter(({ printed }) => !printed);
   const names = [...new Set(measured.map(({ name }) => name))];
@@ -82,10 +82,10 @@ function wrapped(text: string, letters: number): string {
   return lines.join('\n');
 }
 
-/** The letters in a line of a category's label, so that labels fit side by side on a phone. */
+/** The number of letters in a line of a category's label; labels fit side by side on a phone. */
 const lettersOf = (names: string[]) => Math.max(8, Math.floor(36 / names.length));
 
-/** The measure of an axis. A vertical axis starts at 0 unless it has a log scale. */
+/** The measure of an axis. A vertical axis without a log scale includes 0. */
 function measureOf(axis: Axis, values: number[], side: 'x' | 'y'): Measure {
   const { label: title, log, names } = axis;
   if (names.length > 0) {

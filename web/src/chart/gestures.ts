@@ -20,9 +20,10 @@ function pixels(event: WheelEvent): [number, number] {
 }
 
 /**
- * Adds gestures to a plot: the wheel and two fingers zoom, dragging scrolls. While everything is in view, or
- * with the shift key, dragging zooms to the selection. Calls `moved` with true once the pointer has moved
- * further than a click. Returns a function that removes the gestures.
+ * Adds gestures to a plot: the wheel and two fingers zoom; dragging and a horizontal wheel scroll;
+ * a double click shows everything. While everything is in view, or with the shift key, dragging
+ * zooms to the selection. Calls `moved` with false at a press, and with true once the pointer has
+ * moved further than a click. Returns a function that removes the gestures.
  */
 export function addGestures(plot: uPlot, zoom: Zoom, moved: (far: boolean) => void): () => void {
   const { over } = plot;
@@ -39,7 +40,7 @@ export function addGestures(plot: uPlot, zoom: Zoom, moved: (far: boolean) => vo
 
   const wheel = (event: WheelEvent) => {
     const [across, along] = pixels(event);
-    // If everything is in view, zooming out scrolls the page instead.
+    // If everything is in view, a wheel that does not zoom in scrolls the page instead.
     if (zoom.isWhole && (along >= 0 || Math.abs(across) > Math.abs(along))) return;
     event.preventDefault();
     if (Math.abs(across) > Math.abs(along)) zoom.move(across * perPixel());

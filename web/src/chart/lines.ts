@@ -1,4 +1,4 @@
-// Line charts, against time, the length of a window, or a share.
+// Line charts: lines on a common horizontal axis.
 import uPlot from 'uplot';
 import { MISSING } from '../format';
 import { type Measure, measureAxis, measureScale } from './measure';

@@ -38,7 +38,7 @@ const TIME_LADDER = [
   ...[3, 30, 300].map((n) => n * DAY),
 ];
 
-/** The multiples of a step within a range, for the first step that gives at most `most` multiples. */
+/** The multiples of the first step that divides a range into at most `most` parts. */
 function multiples(steps: readonly number[], low: number, high: number, most: number): number[] {
   const step = steps.find((s) => (high - low) / s <= Math.max(1, most)) ?? high - low;
   const first = Math.ceil(low / step - 1e-9);
@@ -46,7 +46,7 @@ function multiples(steps: readonly number[], low: number, high: number, most: nu
   return Array.from({ length: Math.max(0, count) + 1 }, (_, i) => (first + i) * step);
 }
 
-/** Every n-th of some ticks, at most `most`. */
+/** Every n-th of some ticks: at most `most`, or 2 if `most` is less. */
 function sparse(places: number[], most: number): number[] {
   const every = Math.ceil(places.length / Math.max(2, most));
   return places.filter((_, i) => i % every === 0);
@@ -73,7 +73,7 @@ export function sizeLadder(low: number, high: number, most: number): number[] {
   );
 }
 
-/** The ticks of a log axis of numbers: 1, 2 and 5 × 10ⁿ if they fit, else powers of ten. */
+/** The ticks of a log axis of numbers: powers of ten, and 2 and 5 times these if all fit. */
 export function roundNumbers(low: number, high: number, most: number): number[] {
   const decades = Array.from({ length: 40 }, (_, i) => 10 ** (i - 12));
   const ladder = (steps: number[]) =>

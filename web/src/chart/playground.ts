@@ -26,7 +26,7 @@ export const curveKeys = (colors: Palette, hasTheory: boolean, hasBefore: boolea
     : []),
 ];
 
-/** The value of a curve at a position, between its points. */
+/** Interpolates a curve at a position; null beyond its last point. */
 function valueAt({ host, ratio }: CurveOf, place: number): number | null {
   const next = host.findIndex((at) => at >= place);
   if (next < 0) return null;
@@ -40,7 +40,7 @@ function valueAt({ host, ratio }: CurveOf, place: number): number | null {
   return y0 + ((place - x0) / (x1 - x0)) * (y1 - y0);
 }
 
-/** Creates the chart. `theory` is 0 if there is none. */
+/** Creates the chart. `predicted` is the theory's value, or 0 if there is no theory. */
 export function amplificationCurve(
   curve: CurveOf,
   predicted: number,

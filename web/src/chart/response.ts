@@ -30,7 +30,8 @@ export function isMeasured(experiments: ExperimentViews[]): boolean {
 type Column = (number | null | undefined)[];
 
 /**
- * A uPlot column. Null (no facts, or a break of the axis) breaks the line; undefined (no such run) does not.
+ * A uPlot column. Null (no facts, or a break of the axis) breaks the line; undefined (no such
+ * value) does not.
  */
 function column(
   places: { value: number | undefined }[],
@@ -218,7 +219,7 @@ const experimentLabel = (name: string) => {
   return words === name ? name : `${name} (${words})`;
 };
 
-/** Draws a bar from minimum to maximum at values that the band does not reach: zero and negative ones. */
+/** Draws a bar from minimum to maximum where no band is: at values up to 0 or at a single value. */
 function isolatedRanges(u: uPlot, values: ParameterAxis, views: ValueView[], color: string): void {
   const { ctx } = u;
   ctx.save();
@@ -304,7 +305,7 @@ function differing(u: uPlot, values: ParameterAxis, views: ValueView[], colors: 
   ctx.restore();
 }
 
-/** Draws a cross at the lower edge for each value with a run that failed or was not run. */
+/** Draws a cross at the lower edge for each value with a run that failed or is not done. */
 function marks(u: uPlot, colors: Palette, values: ParameterAxis, views: RunView[]): void {
   const y = u.bbox.top + u.bbox.height - 7 * devicePixelRatio;
   const marked = new Map<number, string>();

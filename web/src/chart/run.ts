@@ -73,7 +73,7 @@ function partsOf({ windows, zoom, x }: RunScene): { dots: Dots; from: number; to
   }));
 }
 
-/** The positions of the IOs in view, with one more at each end: positions of times are approximate. */
+/** The positions of the IOs in view; those of times are approximate, with one more at each end. */
 export function positions(windows: Windows<Dots>, zoom: Zoom, x: Horizontal): [number, number] {
   if (x === 'index') return [zoom.from, zoom.to];
   const [from, to] = [zoom.from, zoom.to].map((at) => convert(windows, at, 'time', 'index')) as [
@@ -102,7 +102,7 @@ function each(
 const colorOf = (colors: Palette, kind: Kind) =>
   kind === 'other' ? colors.other.color : colors[kind];
 
-/** The size of dots in CSS pixels: fewer dots are larger. */
+/** The size of dots in CSS pixels: the fewer there are, the larger they are. */
 function sizeOf(dots: number): number {
   if (dots > 1500) return 2.5;
   return dots > 300 ? 3.5 : 5;
@@ -279,7 +279,7 @@ function meansAt({ windows }: RunScene, position: number): [string, string][] {
   ];
 }
 
-/** The steps of the arrow keys: across to the next dot, up and down to the next slower or faster one nearby. */
+/** The steps of the arrow keys: across to the next dot, up and down to the next dot nearby. */
 function stepOf(scene: RunScene, y: (dots: Dots, i: number) => number) {
   return (u: uPlot, from: Place | null, across: number, down: number): Place | null => {
     const [low, high] = [scene.zoom.from, scene.zoom.to];

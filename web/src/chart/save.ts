@@ -11,7 +11,7 @@ const FONT = 'system-ui, -apple-system, Segoe UI, Roboto, sans-serif';
 /** The pixels of a PNG for each CSS pixel. */
 const PNG_SCALE = 2;
 
-/** Draws a chart as SVG: uPlot gets a context that records, in place of its canvas. */
+/** Draws a chart as SVG: uPlot gets a context that records, in place of its canvas's context. */
 async function record(spec: ChartSpec, width: number, height: number): Promise<string> {
   const context = new SvgContext();
   const { getContext } = HTMLCanvasElement.prototype;

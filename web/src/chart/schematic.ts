@@ -30,7 +30,7 @@ export interface Extremes {
 /** The number of IOs in a sketch. */
 const IOS = 24;
 
-/** The maximum number of processes or partitions that a sketch shows. */
+/** The maximum number of processes that a sketch shows; partitions may be twice as many. */
 const PARTS = 6;
 
 const pauseOf = ({ timing }: Pattern) => (timing.function === 'consecutive' ? 0 : timing.pause_ns);

@@ -75,7 +75,7 @@ const FLASH: Record<Flash, { title: string; together: string; up: Measure }> = {
 /** Creates the chart of flash operations over time by cause, as counts or per page that the host wrote. */
 export function flashOverTime(over: AmplificationReport, shown: Flash, zoom: Zoom): ChartSpec {
   const counts = over[shown === 'amplification' ? 'programs' : shown];
-  // Older documents lack the pages that the host wrote.
+  // Older documents lack the bytes that the host wrote; the pages programmed for it stand in.
   const page = over.page_bytes ?? 0;
   const host =
     page > 0 ? (over.host_bytes ?? []).map((bytes) => bytes / page) : (over.programs.host ?? []);

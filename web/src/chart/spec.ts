@@ -14,7 +14,7 @@ export interface Tip {
   rows: [string, string][];
   /** The address that a click opens. */
   href?: string;
-  /** The name of what a click opens; `run` by default. */
+  /** The name of the target that a click opens; `run` by default. */
   target?: string;
 }
 
@@ -74,7 +74,7 @@ export interface ChartSpec {
   tip?: (plot: uPlot, left: number, top: number) => Tip | null;
   /** The next position of the keyboard cursor; a few pixels further by default. */
   step?: (plot: uPlot, from: Place | null, across: number, down: number) => Place | null;
-  /** The legend in a saved file. */
+  /** The legend, for the page and for a saved file. */
   keys?(colors: Palette): Key[];
   /** The legend of the colour scale. */
   ramp?(colors: Palette): Ramp;

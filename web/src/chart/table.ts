@@ -20,7 +20,7 @@ export const MAX_CURVES = COLORS.length;
 const write = (value: number) =>
   Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(6)));
 
-/** Creates the curves of some columns against the column `across`, or against the rows without one. */
+/** Creates the curves of some columns against column `across`, or against the row numbers. */
 export function tableChart(table: Table, across: number | undefined, shown: number[]): ChartSpec {
   const places = across === undefined ? undefined : table.columns[across]?.numbers;
   const name = across === undefined ? 'row' : (table.columns[across]?.name ?? '');

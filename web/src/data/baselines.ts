@@ -20,7 +20,7 @@ export function baselineMs(
   return baselineTimes(characteristics).map((e) => (e === undefined ? undefined : e.value / 1e6));
 }
 
-/** The decades that hold some times in ms; `least` and `most` widen them. */
+/** The exponents of the powers of ten around some times in ms; `least` and `most` widen them. */
 export function decadesOf(
   times: (number | undefined)[],
   [least, most]: [number, number] = [Number.POSITIVE_INFINITY, 0],

@@ -57,7 +57,7 @@ export function firstAt(numbers: Float64Array, place: number): number {
   return low;
 }
 
-/** The piece of a run that an outline holds, with its resolution: how many IOs a dot stands for. */
+/** The piece of a run that an outline holds, with its resolution: the number of IOs in a bucket. */
 export function pieceOf(outline: Outline, from: number, to: number, ignored: number): Piece<Dots> {
   const shown = outline.index.length;
   // An outline has two IOs of each bucket: the fastest and the slowest.

@@ -15,11 +15,11 @@ const MAX_BYTES = 256 * 1024 ** 2;
 /** A file that opens. */
 export interface DroppedItem {
   kind: OnlyItem['kind'] | 'trace' | 'table' | 'profile';
-  /** The name for the page, unique among what is open. */
+  /** The name on the page, unique among the open items. */
   id: string;
 }
 
-/** The documents that a drop opened, and the reasons why other files did not open. */
+/** The items that a drop opened, and the reasons why other files did not open. */
 export interface DropOutcome {
   opened: DroppedItem[];
   problems: string[];
@@ -72,7 +72,7 @@ async function contentOf(file: File): Promise<ArrayBuffer> {
   }
 }
 
-/** Files of a result folder that open only together with another file of the folder. */
+/** Files of a result folder that do not open by themselves. */
 const BESIDE = new Set(['facts.json', 'grid.json', 'marks.json']);
 
 /** The name of a document: its file, or the folder of a result. */
@@ -154,7 +154,7 @@ const KINDS: [keyof Page, OnlyItem['kind']][] = [
   ['predictions', 'prediction'],
 ];
 
-/** A source to which dropped documents are added. Everything else comes from the other source. */
+/** Adds the items that the user drops to a base source. */
 export class DropSource implements Source {
   readonly served: boolean;
   readonly whatIfs: boolean;
@@ -270,7 +270,7 @@ export class DropSource implements Source {
   /** A table that was dropped. */
   table = (id: string): Table | undefined => this.#tables.get(id);
 
-  /** A name that no other document has: results of the other source may have the same name. */
+  /** A name that no other dropped item has; its suffix tells it from results of the base source. */
   #free(name: string): string {
     let id = `${name} (dropped)`;
     const isTaken = () => [this.#dropped, this.#traces, this.#tables].some((all) => all.has(id));
@@ -319,7 +319,7 @@ function unknown(file: File, json: Json): string {
   return `${file.name} is JSON, but no result that this page shows.`;
 }
 
-/** The files of a drop, including those in folders, with their paths. */
+/** The files of a drop, and the JSON files directly in its folders, with their paths. */
 export async function filesOf(transfer: DataTransfer): Promise<File[]> {
   const entries = [...transfer.items].flatMap((item) => item.webkitGetAsEntry?.() ?? []);
   if (entries.length === 0) return [...transfer.files];

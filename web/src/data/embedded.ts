@@ -115,7 +115,7 @@ async function inflate(base64: string): Promise<unknown> {
     return parseJson(await new Response(stream).text());
   } catch (error) {
     throw new SourceError(
-      `The IOs in this page are damaged: ${String(error)}. Create the report again.`,
+      `The data in this page is damaged: ${String(error)}. Create the report again.`,
     );
   }
 }

@@ -21,7 +21,7 @@ export interface GridCell {
   rule: CellState;
   /** The reason for the verdict. */
   reason: string;
-  /** The effect size: the mean at the most expensive value over the mean at the cheapest value. */
+  /** The effect size: the mean at the most expensive value, divided by the mean at the cheapest. */
   effect: Estimate | undefined;
   /** The user's edit of the verdict. */
   mark: Mark | undefined;

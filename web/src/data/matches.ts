@@ -1,4 +1,4 @@
-// The IOs in a page that match an expression: the same answer as that of a server, from fewer IOs.
+// Searches the IOs in a page by expression. The answer has the form of a server's, from fewer IOs.
 import { COLUMNS } from './columns.gen';
 import { recorded, runsOf } from './model';
 import type { QueryModule } from './query';

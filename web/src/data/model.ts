@@ -35,9 +35,9 @@ export interface RunView {
   repeats: Run[];
   /** The facts of all repeats together, if there are several. */
   together: RepeatFacts | undefined;
-  /** The run at the previous value with the same number of the repeat. */
+  /** The run at the previous value: of the same repeat, or else the first. */
   previous: Run | undefined;
-  /** The run at the next value with the same number of the repeat. */
+  /** The run at the next value: of the same repeat, or else the first. */
   next: Run | undefined;
   /** The phases that a run of the preparation showed. */
   phases: BaselinePhases | undefined;
@@ -208,7 +208,7 @@ export interface Region {
   to: number;
 }
 
-/** The regions of a run: its start-up, or the reads that earlier writes slowed. */
+/** The regions of a run: its start-up, and the reads that earlier writes slowed. */
 export function regionsOf({ run, phases, interference }: RunView): Region[] {
   const regions: Region[] = [];
   const [ignored, startUp] = [ioIgnore(run.reference), phases?.start_up?.ios ?? 0];

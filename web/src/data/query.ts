@@ -24,7 +24,7 @@ interface Exports {
   query_matches(): number;
 }
 
-/** The module with one expression at a time. */
+/** The module, which holds one expression at a time. */
 export class QueryModule {
   readonly #exports: Exports;
 
@@ -57,13 +57,16 @@ export class QueryModule {
     }
   }
 
-  /** The value of the expression if it is equal for all IOs of the run that `name` has named, else undefined. */
+  /**
+   * The value of the expression if it is equal for all IOs of a run of the experiment that `name`
+   * has named, else undefined.
+   */
   decided(run: number): boolean | undefined {
     this.#numbers([run]);
     return [false, true, undefined][this.#exports.query_decided()];
   }
 
-  /** True if the expression holds for an IO of the run that `name` has named. */
+  /** True if the expression holds for an IO of the experiment that `name` has named. */
   matches({ run, position, values }: QueryRow): boolean {
     this.#numbers([run, position, ...values]);
     return this.#exports.query_matches() === 1;

@@ -68,7 +68,7 @@ export const SIMULATED: Quantity[] = [
 export const better = (quantity: Quantity): 1 | -1 =>
   ['ios_per_second', 'bytes_per_second', 'endurance_bytes'].includes(quantity) ? 1 : -1;
 
-/** The number of simulated variants, including the baseline, and the number of all. */
+/** The number of variants with a final status, and the number of all; both include the baseline. */
 export function doneOf({ base, variants }: WhatIf): { done: number; all: number } {
   const all = [base, ...variants];
   return { done: all.filter(({ status }) => status != null).length, all: all.length };

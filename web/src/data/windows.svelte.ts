@@ -6,7 +6,7 @@ export interface Piece<T> {
   from: number;
   /** The position after the last. */
   to: number;
-  /** The number of IOs that a drawn item stands for; 1 is the full resolution. */
+  /** The number of IOs in each bucket or column; 1 is the full resolution. */
   step: number;
   data: T;
 }

@@ -13,7 +13,7 @@ export interface DriveKind {
   spare: { least: number; most: number; first: number };
   /** The profile in TOML, if the user dropped it on the page. */
   toml?: string;
-  /** The policies of the profile, if they are not the defaults. */
+  /** The policies of the profile; the defaults if absent. */
   own?: { policy: string; scheduler: string };
 }
 
@@ -26,7 +26,7 @@ const SMALL = {
   'persistence.map': 'nv-ram',
 };
 
-/** Blocks of the drive with log blocks. */
+/** The number of blocks of the drive with log blocks. */
 const LOG_DRIVE_BLOCKS = 256;
 
 const specOf = (profile: string, fields: Record<string, string | number | boolean>) =>
@@ -34,7 +34,7 @@ const specOf = (profile: string, fields: Record<string, string | number | boolea
     .map(([name, value]) => `${name}=${value}`)
     .join('&')}`;
 
-/** All drives. */
+/** The drives that come with the page. */
 export const DRIVES: [DriveKind, ...DriveKind[]] = [
   {
     id: 'small',
@@ -104,7 +104,7 @@ export const allDrives = (): DriveKind[] => [...DRIVES, ...dropped.values()];
 export const driveOf = (id: string | null | undefined): DriveKind =>
   allDrives().find((drive) => drive.id === id) ?? DRIVES[0];
 
-/** True for drives whose FTL merges log blocks instead of cleaning. */
+/** True for an FTL that merges blocks instead of cleaning them. */
 export const hasLogBlocks = (ftl: string) => ftl !== 'page-map' && ftl !== 'dftl';
 
 /** The settings that need a new drive. */

@@ -1,7 +1,7 @@
 // The guided path: from one page to write amplification and its remedies, in about three minutes.
 import { DEFAULTS, type Settings } from './settings';
 
-/** A step of the path, which sets the drive up for its point. */
+/** A step of the path, with the settings that show its idea. */
 export interface GuideStep {
   title: string;
   /** One idea, in a few sentences. */

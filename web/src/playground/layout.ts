@@ -48,13 +48,13 @@ export const LABEL = 20;
 /** The gap between dies, relative to `scale`. */
 const DIE_GAP = 14;
 
-/** The minimum side of a page in CSS pixels. The picture exceeds its height rather than this limit. */
+/** The minimum side of a page in CSS pixels, even if the picture exceeds the requested height. */
 const MIN_SIDE = 2;
 
 /**
- * Lays out the flash in a picture of this width, with pages as large as fit into `height`. Pages are at least two
- * CSS pixels wide, and the picture of a large drive may be higher than `height`. `scale` is the number of picture
- * pixels per CSS pixel.
+ * Lays out the flash in a picture of this width, with pages as large as fit into `height`. Pages
+ * are at least two CSS pixels wide if a block then fits into the width, and the picture of a large
+ * drive may be higher than `height`. `scale` is the number of picture pixels per CSS pixel.
  */
 export function layOut(of: Dimensions, width: number, height: number, scale: number): FlashLayout {
   const least = Math.max(1, Math.round(MIN_SIDE * scale));
@@ -84,7 +84,7 @@ function withPitch(
     const across = Math.floor((dieWidth - gap) / blockWidth);
     if (across < 1) continue;
     const down = Math.ceil(of.blocksPerDie / across);
-    // Fewer blocks in a row leave no empty corner.
+    // Spreads the blocks evenly over the rows.
     const even = Math.ceil(of.blocksPerDie / down);
     const dieHeight = label + down * blockHeight + gap;
     const dieRows = Math.ceil(of.dies / dieColumns);

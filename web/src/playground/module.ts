@@ -12,7 +12,7 @@ export const PAGE_STATES = ['free', 'written', 'moved', 'mapping', 'superseded']
 /** The state of a page. */
 export type PageState = (typeof PAGE_STATES)[number];
 
-/** The last command on a page, in the order of their numbers. */
+/** The kinds of the last command on a page, in the order of their numbers. */
 export const TOUCHES = [
   'none',
   'host read',
@@ -195,7 +195,7 @@ export class Drive {
     this.#exports.playground_advance_io();
   }
 
-  /** Takes a picture and forgets the last commands. Writes the pages to `into` if it is large enough. */
+  /** Takes a picture and forgets the last commands. Writes the pages to `into` if its size fits. */
   picture(into?: ArrayBuffer): Picture {
     const exports = this.#exports;
     exports.playground_picture();

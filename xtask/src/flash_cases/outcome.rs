@@ -37,7 +37,11 @@ fn half_width(values: &[f64]) -> f64 {
 }
 
 /// Returns the smallest value that at least this share of the values does not exceed.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a rank among the values"
+)]
 fn quantile(ordered: &[u64], share: f64) -> f64 {
     let rank = (share * float(ordered.len() as u64) - 1e-9).ceil() as usize;
     float(ordered[rank.max(1) - 1])

@@ -28,7 +28,8 @@ the character device.
 
 const NOTES: &str = "
 By default flashscope chooses the engine. It uses `psync` for one IO at a time. Otherwise it uses `io_uring` if the
-target accepts IOs without blocking, and else `libaio`. The result records the engine and the reason.
+target accepts IOs without blocking and the kernel permits it, else `libaio`, and `psync` as the last resort. The result
+records the engine and the reason.
 
 `io_uring_polled` and `io_uring_cmd` need an explicit option, because they measure another path through the kernel than
 ordinary programs use. Every IO must fit in one command of the drive (`--io-size`; `flashscope devices` shows
@@ -46,12 +47,13 @@ the maximum). flashscope refuses these engines if the drive or the kernel lacks 
 
 Only Linux can measure real drives. On macOS and Windows, `cargo build --package flashscope --no-default-features`
 builds the other parts: simulated drives, models, probes of simulated drives, traces and reports. It omits `attach`,
-`devices` and `trace record`. Windows cannot lock folders, so do not resume one result from two processes there.
+`devices`, `watch` and `trace record`, and the commands behind features: `registry`, `reproduce`, `serve` and `submit`.
+Windows cannot lock folders, so do not resume one result from two processes there.
 
 ## Files
 
 `file:PATH?size=1GiB` creates the file with all its blocks if it does not exist. `flashscope bench` removes it once the
-plan is complete; `--keep` keeps it. flashscope may overwrite a file that it created without `--destroy-data-on`. It
+plan is complete; `--keep` keeps it. flashscope needs no `--destroy-data-on` to overwrite a file that it created. It
 recognizes the file by the extended attribute `user.flashscope.drive`, which has the inode, the size and the time of the
 last write. A copy, or a file that another program changed, needs confirmation. If the file system has no extended
 attributes, every file needs confirmation.
@@ -64,8 +66,8 @@ Drives belong to root and usually to the group `disk`. You can measure one as an
   and overwrite every drive of the machine;
 - own a single drive by a udev rule such as `SUBSYSTEM==\"block\", ENV{ID_SERIAL_SHORT}==\"S4EWNX0R123456\", OWNER=\"anna\"` in
   `/etc/udev/rules.d/60-flashscope.rules`, then `sudo udevadm control --reload && sudo udevadm trigger`;
-- the capabilities for NVMe commands and for reading reservations, given to the program:
-  `sudo setcap cap_sys_admin,cap_sys_rawio+ep \"$(command -v flashscope)\"`. Every user of the program then has them.
+- give the program the capabilities for NVMe commands and for reading reservations: `sudo setcap
+  cap_sys_admin,cap_sys_rawio+ep \"$(command -v flashscope)\"`. Every user of the program then has them.
 
 Without root, flashscope cannot read health and reservations of a drive, and cannot detect programs of other users that
 have the drive open without a lock.
@@ -75,8 +77,8 @@ const DATA: &str = "
 ## Unused drives with data
 
 flashscope refuses to write to a drive or file with a known signature, even after `--destroy-data-on`. The refusal
-names the signature, its position, and the commands that erase it. flashscope searches with two tables, and a match of either
-counts:
+names the signature, its position, and the commands that erase it. flashscope searches in two ways, and a match of
+either counts:
 
 - libblkid, the library of `blkid` and `wipefs`. flashscope loads it at run time (`libblkid.so.1`) and never links it,
   because of its licence, the LGPL. Without the library, and in the static build, it runs `blkid` from `/usr/sbin`,

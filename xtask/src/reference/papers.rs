@@ -13,7 +13,7 @@ const INTRODUCTION: &str = "\
 <!-- Written by `cargo xtask schemas` from crates/papers. -->
 
 `flashscope reproduce` recomputes tables and figures of the papers. Each item shows the printed value, the computed value and the
-tolerance, and states the reason of a difference.
+tolerance, and states the reason for a difference.
 
     flashscope reproduce                        # the items, with their verdicts
     flashscope reproduce agrawal-table3         # printed and computed values, and the difference
@@ -34,9 +34,10 @@ inputs changed, which must change the result.
 An item that measures drives runs `flashscope bench`, and has no separate measurement code. With `--full` it uses the
 default options. Without `--full`, the preparation is shorter, the precision is 5 %, and runs are not repeated.
 
-The verdict of all other items is the same in their quick form and at the papers' own lengths (`--full`). With `--full`, `boboila-figure3`
-generates eight workloads on a drive of 30 GiB and takes 18 minutes on a slow processor. In a debug build, the quick items that
-measure drives take about four minutes of processor time together, and all others half a minute.
+Items that measure no drive have the same verdict in their quick form and at the papers' own lengths (`--full`). With
+`--full`, `boboila-figure3` generates eight workloads on a drive of 30 GiB and takes 18 minutes on a slow processor. In
+a debug build, the quick items that measure drives take about four minutes of processor time together, and all others
+half a minute.
 ";
 
 pub(crate) fn page() -> Result<String> {

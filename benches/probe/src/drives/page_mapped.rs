@@ -103,8 +103,9 @@ impl Draft<'_> {
         self.set("cleaning.background_threshold", 0.06);
         // A package cleans again after each package has received one block of writes.
         self.has(Parameter::Segment, self.segment());
-        // No formula holds for a drive that cleans between requests: writes wait for parts of a
-        // cleaning.
+        // No formula holds for a drive that cleans between requests, because writes wait for parts
+        // of
+        // a cleaning, or for a drive that writes cleaned data to separate blocks.
         let amplification: Option<Amplification> = match policy {
             _ if idle || apart => None,
             "fifo" => Some(|spare, _| by_age(1.0 / (1.0 - spare))),
@@ -153,7 +154,11 @@ impl Draft<'_> {
         self.set("slc.share", share);
         self.set_us("slc.page_program", self.page_program / 3);
         self.set_us("slc.page_read", self.page_read);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below blocks")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "at most the blocks of a package"
+        )]
         let of_each = (share * blocks as f64 - 1e-6).ceil() as u64;
         let pages = of_each * (self.pages_per_block / 3);
         self.has(Parameter::SlcCache, self.packages * pages * self.page);

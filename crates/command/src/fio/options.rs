@@ -84,7 +84,7 @@ pub const SUPPORTED: &[JobOption] = &[
     ),
     option("thinktime_blocks", &[], "number of IOs between two pauses"),
     option("fsync", &[], "number of writes after which a process flushes the drive"),
-    option("fdatasync", &[], "the same as `fsync`"),
+    option("fdatasync", &[], "like `fsync`, if `fsync` is not set or 0"),
     option("random_distribution", &[], "`random`, `zipf:EXPONENT` or `pareto:SHARE`"),
     option(
         "norandommap",
@@ -106,7 +106,7 @@ pub const SUPPORTED: &[JobOption] = &[
     ),
     option("hipri", &[], "with `io_uring`: wait for IOs by polling"),
     option("direct", &[], "`1` bypasses the page cache; fio's default is 0"),
-    option("buffered", &[], "the opposite of `direct`"),
+    option("buffered", &[], "`0` bypasses the page cache, as `direct=1` does"),
 ];
 
 /// The options that are accepted without effect.

@@ -170,7 +170,8 @@ impl Load<'_> {
     }
 }
 
-/// Returns the write amplification of each pool; `None` if its idle time cannot be derived.
+/// Returns the write amplification of each pool; `None` if the idle time of the pools cannot be
+/// derived.
 pub(super) fn balance(
     law: &Law,
     pools: &[PoolLaw],

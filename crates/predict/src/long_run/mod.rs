@@ -374,8 +374,8 @@ impl LongRunModel {
         Some(amplification)
     }
 
-    /// Returns the write amplification of a pool with `fewer` blocks in each lane, in whose blocks
-    /// `units` become invalid independently.
+    /// Returns the write amplification of a pool with `fewer` blocks in each lane. In each of its
+    /// blocks, `units` pages become invalid independently.
     fn of_candidates(
         &self,
         pool: &PoolLaw,

@@ -213,8 +213,8 @@ impl PoolLaw {
     }
 }
 
-/// Reduces the pages to those that are live with trims, each of which goes to a random live place
-/// of the range (Frankie et al.).
+/// Reduces the pages to the live ones. Each trim goes to a random live place of the range (Frankie
+/// et al.).
 ///
 /// There are t trims for each write and U live pages in total. A page that gets the share p of the
 /// writes is live for the share p / (p + t / U) of the time. U follows from the sum over all pages.

@@ -1,6 +1,7 @@
 //! The known errors of the models of the long run.
 //!
-//! `bench-models --long-run` writes `long_run.csv`. It compares each policy with the simulator, on
+//! `make bench-long-run` writes `long_run.csv`. It
+//! compares each policy with the simulator, on
 //! random drives with random workloads. docs/long-run.md has the share of intervals that hold on
 //! drives of other geometries.
 

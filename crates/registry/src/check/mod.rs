@@ -29,7 +29,7 @@ pub(crate) const UNCHECKED_IN_SIMULATIONS: [&str; 3] = [
 
 /// Statements of a probe that the registry does not derive from the records.
 pub(crate) const UNCHECKED_IN_PROBES: [&str; 2] = [
-    "what the probe concluded: each answer, its probability and its wording; the runs that it names can \
+    "what the probe concluded: each answer, its probability and its wording; the named runs can \
      be read",
     "the charts of each finding, and the time between runs",
 ];

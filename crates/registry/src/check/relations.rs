@@ -1,5 +1,5 @@
 //! Checks numbers of one object that bound each other: quantiles rise, a mean lies between minimum
-//! and maximum, an end comes after its start. The checks recognize such numbers by the names of
+//! and maximum, no end comes before its start. The checks recognize such numbers by the names of
 //! their fields. They therefore apply to every type of the documents, including future types.
 
 use serde_json::{Map, Value};

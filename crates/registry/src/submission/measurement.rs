@@ -63,8 +63,8 @@ impl SubmissionContent for MeasurementSubmission {
         check_fields(self, &RANGES, || self.check_runs())
     }
 
-    /// Removes data that identify this drive or machine: the serial number, paths of devices and
-    /// files, and the system's names of drives.
+    /// Removes data that identify this drive or machine: paths of devices and files, the system's
+    /// names of drives, and the serial number unless `with_serial` is true.
     fn strip(&mut self) {
         strip_device(&mut self.manifest.device, self.with_serial);
         let queue = self.manifest.environment.as_mut().and_then(|one| one.queue.as_mut());

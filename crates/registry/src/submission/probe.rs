@@ -48,7 +48,8 @@ impl SubmissionContent for ProbeSubmission {
         check_fields(self, &RANGES, || check::check_probe(&self.probe))
     }
 
-    /// Removes data that identify this drive or machine. Replaces the profile, and the descriptions
+    /// Removes data that identify this drive or machine, and the conclusions. Replaces the
+    /// profile, and the descriptions
     /// of the parameters, by those that follow from the findings.
     fn strip(&mut self) {
         self.probe.conclusions.clear();

@@ -8,7 +8,7 @@ use flashscope_registry::{
 };
 use serde_json::{Value, json};
 
-/// Path ends of numbers that may have one of these values, with the reason.
+/// Path ends of numbers that may have some of the values that the test tries, with the reason.
 const LEGAL: [(&str, &str); 7] = [
     (".seed", "any 64 bits are a seed"),
     (

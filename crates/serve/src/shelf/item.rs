@@ -154,7 +154,8 @@ pub(super) fn open(path: &Path) -> Result<(ResultFolder, Manifest), String> {
     ResultFolder::open(path).map_err(|error| error.to_string())
 }
 
-/// Returns the saved facts, if they have the current format and cover all runs of `manifest`.
+/// Returns the saved facts, if they have the current format and cover all complete runs of
+/// `manifest`.
 pub(super) fn facts(path: &Path, manifest: &Manifest) -> Option<Facts> {
     let facts: Facts = read(&path.join("facts.json"), limits::FACTS).ok()?;
     let known: Vec<u32> = facts.runs.iter().map(|facts| facts.run).collect();

@@ -75,8 +75,8 @@ impl Stamps {
     }
 }
 
-/// A result on disk: a folder with the document of a result or the extension of result folders, or
-/// the file of a twin.
+/// A result on disk: a folder with the extension of result folders, a given folder with the
+/// document of a result, or the file of a twin.
 #[derive(Debug)]
 pub(super) struct ResultEntry {
     /// The path of the folder, or of the file of a twin.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{Answer, ask};
 
-/// Answers with the states in turn, and then with the last one.
+/// Returns the answer for `path` of a server whose command has these states in turn.
 fn get(path: &str, states: Vec<RunningCommand>) -> Answer {
     let next = AtomicU64::new(0);
     let watched: Arc<StateSource> = Arc::new(move || {

@@ -112,7 +112,8 @@ impl Initializer<Shares> for SharedState<'_, '_, '_> {
 }
 
 /// A variation that records the children of the variation `inner`. While a child is a known point,
-/// it replaces one factor of the child by a random level. Without this step, most children would
+/// this variation replaces one factor of the child by a random
+/// level. Without this step, most children would
 /// equal their parents if factors have few levels.
 struct RecordingVariation<'s, 'a, 'b, V> {
     inner: V,

@@ -272,7 +272,7 @@ impl Progress for StopAfter<'_> {
     fn note(&mut self, _text: &str) {}
 }
 
-/// Workers that return rows out of order, twice and unrequested, and lose the last `lost` trials.
+/// Workers that return rows out of order, twice and unrequested, and lose the first `lost` trials.
 struct UnrulyWorkers {
     lost: usize,
 }

@@ -111,7 +111,9 @@ impl Settings {
         let remap = match (self.remap, self.into) {
             (None, _) => None,
             (Some(_), Some(into)) if into.0 < PAGE => {
-                return Err(unusable(&format!("`remap` needs a drive of 4 KiB or more, not {into}")));
+                return Err(unusable(&format!(
+                    "`remap` needs a drive of 4 KiB or more, not {into}"
+                )));
             }
             (Some(rule), Some(into)) => Some(Remap::new(rule, into, self.region)),
             (Some(_), None) => {

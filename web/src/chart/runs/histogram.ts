@@ -67,7 +67,7 @@ export function histogramChart(
   const low = scale === 'log' ? 0.5 : 0;
   return {
     title: `Distribution of response times of ${of}`,
-    label: `Distribution of the response times of ${counted(ios, 'IO')} of ${of}; the most frequent are from ${time(bins.find((bin) => bin.ios === most)?.from_ns)}.`,
+    label: `Distribution of the response times of ${counted(ios, 'IO')} among ${of}; the most frequent are from ${time(bins.find((bin) => bin.ios === most)?.from_ns)}.`,
     data: [
       [span[0], span[1]],
       [low, most],
