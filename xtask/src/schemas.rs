@@ -1,5 +1,6 @@
 //! Files that are generated from the code: the published JSON Schemas, and the reference pages.
 
+mod limits;
 mod shared;
 
 use std::fs;
@@ -66,6 +67,7 @@ fn all() -> [(&'static str, Schema); 32] {
 
 fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
     let mut schemas = all().map(|(name, schema)| (name, schema.to_value()));
+    limits::adopt(&mut schemas, &SELF_CONTAINED);
     let sharing = schemas.iter_mut().filter(|(name, _)| !SELF_CONTAINED.contains(name));
     let mut sharing: Vec<&mut Value> = sharing.map(|(_, schema)| schema).collect();
     let common = shared::extract(&mut sharing);

@@ -36,12 +36,20 @@ fn bounded<T: JsonSchema>(settings: SchemaSettings) -> Schema {
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     let definitions = schema.get_mut("$defs").and_then(Value::as_object_mut);
     for (name, definition) in definitions.into_iter().flatten() {
-        if KERNEL_LIMITED_TYPES.contains(&name.as_str()) {
-            definition["maximum"] = json!(i64::MAX);
-        }
+        limit_definition(name, definition);
     }
     RecursiveTransform(limit).transform(&mut schema);
     schema
+}
+
+/// Adds limits to the definition of a type, as [`schema_of`] does for documents that contain it.
+/// Values that are no schema stay as they are.
+pub fn limit_definition(name: &str, definition: &mut Value) {
+    let Ok(schema) = <&mut Schema>::try_from(definition) else { return };
+    if KERNEL_LIMITED_TYPES.contains(&name) {
+        schema.insert("maximum".to_owned(), json!(i64::MAX));
+    }
+    RecursiveTransform(limit).transform(schema);
 }
 
 /// Adds the limits that a field lacks.

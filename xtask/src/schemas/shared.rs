@@ -54,7 +54,8 @@ pub(super) fn extract(schemas: &mut [&mut Value]) -> Value {
     })
 }
 
-fn definitions(schema: &Value) -> &Map<String, Value> {
+/// Returns the definitions of a schema.
+pub(super) fn definitions(schema: &Value) -> &Map<String, Value> {
     static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
     schema.get("$defs").and_then(Value::as_object).unwrap_or(&NONE)
 }
