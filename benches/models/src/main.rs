@@ -215,12 +215,8 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     }
     let passes = passes.expect("each case has a model");
     let all = in_pass * f64::from(passes.warm_up + passes.counted);
-    let start = Instant::now();
-    let mut simulated = SimulatedDrive::new(&case.profile).expect("a valid profile");
-    let (truth, _) =
-        simulate_passes(&passes, &mut simulated, &mut requests, (&AtomicBool::new(false), &mut ()))
-            .expect("the workload writes");
-    let took = start.elapsed().as_nanos() as f64 / all;
+    let (truth, took) = simulate(case, &passes, &mut requests);
+    let took = took / all;
     for (model, total, nanos) in predicted {
         book.add(Line {
             model,
@@ -232,6 +228,20 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
             nanos: (nanos / all, took),
         });
     }
+}
+
+/// Returns the counts of the simulator, and the time of the simulation in nanoseconds.
+fn simulate(
+    case: &Case,
+    passes: &Passes,
+    requests: &mut Requests,
+) -> (flashscope_model::trace::Total, f64) {
+    let start = Instant::now();
+    let mut simulated = SimulatedDrive::new(&case.profile).expect("a valid profile");
+    let (truth, _) =
+        simulate_passes(passes, &mut simulated, requests, (&AtomicBool::new(false), &mut ()))
+            .expect("the workload writes");
+    (truth, start.elapsed().as_nanos() as f64)
 }
 
 /// Prints the traits of workloads. Most traits describe the writes; the last is the share of

@@ -101,6 +101,25 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
     if !events.is_empty() {
         line!(out, "FTL events           {}", events.join(", "));
     }
+    write_amplification(out, simulation);
+    if let Some(throughput) = simulation.equivalent_throughput {
+        let meaning = "the minimum number of erases for these writes, over the actual number";
+        line!(out, "equiv. throughput    {throughput:.4}: {meaning}");
+    }
+    let Cleaning { count, pages_moved, efficiency } = &simulation.cleaning;
+    if let Some(efficiency) = efficiency {
+        line!(
+            out,
+            "cleaning             {} blocks, {} valid pages moved; {:.1} % of their pages were \
+             superseded (cleaning efficiency)",
+            grouped(*count),
+            grouped(*pages_moved),
+            100.0 * efficiency
+        );
+    }
+}
+
+fn write_amplification<O>(out: &mut String, simulation: &Simulation<O>) {
     if let Some(amplification) = simulation.write_amplification {
         line!(
             out,
@@ -128,21 +147,6 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
     {
         let meaning = "for workload and drive together; pages that the workload moved:";
         line!(out, "                     {total:.3} {meaning} {}", grouped(moved));
-    }
-    if let Some(throughput) = simulation.equivalent_throughput {
-        let meaning = "the minimum number of erases for these writes, over the actual number";
-        line!(out, "equiv. throughput    {throughput:.4}: {meaning}");
-    }
-    let Cleaning { count, pages_moved, efficiency } = &simulation.cleaning;
-    if let Some(efficiency) = efficiency {
-        line!(
-            out,
-            "cleaning             {} blocks, {} valid pages moved; {:.1} % of their pages were \
-             superseded (cleaning efficiency)",
-            grouped(*count),
-            grouped(*pages_moved),
-            100.0 * efficiency
-        );
     }
 }
 

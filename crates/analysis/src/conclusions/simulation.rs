@@ -84,35 +84,10 @@ fn amplification<O>(simulation: &Simulation<O>) -> Option<Conclusion> {
     let erases: u64 = simulation.erases.values().sum();
     let operations = PageSection::Operations;
     let mut all = vec![evidence(operations, "write amplification", value, EvidenceUnit::Number)];
-    let warm_up = &simulation.warm_up;
     #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 erases")]
     let erased = evidence(operations, "erased blocks", erases as f64, EvidenceUnit::Number);
     let value_text = number(value);
-    let open = match (erases, warm_up.steady) {
-        (0, Some(true)) => Some(format!(
-            "The drive erased no block while it was measured, so its write amplification of {value_text} is not that of a long \
-             run: simulate more IOs."
-        )),
-        (0, Some(false)) => Some(format!(
-            "The drive erased no block, so its write amplification of {value_text} is not that of a long run: warm up longer, \
-             as with `--warmup {LONG_WARM_UP}`."
-        )),
-        (0, None) => Some(format!(
-            "The drive erased no block, so its write amplification of {value_text} is not that of a long run: add \
-             `--warmup steady`."
-        )),
-        (1..MIN_ERASES, _) => Some(format!(
-            "Write amplification was {value_text} over only {erases} erased blocks, too few for a long run: simulate more IOs."
-        )),
-        (_, Some(false)) => Some(format!(
-            "Write amplification was {value_text} and not yet steady at the end of the warm-up: warm up longer, as with \
-             `--warmup {LONG_WARM_UP}`."
-        )),
-        (_, None) if warm_up.ios == 0 || simulation.fill == Fill::None => Some(format!(
-            "Write amplification was {value_text} before the steady state was examined: `--warmup steady` shows the long run."
-        )),
-        _ => None,
-    };
+    let open = unfinished(simulation, erases, &value_text);
     if let Some(text) = open {
         all.push(erased);
         return Some(Conclusion::new(text, all));
@@ -140,6 +115,36 @@ fn amplification<O>(simulation: &Simulation<O>) -> Option<Conclusion> {
         ),
     };
     Some(Conclusion::new(text, all))
+}
+
+/// Returns the reason why write amplification is not that of a long run, and the remedy.
+fn unfinished<O>(simulation: &Simulation<O>, erases: u64, value_text: &str) -> Option<String> {
+    let warm_up = &simulation.warm_up;
+    match (erases, warm_up.steady) {
+        (0, Some(true)) => Some(format!(
+            "The drive erased no block while it was measured, so its write amplification of {value_text} is not that of a long \
+             run: simulate more IOs."
+        )),
+        (0, Some(false)) => Some(format!(
+            "The drive erased no block, so its write amplification of {value_text} is not that of a long run: warm up longer, \
+             as with `--warmup {LONG_WARM_UP}`."
+        )),
+        (0, None) => Some(format!(
+            "The drive erased no block, so its write amplification of {value_text} is not that of a long run: add \
+             `--warmup steady`."
+        )),
+        (1..MIN_ERASES, _) => Some(format!(
+            "Write amplification was {value_text} over only {erases} erased blocks, too few for a long run: simulate more IOs."
+        )),
+        (_, Some(false)) => Some(format!(
+            "Write amplification was {value_text} and not yet steady at the end of the warm-up: warm up longer, as with \
+             `--warmup {LONG_WARM_UP}`."
+        )),
+        (_, None) if warm_up.ios == 0 || simulation.fill == Fill::None => Some(format!(
+            "Write amplification was {value_text} before the steady state was examined: `--warmup steady` shows the long run."
+        )),
+        _ => None,
+    }
 }
 
 /// Returns a sentence on the write amplification of a workload that moves data itself, and of the

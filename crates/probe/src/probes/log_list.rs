@@ -433,15 +433,7 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
     let p_len = share(&|list| list.len == best.len);
     let p_eviction = share(&|list| list.eviction == best.eviction);
     let (len, cut) = (best.len, trial.cut());
-    let mut table = Signal::new(
-        "Two rounds of writes to m segments (Sun and Zhang, Table 2)",
-        "write",
-        "response time (ms)",
-        Shape::Points,
-    );
-    for rounds in shown {
-        table = table.series(&format!("m = {}", rounds.places), rounds.points());
-    }
+    let table = table(shown);
     let together = if is_grouped {
         format!(
             "{} neighbouring segments share a log block, and writes in turns to up to {len} such groups do not merge",
@@ -484,6 +476,19 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
         merge_cost(trial, cut, &table),
         partitions,
     ]
+}
+
+/// Returns the response times of the rounds, as in the paper's table.
+fn table(shown: &[Rounds]) -> Signal {
+    let table = Signal::new(
+        "Two rounds of writes to m segments (Sun and Zhang, Table 2)",
+        "write",
+        "response time (ms)",
+        Shape::Points,
+    );
+    shown.iter().fold(table, |table, rounds| {
+        table.series(&format!("m = {}", rounds.places), rounds.points())
+    })
 }
 
 /// Estimates the additional cost of slow writes.
