@@ -37,7 +37,7 @@ it('gives views that obey their schemas', async () => {
   const views = {
     shelf: await ask('shelf'),
     result: await ask('results/newer'),
-    outline: await ask(`${run}/outline?from=10&to=90&stretches=20`),
+    outline: await ask(`${run}/outline?from=10&to=90&buckets=20`),
     run_views: { histogram: await ask(`${run}/histogram`) },
     ios: await ask(`${run}/ios?from=10&count=20`),
     colours: await ask('results/newer/colours?micro_benchmark=mix&experiment=SR%2FRW&columns=64'),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use flashscope_analysis::analyse_with_progress;
 use flashscope_analysis::conclusions::{Conclude, prediction_with_conclusions, with_conclusions};
-use flashscope_analysis::view::{Overviews, STRETCHES, Viewer};
+use flashscope_analysis::view::{OUTLINE_BUCKETS, Overviews, Viewer};
 use flashscope_command::compare::unique_names;
 use flashscope_command::not_opened;
 use flashscope_document::facts::Facts;
@@ -185,7 +185,7 @@ impl OpenedResult {
     fn print_json(self, mut out: impl Write) -> Result<(), Failure> {
         match self {
             OpenedResult::Measurement { measured, .. } => {
-                let outlines = measured.viewer().outlines(STRETCHES)?;
+                let outlines = measured.viewer().outlines(OUTLINE_BUCKETS)?;
                 let OpenedMeasurement { manifest, facts, .. } = *measured;
                 serde_json::to_writer(&mut out, &Report { manifest, facts, outlines })?;
             }

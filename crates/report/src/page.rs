@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use flashscope_analysis::Outline;
 use flashscope_analysis::compare::{Contestant, Subject, compare};
 use flashscope_analysis::view::{
-    Colours, Ios, RUN_VIEWS, RunView, RunViewVisitor, STRETCHES, Viewer, visit_run_views,
+    Colours, Ios, OUTLINE_BUCKETS, RUN_VIEWS, RunView, RunViewVisitor, Viewer, visit_run_views,
 };
 use flashscope_document::Manifest;
 use flashscope_document::facts::Facts;
@@ -37,7 +37,7 @@ const MAX_COMPARISONS: usize = MAX_BYTES / 3;
 /// The minimum resolution of charts: the number of segments of an outline, and of columns of
 /// colours. A segment is a group of successive IOs, of which the outline shows the fastest and the
 /// slowest.
-const MIN_STRETCHES: u64 = 50;
+const MIN_OUTLINE_BUCKETS: u64 = 50;
 const MIN_COLUMNS: u64 = 64;
 
 /// The maximum number of colour codes to compute for a measurement. More codes would not fit into
@@ -307,9 +307,9 @@ fn fill(
         of_run.flat_map(|ios| Ios::fewer(ios, slowest, around)).collect::<Vec<_>>()
     })?;
     let finest = outlines(viewer, steps)?;
-    let stretches = halves(STRETCHES, MIN_STRETCHES);
-    paged.outlines = first_that_fits(share(OUTLINES), stretches, |stretches| {
-        finest.iter().map(|outline| outline.coarser(STRETCHES, stretches)).collect::<Vec<_>>()
+    let buckets = halves(OUTLINE_BUCKETS, MIN_OUTLINE_BUCKETS);
+    paged.outlines = first_that_fits(share(OUTLINES), buckets, |buckets| {
+        finest.iter().map(|outline| outline.coarser(OUTLINE_BUCKETS, buckets)).collect::<Vec<_>>()
     })?;
     let room = room.saturating_sub(paged.ios.len() + paged.outlines.len());
     let columns = finest_columns(viewer);
@@ -413,7 +413,7 @@ fn neighbours(viewer: Viewer, steps: &mut Steps) -> ReadResult<Vec<Ios>> {
 fn outlines(viewer: Viewer, steps: &mut Steps) -> ReadResult<Vec<Outline>> {
     let mut all = Vec::new();
     for run in recorded(viewer) {
-        all.extend(viewer.outline(run.id, 0..u64::MAX, STRETCHES)?);
+        all.extend(viewer.outline(run.id, 0..u64::MAX, OUTLINE_BUCKETS)?);
         steps.read(run);
     }
     Ok(all)

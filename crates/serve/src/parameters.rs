@@ -1,6 +1,6 @@
 //! The parameters in the paths and queries of requests.
 
-use flashscope_analysis::view::{MatchLimits, STRETCHES};
+use flashscope_analysis::view::{MatchLimits, OUTLINE_BUCKETS};
 use flashscope_query::{Expression, MAX_CHARACTERS, parse};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ const COLUMNS: u64 = 1024;
 const MAX_COLUMNS: u64 = 4096;
 /// The maximum number of segments of an outline. A segment is a group of successive IOs, of which
 /// the outline shows the fastest and the slowest.
-const MAX_STRETCHES: u64 = 4096;
+const MAX_OUTLINE_BUCKETS: u64 = 4096;
 /// The default number of single IOs in an answer.
 const IOS: u64 = 100;
 /// The maximum number of single IOs in an answer.
@@ -68,8 +68,10 @@ pub(crate) struct OutlineQuery {
     pub to: Option<u64>,
     /// The number of segments into which the window is divided, 400 by default. The outline shows
     /// the fastest and the slowest IO of each segment.
-    #[schemars(range(min = 1, max = MAX_STRETCHES))]
-    pub stretches: Option<u64>,
+    #[schemars(range(min = 1, max = MAX_OUTLINE_BUCKETS))]
+    // The name up to version 0.2.
+    #[serde(alias = "stretches")]
+    pub buckets: Option<u64>,
 }
 
 /// The query for single IOs of a run.
@@ -176,8 +178,8 @@ impl WindowQuery {
 impl OutlineQuery {
     /// Returns the window, and the number of segments into which it is divided.
     pub(crate) fn window(&self) -> Result<(Window, u64), Problem> {
-        let stretches = within("stretches", self.stretches, STRETCHES, 1, MAX_STRETCHES)?;
-        Ok((window(self.from, self.to), stretches))
+        let buckets = within("buckets", self.buckets, OUTLINE_BUCKETS, 1, MAX_OUTLINE_BUCKETS)?;
+        Ok((window(self.from, self.to), buckets))
     }
 }
 

@@ -70,10 +70,9 @@ async fn outline(
     RunPath { id, run }: RunPath,
     query: OutlineQuery,
 ) -> Result<JsonOf<Outline>, Problem> {
-    let (window, stretches) = query.window()?;
-    let key = format!("outline {run} {window:?} {stretches}");
-    app.view(id, key, move |_| vec![run], move |viewer| viewer.outline(run, window, stretches))
-        .await
+    let (window, buckets) = query.window()?;
+    let key = format!("outline {run} {window:?} {buckets}");
+    app.view(id, key, move |_| vec![run], move |viewer| viewer.outline(run, window, buckets)).await
 }
 
 async fn run_view<T: RunView>(

@@ -125,11 +125,11 @@ export class Served implements Source {
     run: number,
     from?: number,
     to?: number,
-    stretches?: number,
+    buckets?: number,
     signal?: AbortSignal,
   ): Promise<Outline> {
     const base = path('results', id, 'runs', run, 'outline');
-    return this.#get(withQuery(base, { from, to, stretches }), signal);
+    return this.#get(withQuery(base, { from, to, buckets }), signal);
   }
 
   runView<K extends keyof RunViews>(

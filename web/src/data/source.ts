@@ -51,14 +51,14 @@ export interface Source {
   shelf(query: ShelfQuery, signal?: AbortSignal): Promise<Shelf>;
   measurement(id: string, signal?: AbortSignal): Promise<Measurement>;
   /**
-   * The fastest and the slowest IO of each of `stretches` buckets, and the IOs that failed.
+   * The fastest and the slowest IO of each of `buckets` buckets, and the IOs that failed.
    */
   outline(
     id: string,
     run: number,
     from?: number,
     to?: number,
-    stretches?: number,
+    buckets?: number,
     signal?: AbortSignal,
   ): Promise<Outline>;
   /** A view of a run, by its name. */

@@ -24,7 +24,7 @@ use flashscope_result::{Error, ResultFolder, Rows};
 pub use histogram::{LatencyBin, LatencyHistogram};
 pub use ios::Ios;
 pub use matches::{MatchLimits, MatchedIos, Matches, RunMatches, matches, runs_to_search};
-pub use outline::{Outline, STRETCHES};
+pub use outline::{OUTLINE_BUCKETS, Outline};
 pub use overview::{Overview, Overviews};
 pub use running::RunningMeans;
 use schemars::JsonSchema;
@@ -108,22 +108,22 @@ pub struct Viewer<'a> {
 }
 
 impl Viewer<'_> {
-    /// Returns a window of a run as a chart of `stretches` parts, with at most three IOs of each.
+    /// Returns a window of a run as a chart of `buckets` parts, with at most three IOs of each.
     /// For a whole run, it includes the running mean.
     pub fn outline(
         &self,
         run: u32,
         window: Range<u64>,
-        stretches: u64,
+        buckets: u64,
     ) -> Result<Option<Outline>, Error> {
         let Some(rows) = self.rows(run)? else { return Ok(None) };
-        let overview = match outline::needs_overview(&rows, &window, stretches) {
+        let overview = match outline::needs_overview(&rows, &window, buckets) {
             true => self.overviews.of(run, &rows)?,
             false => None,
         };
         let facts = self.facts.runs.iter().find(|facts| facts.run == run);
         let ignored = facts.map_or(0, |facts| facts.ignored);
-        outline::outline(run, &rows, overview.as_deref(), window, stretches, ignored).map(Some)
+        outline::outline(run, &rows, overview.as_deref(), window, buckets, ignored).map(Some)
     }
 
     /// Returns a view of [`RunViews`] of a window of a run.
@@ -193,10 +193,10 @@ impl Viewer<'_> {
         Ok(Some(colours.finish(micro_benchmark, experiment)))
     }
 
-    /// Returns the outlines of all runs with records, each of `stretches` parts.
-    pub fn outlines(&self, stretches: u64) -> Result<Vec<Outline>, Error> {
+    /// Returns the outlines of all runs with records, each of `buckets` parts.
+    pub fn outlines(&self, buckets: u64) -> Result<Vec<Outline>, Error> {
         let runs = self.manifest.runs().filter(|run| run.progress.ios() > 0);
-        let outlines = runs.map(|run| self.outline(run.id, 0..u64::MAX, stretches));
+        let outlines = runs.map(|run| self.outline(run.id, 0..u64::MAX, buckets));
         outlines.filter_map(Result::transpose).collect()
     }
 

@@ -9,9 +9,9 @@ use super::clamp;
 use super::overview::{CHUNK, Extremes, OutlinePoint, Overview, whole_chunks};
 use super::running::{RunningMeanBuilder, RunningMeans};
 
-/// The number of stretches (segments with equally many IOs) in the chart of a whole run in a
+/// The number of buckets (segments with equally many IOs) in the chart of a whole run in a
 /// report.
-pub const STRETCHES: u64 = 400;
+pub const OUTLINE_BUCKETS: u64 = 400;
 
 /// A run, or a window of it, reduced for a chart. It has all IOs in order of completion. If there
 /// are too many, it has the fastest, the slowest and the first failed IO of each segment of
@@ -41,26 +41,26 @@ pub struct Outline {
     pub running_means: Option<RunningMeans>,
 }
 
-/// Returns the length of stretches such that there are at most `stretches` of them in `count` IOs;
+/// Returns the length of buckets such that there are at most `buckets` of them in `count` IOs;
 /// 1 if all IOs can be shown.
-fn stretch_length(count: u64, stretches: u64) -> u64 {
-    // A stretch without failures shows two IOs. All IOs fit if there are at most two per stretch.
-    if count <= stretches.saturating_mul(2) {
+fn bucket_length(count: u64, buckets: u64) -> u64 {
+    // A bucket without failures shows two IOs. All IOs fit if there are at most two per bucket.
+    if count <= buckets.saturating_mul(2) {
         return 1;
     }
-    let length = count.div_ceil(stretches.max(1));
-    // The first stretch may begin within a chunk.
-    let whole = whole_chunks((count + CHUNK).div_ceil(stretches.max(1)));
+    let length = count.div_ceil(buckets.max(1));
+    // The first bucket may begin within a chunk.
+    let whole = whole_chunks((count + CHUNK).div_ceil(buckets.max(1)));
     whole.filter(|_| whole_chunks(length).is_some()).unwrap_or(length)
 }
 
 impl Outline {
-    /// Reduces this outline of a whole run from `stretches` stretches to at most `fewer` stretches.
-    /// Each new stretch consists of complete old stretches. The result is therefore the same as
+    /// Reduces this outline of a whole run from `buckets` buckets to at most `fewer` buckets.
+    /// Each new bucket consists of complete old buckets. The result is therefore the same as
     /// from the records.
-    pub fn coarser(&self, stretches: u64, fewer: u64) -> Outline {
-        let made = stretch_length(self.ios, stretches);
-        let stretch = match stretch_length(self.ios, fewer) {
+    pub fn coarser(&self, buckets: u64, fewer: u64) -> Outline {
+        let made = bucket_length(self.ios, buckets);
+        let bucket = match bucket_length(self.ios, fewer) {
             1 => 1,
             _ => self.ios.div_ceil(fewer.max(1)).next_multiple_of(made),
         };
@@ -71,7 +71,7 @@ impl Outline {
                 running_means: self.running_means.clone(),
                 ..Outline::default()
             },
-            stretch,
+            bucket,
             end: 0,
             extremes: Extremes::default(),
             running: None,
@@ -97,9 +97,9 @@ impl Outline {
 }
 
 /// Returns true if the outline of a window would use an overview.
-pub(super) fn needs_overview(rows: &Rows, window: &Range<u64>, stretches: u64) -> bool {
+pub(super) fn needs_overview(rows: &Rows, window: &Range<u64>, buckets: u64) -> bool {
     let window = clamp(window, rows.total());
-    whole_chunks(stretch_length(window.end - window.start, stretches)).is_some()
+    whole_chunks(bucket_length(window.end - window.start, buckets)).is_some()
 }
 
 /// Returns the outline of a window of a run whose statistics ignore the first `ignored` IOs. The
@@ -109,22 +109,22 @@ pub(super) fn outline(
     rows: &Rows,
     overview: Option<&Overview>,
     window: Range<u64>,
-    stretches: u64,
+    buckets: u64,
     ignored: u64,
 ) -> Result<Outline, Error> {
     let window = clamp(&window, rows.total());
-    let stretch = stretch_length(window.end - window.start, stretches);
-    let first = match whole_chunks(stretch) {
+    let bucket = bucket_length(window.end - window.start, buckets);
+    let first = match whole_chunks(bucket) {
         Some(_) => window.start / CHUNK * CHUNK,
         None => window.start,
     };
-    let overview = overview.filter(|_| whole_chunks(stretch).is_some());
-    let step = whole_chunks(stretch).map_or(1, |_| CHUNK);
+    let overview = overview.filter(|_| whole_chunks(bucket).is_some());
+    let step = whole_chunks(bucket).map_or(1, |_| CHUNK);
     let whole = window == (0..rows.total());
     let mut outliner = Outliner {
         outline: Outline { run, ios: rows.total(), ..Outline::default() },
-        stretch,
-        end: first + stretch,
+        bucket,
+        end: first + bucket,
         extremes: Extremes::default(),
         running: whole
             .then(|| RunningMeanBuilder::of(rows, ignored, step, overview.is_some()))
@@ -144,8 +144,8 @@ pub(super) fn outline(
 
 struct Outliner {
     outline: Outline,
-    stretch: u64,
-    /// The end of the current stretch.
+    bucket: u64,
+    /// The end of the current bucket.
     end: u64,
     extremes: Extremes,
     /// The running mean, for a whole run.
@@ -156,7 +156,7 @@ impl Outliner {
     #[inline]
     fn push(&mut self, index: u64, record: &Record) {
         if index == self.end {
-            self.end_stretch();
+            self.end_bucket();
         }
         self.extremes.push(index, record);
         if let Some(running) = &mut self.running {
@@ -164,10 +164,10 @@ impl Outliner {
         }
     }
 
-    /// Adds a chunk, which does not extend beyond the end of a stretch.
+    /// Adds a chunk, which does not extend beyond the end of a bucket.
     fn push_chunk(&mut self, index: u64, chunk: &Extremes) {
         if index == self.end {
-            self.end_stretch();
+            self.end_bucket();
         }
         self.extremes.join(chunk);
         if let Some(running) = &mut self.running {
@@ -179,13 +179,13 @@ impl Outliner {
     /// Adds an IO of an earlier outline, which omits the IOs in between.
     fn push_shown(&mut self, shown: OutlinePoint) {
         while shown.index >= self.end {
-            self.end_stretch();
+            self.end_bucket();
         }
         self.extremes.join(&Extremes::of(shown));
     }
 
-    fn end_stretch(&mut self) {
-        self.end += self.stretch;
+    fn end_bucket(&mut self) {
+        self.end += self.bucket;
         for shown in std::mem::take(&mut self.extremes).shown() {
             self.outline.index.push(shown.index);
             self.outline.submitted_ns.push(shown.submitted.0);
@@ -197,7 +197,7 @@ impl Outliner {
     }
 
     fn finish(mut self) -> Outline {
-        self.end_stretch();
+        self.end_bucket();
         if let Some(running) = self.running {
             self.outline.running_means = Some(running.finish());
         }

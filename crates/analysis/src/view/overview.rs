@@ -9,9 +9,9 @@ use flashscope_result::{Error, Rows};
 /// The number of successive IOs that an [`Overview`] summarizes together.
 pub(super) const CHUNK: u64 = 256;
 
-/// The shortest stretch that is built from whole chunks; rounding to chunks lengthens it by at most
+/// The shortest bucket that is built from whole chunks; rounding to chunks lengthens it by at most
 /// a quarter.
-const MIN_STRETCH: u64 = 4 * CHUNK;
+const MIN_BUCKET: u64 = 4 * CHUNK;
 
 /// Minimum length of a run with an overview; reading a shorter run takes less than 10 ms.
 const MIN_IOS: u64 = 1 << 18;
@@ -210,10 +210,10 @@ pub(super) fn in_threads<T: Send>(
     })
 }
 
-/// Returns the next length of whole chunks for stretches of `length` IOs; `None` for short
-/// stretches.
+/// Returns the next length of whole chunks for buckets of `length` IOs; `None` for short
+/// buckets.
 pub(super) fn whole_chunks(length: u64) -> Option<u64> {
-    (length >= MIN_STRETCH).then(|| length.next_multiple_of(CHUNK))
+    (length >= MIN_BUCKET).then(|| length.next_multiple_of(CHUNK))
 }
 
 /// A cache of the overviews of a result's long runs. An overview is computed on first use and takes

@@ -74,14 +74,14 @@ fn scattered(count: u64, range: u64) -> Vec<u64> {
 }
 
 /// Returns the outline of one run.
-fn outline(latencies: &[u64], window: Range<u64>, stretches: u64) -> Outline {
-    ScriptedResult::new(&[latencies]).viewer().outline(1, window, stretches).unwrap().unwrap()
+fn outline(latencies: &[u64], window: Range<u64>, buckets: u64) -> Outline {
+    ScriptedResult::new(&[latencies]).viewer().outline(1, window, buckets).unwrap().unwrap()
 }
 
 #[test]
 fn a_short_window_shows_every_io() {
     let latencies = scattered(800, 1000);
-    assert_eq!(outline(&latencies, 0..u64::MAX, STRETCHES).latency_ns, latencies);
+    assert_eq!(outline(&latencies, 0..u64::MAX, OUTLINE_BUCKETS).latency_ns, latencies);
     let part = outline(&latencies, 100..120, 10);
     assert_eq!(part.latency_ns, latencies[100..120]);
     assert_eq!((part.ios, part.index[0]), (800, 100));
@@ -111,8 +111,8 @@ proptest! {
     ) {
         latencies[777] = FAILED;
         let (to, count) = (latencies.len() as u64 - short, latencies.len());
-        let shown = outline(&latencies, from..to, STRETCHES);
-        prop_assert!(shown.index.len() as u64 <= 2 * STRETCHES + 1);
+        let shown = outline(&latencies, from..to, OUTLINE_BUCKETS);
+        prop_assert!(shown.index.len() as u64 <= 2 * OUTLINE_BUCKETS + 1);
         let failed = shown.index.iter().position(|&index| index == 777).unwrap();
         prop_assert_eq!(shown.errno[failed], 5);
         prop_assert_eq!(shown.errno.iter().filter(|&&errno| errno != 0).count(), 1);
@@ -140,27 +140,27 @@ fn outlines_are_the_same_with_and_without_an_overview() {
     let mut used = 0;
     for (i, from) in edges.into_iter().enumerate() {
         for to in edges.into_iter().skip(i) {
-            for stretches in [1, 7, 100, 400] {
-                let without = outline::outline(1, &rows, None, from..to, stretches, 700).unwrap();
-                let with = outline::outline(1, &rows, Some(&overview), from..to, stretches, 700);
-                assert_eq!(with.unwrap(), without, "{from}..{to} in {stretches}");
-                let most = if to - from <= 2 * stretches { to - from } else { 3 * stretches };
-                assert!(without.index.len() as u64 <= most, "{from}..{to} in {stretches}");
-                used += u32::from(outline::needs_overview(&rows, &(from..to), stretches));
+            for buckets in [1, 7, 100, 400] {
+                let without = outline::outline(1, &rows, None, from..to, buckets, 700).unwrap();
+                let with = outline::outline(1, &rows, Some(&overview), from..to, buckets, 700);
+                assert_eq!(with.unwrap(), without, "{from}..{to} in {buckets}");
+                let most = if to - from <= 2 * buckets { to - from } else { 3 * buckets };
+                assert!(without.index.len() as u64 <= most, "{from}..{to} in {buckets}");
+                used += u32::from(outline::needs_overview(&rows, &(from..to), buckets));
             }
         }
     }
     assert!(used > 50);
 }
 
-// The coarser outline equals that from the records with stretches of the same length.
+// The coarser outline equals that from the records with buckets of the same length.
 #[test]
 fn outlines_get_coarser_without_the_records() {
     for count in [700, 5000, 300_000] {
         let mut latencies = scattered(count, 1 << 30);
         latencies[600..620].fill(FAILED);
         let scripted = ScriptedResult::new(&[&latencies]);
-        let direct = |stretches| scripted.viewer().outline(1, 0..u64::MAX, stretches);
+        let direct = |buckets| scripted.viewer().outline(1, 0..u64::MAX, buckets);
         let finest = direct(400).unwrap().unwrap();
         assert_eq!(finest.coarser(400, 400), finest);
         for fewer in [200, 100, 50] {
@@ -168,28 +168,26 @@ fn outlines_get_coarser_without_the_records() {
             assert!(coarser.index.len() as u64 <= 3 * fewer, "{count} in {fewer}");
             assert_eq!(coarser.running_means, finest.running_means);
             let made = if count <= 800 { 1 } else { count.div_ceil(400) };
-            let stretch = if count <= 2 * fewer { 1 } else { count.div_ceil(fewer) };
-            let stretch = usize::try_from(stretch.next_multiple_of(made)).unwrap();
-            assert_eq!(coarser.index, standing_out(&latencies, stretch), "{count} in {fewer}");
+            let bucket = if count <= 2 * fewer { 1 } else { count.div_ceil(fewer) };
+            let bucket = usize::try_from(bucket.next_multiple_of(made)).unwrap();
+            assert_eq!(coarser.index, standing_out(&latencies, bucket), "{count} in {fewer}");
             let at = |index: &u64| latencies[usize::try_from(*index).unwrap()];
             assert_eq!(coarser.latency_ns, coarser.index.iter().map(at).collect::<Vec<_>>());
         }
     }
 }
 
-/// Returns the positions of the first fastest, slowest and failed IO of each `stretch` IOs.
-fn standing_out(latencies: &[u64], stretch: usize) -> Vec<u64> {
-    let of_stretch = |(nth, latencies): (usize, &[u64])| {
+/// Returns the positions of the first fastest, slowest and failed IO of each `bucket` IOs.
+fn standing_out(latencies: &[u64], bucket: usize) -> Vec<u64> {
+    let of_bucket = |(nth, latencies): (usize, &[u64])| {
         let all = || latencies.iter().enumerate();
         let fastest = all().min_by_key(|(_, latency)| **latency);
         let slowest = all().rev().max_by_key(|(_, latency)| **latency);
         let failed = all().find(|(_, latency)| **latency == FAILED);
         let positions = [fastest, slowest, failed].into_iter().flatten();
-        positions
-            .map(|(i, _)| (nth * stretch + i) as u64)
-            .collect::<std::collections::BTreeSet<_>>()
+        positions.map(|(i, _)| (nth * bucket + i) as u64).collect::<std::collections::BTreeSet<_>>()
     };
-    latencies.chunks(stretch).enumerate().flat_map(of_stretch).collect()
+    latencies.chunks(bucket).enumerate().flat_map(of_bucket).collect()
 }
 
 #[test]

@@ -11,7 +11,7 @@ const ADDRESSES: [(&str, &str); 17] = [
     ("/api/results/{id}", "/api/results/demo"),
     (
         "/api/results/{id}/runs/{run}/outline",
-        "/api/results/demo/runs/3/outline?from=1&to=7&stretches=2",
+        "/api/results/demo/runs/3/outline?from=1&to=7&buckets=2",
     ),
     ("/api/results/{id}/runs/{run}/histogram", "/api/results/demo/runs/3/histogram?from=2"),
     ("/api/results/{id}/runs/{run}/ios", "/api/results/demo/runs/3/ios?from=2&count=3"),
@@ -193,6 +193,7 @@ fn each_documented_problem_occurs_with_a_message() {
             400,
             "`count` is a whole number from 0 to 1000",
         ),
+        ("/api/results/demo/runs/1/outline?buckets=0", 400, "from 1 to 4096"),
         ("/api/results/demo/runs/1/outline?stretches=0", 400, "from 1 to 4096"),
         (
             "/api/results/demo/runs/1/histogram?from=9007199254740992",
