@@ -77,7 +77,7 @@ fn sweep(space: &Space, jobs: usize) {
     let rows = explore(space, &mut |trials| runner.run(trials)).expect("the sweep is not stopped");
     drop(runner);
     let complete = finish(space, &rows, SweepStatus::Complete);
-    assert_eq!(complete.counts.done, complete.counts.asked, "{:?}", complete.skipped.first());
+    assert_eq!(complete.counts.done, complete.counts.requested, "{:?}", complete.skipped.first());
     folder.finish(&complete, &rows).expect("the folder is writable");
 }
 

@@ -158,7 +158,7 @@ class Sweep:
 
     def __repr__(self) -> str:
         counts = self.report.counts
-        return f"<Sweep of {', '.join(self.report.factors)}: {counts.done} of {counts.asked} simulations in {self.path}>"
+        return f"<Sweep of {', '.join(self.report.factors)}: {counts.done} of {counts.requested} simulations in {self.path}>"
 
 
 class Collection:

@@ -8,7 +8,7 @@ use crate::manifest::{MicroBenchmark, Options};
 use crate::tool::Tool;
 
 /// The version of the format of plans.
-pub const PLAN_SCHEMA_VERSION: u32 = 1;
+pub const PLAN_SCHEMA_VERSION: u32 = 2;
 
 /// The runs of a benchmark, with their estimated cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,11 +38,15 @@ pub struct Estimate {
     /// The number of times that the plan enforces the drive state.
     pub states: u64,
     /// The minimum: every run reaches its precision as early as possible.
-    pub least: Amount,
+    // The name up to version 1.
+    #[serde(alias = "least")]
+    pub min: Amount,
     /// The expected cost: every run takes twice the minimum number of IOs, up to its maximum.
     pub expected: Amount,
     /// The maximum: every run has its maximum length.
-    pub most: Amount,
+    // The name up to version 1.
+    #[serde(alias = "most")]
+    pub max: Amount,
     /// The assumed costs of single IOs.
     pub costs: Costs,
     /// The expected writes as a share of the drive's rated endurance, if that was given.
@@ -97,5 +101,25 @@ impl Cost {
     #[allow(clippy::cast_precision_loss)]
     pub fn of(&self, size: Bytes) -> f64 {
         self.per_io_ns + size.0 as f64 * self.per_byte_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates_of_version_1_are_read() {
+        let text = |min: &str, max: &str| {
+            let amount = serde_json::to_string(&Amount { ios: 3, ..Amount::default() }).unwrap();
+            let written = serde_json::to_string(&Estimate::default()).unwrap();
+            let zero = serde_json::to_string(&Amount::default()).unwrap();
+            let written =
+                written.replace(&format!("\"min\":{zero}"), &format!("\"{min}\":{amount}"));
+            written.replace("\"max\":", &format!("\"{max}\":"))
+        };
+        let read = |text: &str| serde_json::from_str::<Estimate>(text).unwrap();
+        assert_eq!(read(&text("least", "most")), read(&text("min", "max")));
+        assert_eq!(read(&text("least", "most")).min.ios, 3);
     }
 }

@@ -15,11 +15,13 @@ use serde::{Deserialize, Serialize};
 use crate::conclusion::Conclusion;
 
 /// The version of `sweep.json` that flashscope writes, and the latest version that it reads.
-pub const SWEEP_VERSION: u32 = 1;
+pub const SWEEP_VERSION: u32 = 2;
 
 /// The level of a factor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
+// Other documents have levels of other things.
+#[schemars(rename = "FactorLevel")]
 pub enum Level {
     /// A number. A size or a time without a unit is in bytes or nanoseconds.
     Number(f64),
@@ -173,7 +175,9 @@ pub struct Counts {
     /// Points of the sweep; for a search, the points tried so far.
     pub points: u64,
     /// Simulations requested; for a search, the maximum number of simulations.
-    pub asked: u64,
+    // The name up to version 1.
+    #[serde(alias = "asked")]
+    pub requested: u64,
     /// Complete simulations.
     pub done: u64,
     /// Simulations of impossible points.

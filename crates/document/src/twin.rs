@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::conclusion::Conclusion;
 
 /// The version of the format of [`Twin`]. Version 2 added the queue depth of the measurements.
-pub const TWIN_VERSION: u32 = 2;
+pub const TWIN_VERSION: u32 = 3;
 
 /// A twin: the fitted drive, its sources and its uncertainty.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,9 +64,13 @@ pub struct MeasuredDepth {
     /// The queue depth of most measurements, at which predictions run by default.
     pub usual: u32,
     /// The smallest queue depth of a measurement.
-    pub least: u32,
+    // The name up to version 2.
+    #[serde(alias = "least")]
+    pub min: u32,
     /// The largest queue depth of a measurement.
-    pub most: u32,
+    // The name up to version 2.
+    #[serde(alias = "most")]
+    pub max: u32,
     /// True if the sources state the queue depth. If not, it is an assumption.
     pub stated: bool,
 }
@@ -80,7 +84,9 @@ pub struct Time {
     pub nanos: Range,
     /// True if the measurements depend on this time. If not, it keeps its value from before the
     /// fit.
-    pub told: bool,
+    // The name up to version 2.
+    #[serde(alias = "told")]
+    pub is_determined: bool,
 }
 
 /// A structural choice of a twin.
@@ -315,9 +321,13 @@ pub struct Extrapolation {
     /// Its value in the prediction.
     pub value: f64,
     /// The smallest measured value.
-    pub least: f64,
+    // The name up to version 2.
+    #[serde(alias = "least")]
+    pub min: f64,
     /// The largest measured value.
-    pub most: f64,
+    // The name up to version 2.
+    #[serde(alias = "most")]
+    pub max: f64,
     /// The distance from the measured range: doublings of the IOs in flight, or halvings and
     /// doublings of the spare flash.
     pub steps: f64,

@@ -88,7 +88,7 @@ pub(super) fn enough(measured: &[MeasuredResult]) -> Result<(), FitError> {
 /// determine.
 pub(super) fn next(twin: &Twin) -> Vec<String> {
     let mut next = Vec::new();
-    for time in twin.times.iter().filter(|time| !time.told) {
+    for time in twin.times.iter().filter(|time| !time.is_determined) {
         let what = match time.field.as_str() {
             "flash.page_program" | "slc.page_program" => "writes: granularity of SW and RW",
             "flash.block_erase" => {

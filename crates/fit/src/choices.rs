@@ -83,7 +83,7 @@ fn with_ftl(profile: &Profile, kind: &ftl::Kind) -> Profile {
             (profile.packages_per_pool, profile.active_blocks) = (1, Scope::Pool);
             profile.slc = Slc::default();
             let log = &mut profile.log;
-            log.blocks = log.blocks.max(uses.least).max(2);
+            log.blocks = log.blocks.max(uses.min_blocks).max(2);
             if !uses.any_order {
                 log.unordered = 0;
             }

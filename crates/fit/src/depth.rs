@@ -31,8 +31,8 @@ pub(super) fn measured(
     let (least, most) = (all.clone().min(), all.max());
     MeasuredDepth {
         usual: usual.unwrap_or(ASSUMED),
-        least: least.unwrap_or(ASSUMED),
-        most: most.unwrap_or(ASSUMED),
+        min: least.unwrap_or(ASSUMED),
+        max: most.unwrap_or(ASSUMED),
         stated: usual.is_some(),
     }
 }
@@ -63,7 +63,7 @@ pub(super) fn of_twin(twin: &Twin) -> Result<MeasuredDepth, FitError> {
         true => (drive_of(twin)?.interface.queue_depth, false),
         false => (1, true),
     };
-    Ok(MeasuredDepth { usual: depth, least: depth, most: depth, stated })
+    Ok(MeasuredDepth { usual: depth, min: depth, max: depth, stated })
 }
 
 /// Returns the workload of `work`, as it runs on `drive`.
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn most_frequent_depth_of_a_sweep_is_its_usual_one() {
         let levels = [16, 4, 16, 64].map(|depth| level(Some(depth)));
-        let expected = MeasuredDepth { usual: 16, least: 4, most: 64, stated: true };
+        let expected = MeasuredDepth { usual: 16, min: 4, max: 64, stated: true };
         assert_eq!(measured(&[], &levels, None), expected);
     }
 

@@ -293,7 +293,7 @@ fn times(target: &Target<'_>, result: &SearchResult, twin: &Twin) -> Vec<Time> {
         Time {
             field: knob.field.into(),
             nanos: Range::around(value, values, twin.confidence),
-            told: tells(target, result, nth),
+            is_determined: tells(target, result, nth),
         }
     };
     result.slopes.knobs.iter().enumerate().map(time).collect()
@@ -320,7 +320,7 @@ fn choices(result: &SearchResult) -> Vec<StructureChoice> {
     };
     let value = |field: &str| of(&result.best.profile, field);
     let mut choices: BTreeMap<&str, Vec<String>> =
-        result.told.iter().map(|field| (*field, vec![])).collect();
+        result.determined.iter().map(|field| (*field, vec![])).collect();
     for (field, other) in &result.as_well {
         let other = of(&other.profile, field);
         let as_well = choices.entry(field).or_default();
@@ -355,7 +355,7 @@ fn comment(twin: &Twin, field: &str) -> Option<String> {
             reason = "times are positive"
         )]
         let text = |nanos: f64| Nanos(nanos.round() as u64).to_string();
-        return Some(match time.told {
+        return Some(match time.is_determined {
             true => format!(
                 "fitted: {percent:.0} % interval {} to {}",
                 text(time.nanos.low),

@@ -30,7 +30,7 @@ pub use fitted::{FitOptions, Sources};
 use measured::NUMBERS;
 pub use measured::{MeasuredResult, MeasuredRun, Numbers, SHARES};
 pub use predict::{PredictionOptions, predict};
-pub use reach::{WIDER_PER_STEP, widening};
+pub use reach::widening;
 pub use scale::scaled_fields;
 pub use search::{SearchResult, search};
 pub use sweep::fit_fill;

@@ -16,7 +16,7 @@ use super::scale::Size;
 /// The factor by which each step moves the ends of an interval. With this factor, intervals of 90 %
 /// contain 95 % of the throughputs of 48 generated drives outside the measured range. Without it,
 /// they contain 58 % (docs/twin.md).
-pub const WIDER_PER_STEP: f64 = 1.15;
+pub(crate) const WIDER_PER_STEP: f64 = 1.15;
 
 /// The smallest distance from the measured range that counts, in steps. The number of IOs in flight
 /// of an open loop is only an estimate.
@@ -44,18 +44,18 @@ pub(super) fn of_fill(twin: &Twin, size: &Size) -> Option<Extrapolation> {
 
 /// Returns the extrapolation if more or fewer IOs are in flight than in any measurement.
 pub(super) fn of_depth(measured: MeasuredDepth, in_flight: f64) -> Option<Extrapolation> {
-    let (least, most) = (f64::from(measured.least), f64::from(measured.most));
+    let (least, most) = (f64::from(measured.min), f64::from(measured.max));
     let beyond = (in_flight / most).log2().max((least / in_flight).log2());
     extrapolation(Quantity::QueueDepth, [in_flight, least, most], beyond)
 }
 
 fn extrapolation(
     quantity: Quantity,
-    [value, least, most]: [f64; 3],
+    [value, min, max]: [f64; 3],
     steps: f64,
 ) -> Option<Extrapolation> {
     let widened = widening(steps);
-    (steps >= MIN_STEPS).then_some(Extrapolation { quantity, value, least, most, steps, widened })
+    (steps >= MIN_STEPS).then_some(Extrapolation { quantity, value, min, max, steps, widened })
 }
 
 /// Returns the number of IOs in flight, at least 1: that of a closed loop, or the mean of an open
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn each_doubling_beyond_the_measured_depths_widens_by_the_same_factor() {
-        let measured = MeasuredDepth { usual: 4, least: 4, most: 16, stated: true };
+        let measured = MeasuredDepth { usual: 4, min: 4, max: 16, stated: true };
         for inside in [4.0, 9.0, 16.0, 16.5] {
             assert_eq!(of_depth(measured, inside), None);
         }

@@ -18,7 +18,7 @@ pub struct SearchResult {
     /// Drives that differ from `best` by one choice and fit as well, with the field of the choice.
     pub as_well: Vec<(&'static str, TunedDrive)>,
     /// The fields whose alternatives all fit worse.
-    pub told: Vec<&'static str>,
+    pub determined: Vec<&'static str>,
 }
 
 /// Maximum number of rounds in which choices are tried.
@@ -170,5 +170,5 @@ fn concluded(best: TunedDrive, slopes: Jacobian, tried: Alternatives) -> SearchR
     let most = as_well(&best);
     let as_well: Vec<_> = within.into_iter().filter(|(_, other)| other.misfit <= most).collect();
     works.retain(|field| as_well.iter().all(|(other, _)| other != field));
-    SearchResult { best, slopes, as_well, told: works.into_iter().collect() }
+    SearchResult { best, slopes, as_well, determined: works.into_iter().collect() }
 }

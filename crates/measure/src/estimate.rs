@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_document::manifest::{MicroBenchmark, Options, Progress, Run, State};
 use flashscope_document::plan::{Amount, Cost, Costs, Estimate};
 use flashscope_stats::MIN_COUNT;
-use flashscope_workload::job::{Job, JobPlaces};
+use flashscope_workload::job::{Job, JobAddresses};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing, UniformWrites};
 use flashscope_workload::state::{LARGEST_FILL_IO, MEAN_RANDOM_FILL_IO};
 
@@ -42,9 +42,9 @@ pub fn estimate(plan: &[MicroBenchmark], options: &Options, costs: &Costs) -> Es
     Estimate {
         runs: runs().count() as u64,
         states,
-        least: amount(Case::Least),
+        min: amount(Case::Least),
         expected: amount(Case::Expected),
-        most: amount(Case::Most),
+        max: amount(Case::Most),
         costs: *costs,
         endurance_share: None,
     }
@@ -160,7 +160,7 @@ fn shares_of_jobs(jobs: &[Job]) -> Vec<(Pattern, f64)> {
     let all: f64 = counts.iter().sum();
     let of_job = |(job, count): (&Job, f64)| {
         let address = match job.places {
-            JobPlaces::Sequential => Address::Sequential,
+            JobAddresses::Sequential => Address::Sequential,
             _ => Address::Random,
         };
         let timing = match job.think {

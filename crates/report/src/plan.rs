@@ -129,7 +129,7 @@ fn takes(out: &mut String, plan: &Plan) {
     let estimate = &plan.estimate;
     let amount = |amount: Amount| (rounded(amount.time_ns), amount.bytes_written);
     let ((least, less), (expected, some), (most, more)) =
-        (amount(estimate.least), amount(estimate.expected), amount(estimate.most));
+        (amount(estimate.min), amount(estimate.expected), amount(estimate.max));
     let clock = if plan.device.kind == DeviceKind::Sim { " of simulated time" } else { "" };
     row(out, "takes", &format!("about {expected}{clock}, from {least} to {most}"));
     let share = estimate.endurance_share;
@@ -153,7 +153,7 @@ fn takes(out: &mut String, plan: &Plan) {
         ),
     );
     let keeps = |amount: Amount| Bytes(amount.ios * RECORD_BYTES);
-    let (some, most) = (keeps(estimate.expected), keeps(estimate.most));
+    let (some, most) = (keeps(estimate.expected), keeps(estimate.max));
     row(out, "keeps", &format!("about {some} of records, at most {most}"));
 }
 

@@ -46,7 +46,7 @@ impl Table {
     }
 
     /// Adds a row of a name and its cells.
-    pub fn named_row<S: Into<String>>(
+    pub(crate) fn named_row<S: Into<String>>(
         &mut self,
         name: impl Into<String>,
         cells: impl IntoIterator<Item = S>,

@@ -212,10 +212,10 @@ impl ShelfItem {
 
     /// Returns the item of a sweep, whose simulations count as runs.
     pub fn sweep(id: String, name: String, sweep: Sweep) -> ShelfItem {
-        let Counts { asked, done, impossible, failed, .. } = sweep.counts;
+        let Counts { requested, done, impossible, failed, .. } = sweep.counts;
         ShelfItem {
             runs_done: done,
-            runs_planned: asked.saturating_sub(impossible).saturating_sub(failed),
+            runs_planned: requested.saturating_sub(impossible).saturating_sub(failed),
             status: Some(match sweep.status {
                 SweepStatus::Complete => Status::Complete,
                 SweepStatus::Unfinished => Status::Interrupted,

@@ -4,6 +4,7 @@ import { itemHref, type OnlyItem, playgroundHref, tableHref, traceHref } from '.
 import { Embedded, type Page } from './embedded';
 import { parseJson } from './json';
 import { hasModule } from './module';
+import { OF_SWEEP, OF_TWIN, withCurrentNames } from './renamed';
 import { type Source, SourceError } from './source';
 import { parseTable, type Table } from './table';
 import type { Trace } from './trace.gen';
@@ -130,12 +131,14 @@ function placed(json: Json, id: string, facts: Json | undefined): Partial<Page> 
   const whole = json as never;
   if (has(json, 'findings', 'signals')) return { probes: [{ ...item, probe: whole }] };
   if (has(json, 'base', 'variants')) return { what_ifs: [{ ...item, what_if: whole }] };
-  if (has(json, 'profile', 'draws')) return { twins: [{ ...item, twin: whole }] };
+  if (has(json, 'profile', 'draws')) {
+    return { twins: [{ ...item, twin: withCurrentNames(whole, OF_TWIN) }] };
+  }
   if (has(json, 'drive', 'workload', 'passes') || has(json, 'is_amplification_identified')) {
     return { predictions: [{ ...item, prediction: whole }] };
   }
   if (has(json, 'space', 'front')) {
-    const sweep = { sweep: whole, points: [], simulated: 0 } as never;
+    const sweep = { sweep: withCurrentNames(whole, OF_SWEEP), points: [], simulated: 0 } as never;
     return { sweeps: [{ ...item, sweep }] };
   }
   if (has(json, 'host_pages_written', 'observations')) {

@@ -59,14 +59,14 @@ function probeItem({ id, name, probe }: EmbeddedProbe): ShelfItem {
 }
 
 function sweepItem({ id, name, sweep: { sweep } }: EmbeddedSweep): ShelfItem {
-  const { asked, done, impossible, failed } = sweep.counts;
+  const { requested, done, impossible, failed } = sweep.counts;
   return {
     id,
     name,
     kind: 'sweep',
     status: sweep.status === 'complete' ? 'complete' : 'interrupted',
     runs_done: done,
-    runs_planned: Math.max(0, asked - impossible - failed),
+    runs_planned: Math.max(0, requested - impossible - failed),
     ios: 0,
     factors: sweep.factors,
   };

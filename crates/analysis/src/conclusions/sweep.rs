@@ -30,7 +30,7 @@ fn unfinished(sweep: &Sweep) -> Option<Conclusion> {
     (sweep.status == SweepStatus::Unfinished).then(|| {
         let text = format!(
             "Only {done} of {} simulations are done, so the conclusions may change: continue with `flashscope sweep --resume`.",
-            counts.asked
+            counts.requested
         );
         Conclusion::new(text, vec![count(PageSection::Numbers, "simulations done", done)])
     })

@@ -67,7 +67,7 @@ fn fill(twin: &Twin) -> Option<Conclusion> {
 /// Returns the fields that the measurements do not determine, and the next measurement to make.
 #[allow(clippy::cast_precision_loss, reason = "fields are few")]
 fn open(twin: &Twin) -> Option<Conclusion> {
-    let times = twin.times.iter().filter(|time| !time.told).map(|time| &time.field);
+    let times = twin.times.iter().filter(|time| !time.is_determined).map(|time| &time.field);
     let choices = twin.choices.iter().filter(|choice| !choice.as_well.is_empty());
     let fields: Vec<String> = times.chain(choices.map(|choice| &choice.field)).cloned().collect();
     let next = twin.measure_next.first();
@@ -139,7 +139,7 @@ fn writes(prediction: &TwinPrediction) -> Option<Conclusion> {
 }
 
 fn extrapolation(prediction: &TwinPrediction) -> Option<Conclusion> {
-    let Extrapolation { quantity, value, least, most, widened, .. } =
+    let Extrapolation { quantity, value, min, max, widened, .. } =
         prediction.extrapolated.first()?;
     let (what, measure) = match quantity {
         Quantity::Fill => ("the data on the drive", "with as much data on the drive"),
@@ -153,13 +153,13 @@ fn extrapolation(prediction: &TwinPrediction) -> Option<Conclusion> {
         Evidence::shown_in(
             PageSection::Numbers,
             "least measured",
-            exact(*least),
+            exact(*min),
             EvidenceUnit::Number,
         ),
         Evidence::shown_in(
             PageSection::Numbers,
             "most measured",
-            exact(*most),
+            exact(*max),
             EvidenceUnit::Number,
         ),
         Evidence::shown_in(

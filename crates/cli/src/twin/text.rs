@@ -20,7 +20,7 @@ pub(crate) fn twin(twin: &Twin) -> String {
     twin.queue_depth.iter().for_each(|depth| text += &queue_depth(*depth));
     for time in &twin.times {
         let Range { value, low, high } = time.nanos;
-        let _ = match time.told {
+        let _ = match time.is_determined {
             true => {
                 let ends = format!("{} to {}", nanos(low), nanos(high));
                 writeln!(text, "{:<32} {:<12} {percent:.0} %: {ends}", time.field, nanos(value))
@@ -53,11 +53,11 @@ pub(crate) fn twin(twin: &Twin) -> String {
 }
 
 fn queue_depth(depth: MeasuredDepth) -> String {
-    let MeasuredDepth { usual, least, most, stated } = depth;
-    let comment = match (stated, least == most) {
+    let MeasuredDepth { usual, min, max, stated } = depth;
+    let comment = match (stated, min == max) {
         (false, _) => "assumed: the fill sweep does not state it (--queue-depth)".into(),
         (true, true) => String::new(),
-        (true, false) => format!("{least} to {most} measured"),
+        (true, false) => format!("{min} to {max} measured"),
     };
     format!("{:<32} {usual:<12} {comment}\n", "queue depth")
 }
@@ -153,21 +153,21 @@ pub(super) fn check(check: &Check) -> String {
 }
 
 fn extrapolation(one: Extrapolation) -> String {
-    let Extrapolation { quantity, value, least, most, steps, widened } = one;
+    let Extrapolation { quantity, value, min, max, steps, widened } = one;
     let widened = 100.0 * (widened - 1.0);
-    let (name, [value, least, most], of) = match quantity {
+    let (name, [value, min, max], of) = match quantity {
         Quantity::Fill => (
             "data on the drive",
-            [value, least, most].map(|bytes| format!("{:.2} GiB", bytes / GIB)),
+            [value, min, max].map(|bytes| format!("{:.2} GiB", bytes / GIB)),
             "halvings or doublings of the spare flash",
         ),
         Quantity::QueueDepth => {
             let show = |ios: f64| format!("{ios:.1}").trim_end_matches(".0").to_owned();
-            ("IOs in flight", [value, least, most].map(show), "halvings or doublings")
+            ("IOs in flight", [value, min, max].map(show), "halvings or doublings")
         }
     };
     format!(
-        "\nextrapolated: {name} {value}, which is {steps:.1} {of} outside the measured {least} to {most}; both ends of \
+        "\nextrapolated: {name} {value}, which is {steps:.1} {of} outside the measured {min} to {max}; both ends of \
          the intervals are {widened:.0} % further from the value\n"
     )
 }

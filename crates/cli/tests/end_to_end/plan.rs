@@ -51,7 +51,7 @@ fn saved_plan_runs_as_planned() {
     };
     assert!(plan.estimate.states > 1 && manifest.runs().any(|run| run.reset));
     let ios: u64 = manifest.runs().map(|run| run.progress.ios()).sum();
-    assert_eq!((plan.estimate.most.ios, plan.estimate.least.ios), (ios, ios));
+    assert_eq!((plan.estimate.max.ios, plan.estimate.min.ios), (ios, ios));
     let written = |run: &Run| match run.reference.writes() {
         true => run.progress.ios() * run.reference.largest_io().0,
         false => 0,
@@ -175,7 +175,7 @@ fn plan_for_another_drive_or_version_is_refused() {
 #[test]
 fn read_only_plan_contains_no_writes() {
     let plan = planned(&Scratch::in_memory(), &["sim:demo", "--read-only"]);
-    assert_eq!((plan.estimate.states, plan.estimate.most.bytes_written), (0, Bytes(0)));
+    assert_eq!((plan.estimate.states, plan.estimate.max.bytes_written), (0, Bytes(0)));
     let pending = runs_of(&plan.micro_benchmarks).filter(|run| run.progress == Progress::Pending);
     let mut ops = pending.flat_map(|run| run.reference.patterns()).map(|pattern| pattern.op);
     assert!(ops.all(|op| op == Op::Read));

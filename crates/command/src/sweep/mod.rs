@@ -120,7 +120,7 @@ pub fn outcome(SweepResult { sweep, path }: &SweepResult) -> Result<(), Failure>
         let (kept, path) = (counts.done + counts.impossible + counts.failed, path.display());
         return Err(interrupted(format_args!(
             "{kept} of {} simulations are kept; continue with `flashscope sweep --resume {path}`",
-            counts.asked
+            counts.requested
         )));
     }
     match sweep.skipped.first().filter(|_| counts.done == 0) {

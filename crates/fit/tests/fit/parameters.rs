@@ -172,7 +172,7 @@ fn twin_predicts_other_micro_benchmarks() {
     let held = measured(&place, "held.flashscope", HIDDEN, &["order", "alignment"]);
     let twin = fit(&[&fitted]).unwrap();
     let time = twin.times.iter().find(|time| time.field == "interface.request_overhead").unwrap();
-    assert!(time.told && (time.nanos.low..=time.nanos.high).contains(&time.nanos.value));
+    assert!(time.is_determined && (time.nanos.low..=time.nanos.high).contains(&time.nanos.value));
     let summary = check(&twin, &held).summary.unwrap();
     assert!(summary.mean_error < 0.03 && summary.p99_error < 0.1, "{summary:?}");
 
@@ -196,7 +196,7 @@ fn twin_predicts_other_micro_benchmarks() {
         assert_eq!(counts, [1, 2, 3, 4, 5].map(|done| (done, Some(5))));
         predicted
     };
-    assert_eq!(twin.queue_depth.map(|depth| (depth.usual, depth.most)), Some((1, 1)));
+    assert_eq!(twin.queue_depth.map(|depth| (depth.usual, depth.max)), Some((1, 1)));
     let (predicted, alone) = (predict(2), predict(1));
     let depth = (predicted.queue_depth, predicted.queue_depth_from);
     assert_eq!(depth, (1, DepthSource::Measurement));

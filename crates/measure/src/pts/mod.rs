@@ -281,13 +281,13 @@ pub fn estimate_rounds(plan: &[MicroBenchmark], options: &Options, costs: &Costs
     let Some(rule) = &options.rounds else { return all };
     let of = |rounds: i64| estimate(&first_rounds(plan, rule, rounds), options, costs);
     if rule.until_steady {
-        return Estimate { least: of(rule.window.into()).least, ..all };
+        return Estimate { min: of(rule.window.into()).min, ..all };
     }
     let Some(most) = rule.most_bytes else { return all };
     let [one, two] = [1, 2].map(|rounds| of(rounds).expected.bytes_written.0);
     let rounds = most.0.div_ceil(two.saturating_sub(one).max(1));
     let enough = of(i64::try_from(rounds).unwrap_or(i64::MAX));
-    Estimate { least: enough.least, expected: enough.expected, ..all }
+    Estimate { min: enough.min, expected: enough.expected, ..all }
 }
 
 /// Returns the plan limited to its first `rounds` rounds.

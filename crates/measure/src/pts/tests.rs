@@ -132,7 +132,7 @@ fn estimates_cover_the_fewest_and_the_most_rounds() {
         };
         let found = estimate_rounds(&plan, &options, &costs);
         let minutes = |amount: flashscope_document::plan::Amount| amount.time_ns.0 / 60_000_000_000;
-        (minutes(found.least), minutes(found.expected), minutes(found.most), found)
+        (minutes(found.min), minutes(found.expected), minutes(found.max), found)
     };
     let (least, expected, most, _) = of("pts-latency");
     assert_eq!((least, expected, most), (45, 225, 225));

@@ -35,15 +35,15 @@ pub struct Scheduling {
     pub resume_time: Nanos,
     /// The maximum number of suspensions of a command; 0 for no limit. Default: 0. Source: as
     /// `suspend_time`.
-    pub most_suspensions: u32,
+    pub max_suspensions: u32,
     /// The minimum time that a command spends in the cells, after its start or its last resumption,
     /// before it may be suspended. Default: 0. Source: as `suspend_time`.
     #[serde(deserialize_with = "quantity::time")]
-    pub least_progress: Nanos,
+    pub min_progress: Nanos,
     /// The remaining time in the cells below which a command is not suspended. Default: 0. Source:
     /// as `suspend_time`.
     #[serde(deserialize_with = "quantity::time")]
-    pub least_remaining: Nanos,
+    pub min_remaining: Nanos,
     /// The time for which the command cycles of each command occupy the bus. Default: 0. Source:
     /// section 2.1, where they are part of the transfer.
     #[serde(deserialize_with = "quantity::time")]
@@ -104,9 +104,9 @@ impl Default for Scheduling {
             overtake_wait: Nanos(0),
             suspend_time: Nanos(0),
             resume_time: Nanos(0),
-            most_suspensions: 0,
-            least_progress: Nanos(0),
-            least_remaining: Nanos(0),
+            max_suspensions: 0,
+            min_progress: Nanos(0),
+            min_remaining: Nanos(0),
             command_cycles: Nanos(0),
             cache_read: false,
             cache_program: false,
@@ -212,9 +212,9 @@ impl Scheduling {
             suspension: Suspension {
                 suspend: self.suspend_time,
                 resume: self.resume_time,
-                most: some(self.most_suspensions),
-                min_progress: self.least_progress,
-                min_remaining: self.least_remaining,
+                most: some(self.max_suspensions),
+                min_progress: self.min_progress,
+                min_remaining: self.min_remaining,
             },
             command: self.command_cycles,
             multi_plane: wiring.two_plane,

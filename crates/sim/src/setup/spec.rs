@@ -116,7 +116,12 @@ fn base(name: &str) -> Result<Table, ProfileError> {
 }
 
 /// The old names of renamed fields, with their current names.
-const RENAMED: [(&str, &str); 1] = [("slc.bits_per_cell", "cells.bits_per_cell")];
+const RENAMED: [(&str, &str); 4] = [
+    ("slc.bits_per_cell", "cells.bits_per_cell"),
+    ("scheduling.most_suspensions", "scheduling.max_suspensions"),
+    ("scheduling.least_progress", "scheduling.min_progress"),
+    ("scheduling.least_remaining", "scheduling.min_remaining"),
+];
 
 /// Replaces the old names of fields by their current names. Returns true if the table had an old
 /// name.

@@ -1,6 +1,6 @@
-use flashscope_block::{Bytes, Device, DeviceKind, contract};
+use flashscope_block::{Bytes, Device, DeviceKind, Nanos, contract};
 use flashscope_sim::nand::Interleaving;
-use flashscope_sim::setup::{KINDS, parse};
+use flashscope_sim::setup::{KINDS, Scheduling, parse};
 use flashscope_sim::{Profile, cache, ftl, gc, open, wear};
 
 fn refusal(spec: &str) -> String {
@@ -367,6 +367,11 @@ fn profiles_of_earlier_versions_are_read() {
     let both = "[slc]\nbits_per_cell = 2\n[cells]\nbits_per_cell = 4\n";
     let read = flashscope_sim::setup::from_toml(both).unwrap();
     assert_eq!(read.cells.bits_per_cell, 4, "the new name wins");
+    let named = "[scheduling]\nmost_suspensions = 3\nleast_progress = \"2us\"\n\
+                 least_remaining = \"1us\"\n";
+    let Scheduling { max_suspensions, min_progress, min_remaining, .. } =
+        flashscope_sim::setup::from_toml(named).unwrap().scheduling;
+    assert_eq!((max_suspensions, min_progress, min_remaining), (3, Nanos(2000), Nanos(1000)));
     let wrong = "[slc]\nbits_per_cell = \"two\"\n";
     assert!(flashscope_sim::setup::from_toml(wrong).is_err());
 }

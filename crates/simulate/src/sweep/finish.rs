@@ -15,10 +15,10 @@ use super::{Sampling, Space};
 pub fn finish(space: &Space, rows: &[Row], status: SweepStatus) -> Sweep {
     let names = space.names();
     let count = |status| rows.iter().filter(|row| row.status == status).count() as u64;
-    let asked = space.simulations();
+    let requested = space.simulations();
     let points = match space.sampling {
         Sampling::Search => by_point(rows).count() as u64,
-        _ => asked / u64::from(space.repeats),
+        _ => requested / u64::from(space.repeats),
     };
     let objectives = &space.objectives;
     let measured: Vec<MeasuredPoint<'_>> =
@@ -50,7 +50,7 @@ pub fn finish(space: &Space, rows: &[Row], status: SweepStatus) -> Sweep {
         repeats: space.repeats,
         counts: Counts {
             points,
-            asked,
+            requested,
             done: count(RowStatus::Done),
             impossible: count(RowStatus::Impossible),
             failed: count(RowStatus::Failed),

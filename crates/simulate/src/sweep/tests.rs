@@ -317,7 +317,7 @@ fn remote_workers_give_the_same_rows() {
 fn impossible_points_are_listed_with_their_reason() {
     let sweep =
         swept(&space("[factors]\nover_provisioning = [0.15, 1.5]\nworkload.reads = [0.0, 0.5]"));
-    assert_eq!(sweep.counts, Counts { points: 4, asked: 4, done: 2, impossible: 2, failed: 0 });
+    assert_eq!(sweep.counts, Counts { points: 4, requested: 4, done: 2, impossible: 2, failed: 0 });
     assert_eq!(sweep.skipped.len(), 2);
     assert!(sweep.skipped[0].reason.contains("over_provisioning"), "{:?}", sweep.skipped);
     assert_eq!(sweep.front.len() + sweep.skipped.len(), 3, "without reads nothing else differs");

@@ -138,7 +138,7 @@ fn damage_is_reported() {
     for (text, says) in [
         ("{", "damaged"),
         ("{}", "damaged"),
-        (r#"{"schema_version":2}"#, "format version 2; this flashscope reads up to 1"),
+        (r#"{"schema_version":3}"#, "format version 3; this flashscope reads up to 2"),
     ] {
         fs::write(path.join(SWEEP), text).unwrap();
         assert!(read().contains(says), "{}", read());

@@ -276,8 +276,8 @@ pub(crate) fn wait_in_queues(profile: &mut Profile, policy: &str) {
         "suspend" => {
             scheduling.suspend_time = micros(way % 7);
             scheduling.resume_time = micros(way % 11);
-            scheduling.least_progress = micros(way % 40);
-            scheduling.most_suspensions = u32::try_from(way % 4).expect("below 4");
+            scheduling.min_progress = micros(way % 40);
+            scheduling.max_suspensions = u32::try_from(way % 4).expect("below 4");
         }
         "fcfs" if way % 5 < 2 => {
             scheduling.cleaning = CleaningUnit::Block;
