@@ -26,7 +26,7 @@ pub fn changed(samples: &[Vec<u8>], random: &mut fastrand::Rng) -> Vec<u8> {
 }
 
 /// Changes bytes according to `script`: each step replaces a few bytes at one offset.
-pub fn edit_bytes(sample: &[u8], script: &mut Unstructured<'_>) -> Vec<u8> {
+pub(crate) fn edit_bytes(sample: &[u8], script: &mut Unstructured<'_>) -> Vec<u8> {
     let mut bytes = sample.to_vec();
     while !script.is_empty() && bytes.len() < 2 * sample.len() + 64 {
         let start = pick(script, bytes.len());
@@ -40,7 +40,7 @@ pub fn edit_bytes(sample: &[u8], script: &mut Unstructured<'_>) -> Vec<u8> {
 
 /// Changes values of a JSON document according to `script`. The result stays JSON, which lets
 /// fuzzing reach the checks behind the parser.
-pub fn edit_json(value: &mut Value, script: &mut Unstructured<'_>) {
+pub(crate) fn edit_json(value: &mut Value, script: &mut Unstructured<'_>) {
     for _ in 0..16 {
         if script.is_empty() {
             return;

@@ -6,6 +6,7 @@ mod flash_cases;
 mod licenses;
 mod measure;
 mod prose;
+mod public;
 mod reference;
 mod schemas;
 mod unused;

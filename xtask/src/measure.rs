@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::prose::{self, Rule};
-use crate::{Source, uses};
+use crate::{Source, public, uses};
 
 /// The maximum number of lines of a function that fits a screen.
 const SCREEN: usize = 60;
@@ -33,7 +33,7 @@ struct Measures {
 pub(crate) fn print(root: &Path) -> Result<()> {
     let sources = read(root)?;
     let crates = by_crate(&sources);
-    let words = words_by_crate(&crates);
+    let words = words_by_part(&crates);
     println!(
         "{:<24} {:>7} {:>8} {:>8} {:>8} {:>11} {:>6} {:>6} {:>8} {:>6}",
         "crate",
@@ -47,12 +47,20 @@ pub(crate) fn print(root: &Path) -> Result<()> {
         "public",
         "unused"
     );
-    let mut all = Measures::default();
+    let (mut all, mut unused) = (Measures::default(), Vec::new());
     for (name, files) in &crates {
         let mut of_crate = Measures::default();
-        for file in files {
-            of_crate.add(file, name, &words);
-        }
+        files.iter().for_each(|file| of_crate.add(file));
+        let library: Vec<&Source> =
+            files.iter().copied().filter(|file| public::is_library(&file.path)).collect();
+        let outside = |word: &str| {
+            words.iter().any(|(part, words)| *part != (name, true) && words.contains(word))
+        };
+        let items = public::items(&library, outside);
+        of_crate.public = items.len();
+        let not_used = items.into_iter().filter(|item| !item.is_used);
+        unused.extend(not_used.map(|item| format!("{}: {}", item.path, item.name)));
+        of_crate.unused = unused.len() - all.unused;
         of_crate.print(name);
         all.join(of_crate);
     }
@@ -61,6 +69,8 @@ pub(crate) fn print(root: &Path) -> Result<()> {
     let share = 100.0 * all.openings as f64 / all.comments.max(1) as f64;
     println!("\ncomment lines with a headless opening: {share:.1} %");
     let cycles: Vec<Vec<String>> = crates.values().flat_map(|files| uses::cycles(files)).collect();
+    println!("public items without a use outside their library: {}", unused.len());
+    unused.iter().for_each(|item| println!("  {item}"));
     println!("cycles between files of a crate, without uses of parent modules: {}", cycles.len());
     for cycle in cycles {
         println!("  {}", cycle.join(", "));
@@ -92,21 +102,25 @@ fn by_crate(sources: &[Source]) -> BTreeMap<String, Vec<&Source>> {
     crates
 }
 
-/// Returns the words in the code of each crate.
-fn words_by_crate<'a>(
-    crates: &BTreeMap<String, Vec<&'a Source>>,
-) -> BTreeMap<String, BTreeSet<&'a str>> {
-    let words = |files: &Vec<&'a Source>| files.iter().flat_map(|file| words(&file.text)).collect();
-    crates.iter().map(|(name, files)| (name.clone(), words(files))).collect()
-}
+/// The name of a crate, and true for its library or false for its other code.
+type Part<'a> = (&'a str, bool);
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
-        .filter(|word| !word.is_empty())
+/// Returns the words in the code of each part.
+fn words_by_part<'a>(
+    crates: &'a BTreeMap<String, Vec<&'a Source>>,
+) -> BTreeMap<Part<'a>, BTreeSet<&'a str>> {
+    let mut parts: BTreeMap<Part<'a>, BTreeSet<&'a str>> = BTreeMap::new();
+    for (name, files) in crates {
+        for file in files {
+            let part = parts.entry((name, public::is_library(&file.path))).or_default();
+            part.extend(public::code_lines(&file.text).flat_map(public::words));
+        }
+    }
+    parts
 }
 
 impl Measures {
-    fn add(&mut self, file: &Source, of_crate: &str, words: &BTreeMap<String, BTreeSet<&str>>) {
+    fn add(&mut self, file: &Source) {
         self.lines += file.text.lines().count();
         self.comments += file.text.lines().filter(|line| prose::comment(line).is_some()).count();
         for finding in prose::findings(&file.text) {
@@ -118,12 +132,6 @@ impl Measures {
             }
         }
         self.functions.extend(function_lengths(&file.text));
-        for name in public_items(&file.text) {
-            self.public += 1;
-            let elsewhere =
-                words.iter().any(|(other, words)| other != of_crate && words.contains(name));
-            self.unused += usize::from(!elsewhere);
-        }
     }
 
     fn join(&mut self, other: Measures) {
@@ -157,7 +165,8 @@ impl Measures {
 }
 
 /// Returns the number of lines of each function. In code laid out by rustfmt, a function ends at
-/// the first closing brace with its own indentation.
+/// the first closing brace with its own indentation, and a declaration without a body at a
+/// semicolon before that.
 fn function_lengths(text: &str) -> Vec<usize> {
     let lines: Vec<&str> = text.lines().collect();
     let length = |(first, line): (usize, &&str)| {
@@ -170,22 +179,14 @@ fn function_lengths(text: &str) -> Vec<usize> {
         if body.ends_with('}') || body.ends_with(';') {
             return Some(1);
         }
+        let open = lines[first..].iter().position(|line| line.ends_with(['{', ';']))?;
+        if lines[first + open].ends_with(';') {
+            return Some(open + 1);
+        }
         let closes = |line: &&str| line.trim_start() == "}" && line.len() == indent + 1;
         lines[first..].iter().position(closes).map(|last| last + 1)
     };
     lines.iter().enumerate().filter_map(length).collect()
-}
-
-/// Returns the names of the public items of a file.
-fn public_items(text: &str) -> impl Iterator<Item = &str> {
-    const KINDS: [&str; 7] = ["fn ", "struct ", "enum ", "trait ", "type ", "const ", "static "];
-    text.lines().filter_map(|line| {
-        let rest = line.trim_start().strip_prefix("pub ")?;
-        let rest = rest
-            .strip_prefix("const fn ")
-            .or_else(|| KINDS.iter().find_map(|kind| rest.strip_prefix(kind)))?;
-        words(rest).next()
-    })
 }
 
 #[cfg(test)]
@@ -194,13 +195,8 @@ mod tests {
 
     #[test]
     fn a_function_ends_at_the_brace_below_its_beginning() {
-        let text = "impl A {\n    fn a() {\n        if b {\n        }\n    }\n\n    pub fn c(self) -> u8 { 1 }\n}\n";
-        assert_eq!(function_lengths(text), [4, 1]);
-    }
-
-    #[test]
-    fn public_items_are_named() {
-        let text = "pub const fn a() {}\npub struct B;\npub(crate) struct C;\n    pub const D: u8 = 1;\npub use e;";
-        assert_eq!(public_items(text).collect::<Vec<_>>(), ["a", "B", "D"]);
+        let text = "impl A {\n    fn a() {\n        if b {\n        }\n    }\n\n    pub fn c(self) -> u8 { 1 }\n\n    \
+                    fn d(\n        e: u8,\n    ) -> u8;\n\n    fn f()\n    where\n        Self: Sized;\n}\n";
+        assert_eq!(function_lengths(text), [4, 1, 3, 3]);
     }
 }

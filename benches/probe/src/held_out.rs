@@ -30,7 +30,7 @@ pub struct Disturbance {
 }
 
 /// The kinds of noise, which the drives of each stratum have in turn.
-pub const DISTURBANCES: &[Disturbance] = &[
+pub(crate) const DISTURBANCES: &[Disturbance] = &[
     Disturbance { name: "none", noise: Noise::NONE },
     Disturbance { name: "5 %", noise: Noise::of(0.05) },
     Disturbance { name: "20 %", noise: Noise::of(0.2) },
@@ -125,7 +125,7 @@ impl Score {
     }
 
     /// Returns the 95 % interval of [`Score::confident_share`] (Wilson).
-    pub fn confident_interval(&self) -> [f64; 2] {
+    pub(crate) fn confident_interval(&self) -> [f64; 2] {
         wilson(self.confident_right, self.confident)
     }
 

@@ -21,14 +21,11 @@ pub mod view;
 mod words;
 mod write_grid;
 
-use std::convert::Infallible;
-
 pub use baselines::AGREEMENT;
 pub use costs::costs;
 use flashscope_block::{DeviceKind, Record};
 use flashscope_document::Manifest;
 use flashscope_document::facts::{self, Facts};
-use flashscope_document::manifest::Run;
 use flashscope_result::{Error, ResultFolder};
 use means::Means;
 pub use view::Outline;
@@ -58,20 +55,6 @@ pub fn analyse_with_progress(
         progress(done, total);
     }
     Ok(conclude(manifest, found))
-}
-
-/// Does the same as [`analyse`] for records that are not in a folder: `records` returns those of a
-/// run, in order.
-pub fn analyse_records<'r>(manifest: &Manifest, records: impl Fn(&Run) -> &'r [Record]) -> Facts {
-    let find = |run: &Run| {
-        let Ok(found) = runs::find(run, baselines::head(manifest, run), |each| {
-            records(run).iter().for_each(each);
-            Ok::<(), Infallible>(())
-        });
-        found
-    };
-    let recorded = manifest.runs().filter(|run| run.progress.ios() > 0);
-    conclude(manifest, recorded.filter_map(find).collect())
 }
 
 /// Combines the statistics of the runs into facts.

@@ -212,7 +212,7 @@ impl<A: Answer> AttachedDrive<A> {
 
     /// Returns the zones from the zone number `from` on, in their current states. Returns none for
     /// a drive without zones.
-    pub fn report_zones(&self, from: u32) -> Vec<Zone> {
+    pub(crate) fn report_zones(&self, from: u32) -> Vec<Zone> {
         let visible = self.export.zones.map_or(0, |limits| limits.zones);
         match &*self.backend {
             Backend::Paced(drive) => drive.report_zones(from..visible),
@@ -224,7 +224,7 @@ impl<A: Answer> AttachedDrive<A> {
     ///
     /// # Errors
     /// The first refusal, or the error of the store. Earlier changes remain.
-    pub fn change_zones(
+    pub(crate) fn change_zones(
         &self,
         change: ZoneChange,
         selection: ZoneSelection,
@@ -236,7 +236,7 @@ impl<A: Answer> AttachedDrive<A> {
     }
 
     /// Returns the bytes that can still be written to the reclaim unit of each handle.
-    pub fn unit_free_bytes(&self) -> Vec<Bytes> {
+    pub(crate) fn unit_free_bytes(&self) -> Vec<Bytes> {
         match &*self.backend {
             Backend::Paced(drive) => drive.unit_free_bytes(),
             Backend::PassThrough(_) => Vec::new(),
@@ -245,7 +245,7 @@ impl<A: Answer> AttachedDrive<A> {
 
     /// Moves handles to empty reclaim units. Returns the bytes that could still be written to each
     /// of the previous units.
-    pub fn assign_new_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
+    pub(crate) fn assign_new_units(&self, handles: &[StreamId]) -> Vec<Bytes> {
         match &*self.backend {
             Backend::Paced(drive) => drive.assign_new_units(handles),
             Backend::PassThrough(_) => Vec::new(),

@@ -49,7 +49,7 @@ pub use health::health;
 pub use hooks::{CompletionHook, Hooks};
 pub use listed::DeviceList;
 pub use live::{DriveStatus, Monitor, OpTotals, attached_drives};
-pub use metadata::{METADATA_LEN, Metadata};
+pub use metadata::Metadata;
 pub use pace::{ParseSpeedError, Speed, Timing};
 pub use request::{Answer, CompletedRequest, PendingRequest, Request, RequestError, ZoneError};
 pub use round_trip::RoundTrip;

@@ -16,7 +16,7 @@ use flashscope_block::{Bytes, Errno};
 use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 
 /// The length of the metadata of a block in bytes.
-pub const METADATA_LEN: usize = 8;
+pub(crate) const METADATA_LEN: usize = 8;
 
 /// The metadata of the logical blocks of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]

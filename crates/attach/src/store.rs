@@ -84,7 +84,7 @@ struct Volatile {
 impl Store {
     /// The unit in bytes of atomic writes: a power cut never tears a write between two adjacent
     /// multiples of it.
-    pub const ATOMIC_UNIT: Bytes = Bytes(PIECE_LEN);
+    pub(crate) const ATOMIC_UNIT: Bytes = Bytes(PIECE_LEN);
 
     /// Creates a store of `capacity` bytes in memory.
     ///

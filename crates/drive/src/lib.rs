@@ -75,8 +75,6 @@ pub use engine::{ENGINES, EngineEntry, EngineKind};
 #[cfg(target_os = "linux")]
 pub use error::OpenError;
 #[cfg(target_os = "linux")]
-pub use options::{
-    Access, DRIVE_OPTIONS, DriveOption, Location, MAX_QUEUE_DEPTH, OpenOptions, ParseDriveError,
-};
+pub use options::{Access, DRIVE_OPTIONS, DriveOption, Location, OpenOptions, ParseDriveError};
 #[cfg(target_os = "linux")]
 pub use store::{DATA as STORE_DATA, StoreError, StoreFile, StoreHeader};

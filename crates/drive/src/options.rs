@@ -8,7 +8,7 @@ use crate::error::OpenError;
 use crate::nvme::namespace::block_device;
 
 /// The maximum queue depth.
-pub const MAX_QUEUE_DEPTH: u32 = 4096;
+pub(crate) const MAX_QUEUE_DEPTH: u32 = 4096;
 /// The maximum length of an IO: the length of the longest buffer that io_uring can register.
 const MAX_IO: Bytes = Bytes::GIB;
 
@@ -57,7 +57,7 @@ pub struct OpenOptions {
     pub access: Access,
     /// The engine; `None` chooses the best engine that works.
     pub engine: Option<EngineKind>,
-    /// The maximum number of IOs in flight, from 1 to [`MAX_QUEUE_DEPTH`].
+    /// The maximum number of IOs in flight, from 1 to 4096.
     pub queue_depth: u32,
     /// The maximum length of a read or write; longer ones fail with `EINVAL`. Each IO in flight has
     /// a buffer of this length. `queue_depth` times this length therefore bounds the memory used.

@@ -26,7 +26,7 @@ pub const MIN_RUN_PAUSE: Nanos = Nanos::secs(1);
 const LONGEST_JOINT_PERIOD: u64 = 4096;
 
 /// Adds the findings of a preparation run, from its response times in ns.
-pub fn learn(findings: &mut Findings, experiment: &str, run: &Run, series: &[f64]) {
+pub(crate) fn learn(findings: &mut Findings, experiment: &str, run: &Run, series: &[f64]) {
     if experiment == INTERFERENCE {
         let least = run_pause(findings).unwrap_or(MIN_RUN_PAUSE);
         findings.interference.extend(interference(run, series, least));

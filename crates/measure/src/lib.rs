@@ -33,7 +33,7 @@ pub use budget::{BudgetedPlan, Unaffordable, fitting};
 pub use costs::{Sample, measure_costs};
 pub use estimate::estimate;
 pub use execute::{FailedIo, RunEnd, execute};
-pub use findings::{MIN_RUN_PAUSE, PAUSE_MARGIN, learn, start_up};
+pub use findings::{MIN_RUN_PAUSE, PAUSE_MARGIN, start_up};
 pub use load::{
     Gauge, IoCallback, Latencies, Length, Load, Measurement, Outcome, Phase, Session,
     WarmUpOutcome, fill_drive,

@@ -138,12 +138,12 @@ impl Error {
 }
 
 /// The format version of [`Reproductions`].
-pub const REPRODUCTION_VERSION: u32 = 2;
+pub(crate) const REPRODUCTION_VERSION: u32 = 2;
 
 /// The document that `flashscope reproduce --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Reproductions {
-    /// The format version, [`REPRODUCTION_VERSION`].
+    /// The version of the format.
     pub schema_version: u32,
     /// The reproduced items, in the order of the request.
     pub items: Vec<Reproduction>,

@@ -22,10 +22,7 @@ pub use claim::{Claim, Finding, Number, State, Statement, Tolerance};
 pub use errata::{ERRATA, Erratum};
 pub use figure::{Axis, Figure, Mark, Series};
 pub use inputs::{Input, InputValue, Inputs, UnknownInput};
-pub use item::{
-    Error, Item, MissingItem, Outcome, Paper, REPRODUCTION_VERSION, Reproduction, Reproductions,
-    Run,
-};
+pub use item::{Error, Item, MissingItem, Outcome, Paper, Reproduction, Reproductions, Run};
 
 /// All items, by paper and location.
 pub const ITEMS: &[&Item] = &[

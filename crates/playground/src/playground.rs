@@ -131,7 +131,11 @@ impl Playground {
     ///
     /// # Errors
     /// Returns the reason if the workload is invalid.
-    pub fn change_workload(&mut self, workload: Workload, depth: u32) -> Result<(), Refusal> {
+    pub(crate) fn change_workload(
+        &mut self,
+        workload: Workload,
+        depth: u32,
+    ) -> Result<(), Refusal> {
         let setup = Setup { workload, queue_depth: depth, ..self.setup.clone() };
         check(&self.design, &setup)?;
         let stream = stream(&self.drive, &setup, &workload)?;
@@ -160,7 +164,7 @@ impl Playground {
     }
 
     /// Shows the remaining commands of the IO in progress, then all flash commands of the next IO.
-    pub fn advance_io(&mut self) {
+    pub(crate) fn advance_io(&mut self) {
         self.show_all();
         self.compute();
         self.show_all();
@@ -263,7 +267,7 @@ impl Playground {
     }
 
     /// Forgets the last touch of each page, after a picture was taken.
-    pub fn clear_touches(&mut self) {
+    pub(crate) fn clear_touches(&mut self) {
         self.film.clear_touches();
     }
 

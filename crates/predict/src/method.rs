@@ -235,7 +235,7 @@ impl SelectedModel {
     ///
     /// # Errors
     /// If the drive is outside the range of the model.
-    pub fn predictors(
+    pub(crate) fn predictors(
         self,
         design: &Design,
         pieces: Pieces,

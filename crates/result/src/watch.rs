@@ -93,10 +93,10 @@ impl WatchFolder {
 /// Creates the folder, which appears together with its files. Returns its lock.
 fn create(path: &Path, header: &WatchHeader) -> Result<File, Error> {
     let mut staged = StagingFolder::create(path, None)?;
-    let readings = staged.place().join(READINGS);
+    let readings = staged.path().join(READINGS);
     let file = File::create_new(&readings).map_err(Error::io("create", &readings))?;
     file.sync_all().map_err(Error::io("write", &readings))?;
-    write_json(&staged.place().join(WATCH), header)?;
+    write_json(&staged.path().join(WATCH), header)?;
     staged.publish()?;
     sync_folder(path)?;
     staged.into_lock()
@@ -112,7 +112,7 @@ fn open_readings(file: &Path) -> Result<File, Error> {
 }
 
 /// Returns true if the folder at `path` contains readings of a watch.
-pub fn is_watch(path: &Path) -> bool {
+pub(crate) fn is_watch(path: &Path) -> bool {
     path.join(WATCH).is_file()
 }
 
@@ -121,7 +121,7 @@ pub fn is_watch(path: &Path) -> bool {
 /// # Errors
 /// [`Error::NoWatch`], [`Error::Json`] if it is damaged, [`Error::Version`] if a later version
 /// wrote it.
-pub fn read_header(path: &Path) -> Result<WatchHeader, Error> {
+pub(crate) fn read_header(path: &Path) -> Result<WatchHeader, Error> {
     if !is_watch(path) {
         return Err(Error::NoWatch(path.into()));
     }
@@ -135,7 +135,7 @@ pub fn read_header(path: &Path) -> Result<WatchHeader, Error> {
 ///
 /// # Errors
 /// A line is damaged, or the file cannot be read.
-pub fn read_readings(path: &Path, each: &mut dyn FnMut(WatchReading)) -> Result<u64, Error> {
+pub(crate) fn read_readings(path: &Path, each: &mut dyn FnMut(WatchReading)) -> Result<u64, Error> {
     let file = path.join(READINGS);
     let damaged = |number: u64, reason: String| Error::Records {
         path: file.clone(),

@@ -13,7 +13,7 @@ const MIN_BATCHES: usize = 8;
 ///
 /// The length of a batch doubles as data comes in, which keeps memory constant.
 #[derive(Debug, Clone)]
-pub struct BatchMeans {
+pub(crate) struct BatchMeans {
     sums: Vec<f64>,
     batch_length: u64,
     current: f64,
@@ -33,7 +33,7 @@ impl Default for BatchMeans {
 
 impl BatchMeans {
     /// Adds the next observation.
-    pub fn push(&mut self, x: f64) {
+    pub(crate) fn push(&mut self, x: f64) {
         self.current += x;
         self.in_current += 1;
         if self.in_current < self.batch_length {
@@ -49,7 +49,7 @@ impl BatchMeans {
 
     /// Returns half the width of the mean's 95 % interval, or `None` if there are too few batches.
     #[allow(clippy::cast_precision_loss)]
-    pub fn half_width(&self) -> Option<f64> {
+    pub(crate) fn half_width(&self) -> Option<f64> {
         let batches = self.sums.len();
         if batches < MIN_BATCHES {
             return None;

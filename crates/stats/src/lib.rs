@@ -22,7 +22,7 @@ mod steady;
 mod summary;
 mod wear;
 
-pub use batch::BatchMeans;
+pub(crate) use batch::BatchMeans;
 pub use estimate::Estimate;
 pub use heat_map::HeatMap;
 pub use interval::{Interval, mean_interval, quantile_interval};

@@ -33,7 +33,7 @@ pub use clock::{Jump, Moment, jump_at_resume, jumps};
 pub use history::{History, Impossible};
 pub use judge::{Judgement, judge};
 pub use plan::{Plan, PlanError};
-pub use read_back::{Read, ReadBack, ReadBackError, SectorContent, read_back};
+pub use read_back::{Read, ReadBack, ReadBackError, read_back};
 pub use stamp::{Reading, SECTOR, Stamp};
 pub use stamper::Stamper;
 pub use writer::{Limits, Writer, WritingResult};

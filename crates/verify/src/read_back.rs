@@ -16,7 +16,7 @@ const UNREADABLE: u64 = u64::MAX - 3;
 
 /// The content of a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SectorContent {
+pub(crate) enum SectorContent {
     /// The data of the write with this number.
     Write(u64),
     /// No data of this verification.

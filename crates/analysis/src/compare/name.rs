@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use flashscope_block::{Bytes, Op, parse_share};
-use flashscope_workload::job::{Job, JobPlaces};
+use flashscope_workload::job::{Job, JobAddresses};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 
 /// The name of a workload, by which results of different kinds are matched.
@@ -131,8 +131,8 @@ impl What {
 
     fn of_job(job: &Job) -> Option<What> {
         let is_random = match job.places {
-            JobPlaces::Covering | JobPlaces::Independent => true,
-            JobPlaces::Sequential if job.processes == 1 => false,
+            JobAddresses::Covering | JobAddresses::Independent => true,
+            JobAddresses::Sequential if job.processes == 1 => false,
             _ => return None,
         };
         let is_plain = job.think.is_none()

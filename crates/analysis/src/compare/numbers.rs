@@ -6,7 +6,7 @@ use flashscope_document::twin::{DepthSource, Range, TwinPrediction};
 use flashscope_document::what_if::{Quantity, Variant};
 use flashscope_document::{LatencyNs, Manifest, Simulation};
 use flashscope_stats::{Estimate, mean_of_repeats};
-use flashscope_workload::job::JobPlaces;
+use flashscope_workload::job::JobAddresses;
 use flashscope_workload::pattern::{Address, Reference};
 use serde_json::Value;
 
@@ -181,7 +181,7 @@ fn groups<'a>(manifest: &'a Manifest, facts: &Facts) -> Vec<Group<'a>> {
 fn space(reference: &Reference) -> Option<Bytes> {
     if let Reference::Jobs { jobs, .. } = reference {
         let [job] = &jobs[..] else { return None };
-        return (job.places != JobPlaces::Sequential).then_some(job.target_size);
+        return (job.places != JobAddresses::Sequential).then_some(job.target_size);
     }
     let patterns = reference.patterns();
     let pattern = patterns.first().filter(|pattern| pattern.address == Address::Random)?;

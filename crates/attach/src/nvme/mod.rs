@@ -46,10 +46,11 @@ pub use namespaces::{NamespaceError, NamespaceOptions, ParseNamespaceError, chec
 pub use pdu::{Completion, Fatal, Format};
 pub use placement::PlacementCommand;
 pub use plan::{Erase, Finish, Plan};
-pub use protection::{ExtendedRead, ProtectionCheck};
+pub use protection::ExtendedRead;
 pub use queue::{Action, Commands, Queue};
 pub use round_trip::round_trip;
-pub use session::{Event, IN_CAPSULE, Rejection, Session, Transfer};
+pub(crate) use session::IN_CAPSULE;
+pub use session::{Event, Rejection, Session, Transfer};
 pub use status::Status;
 pub use subsystem::{Nqn, ParseNqnError, SnapshotSource, Subsystem, SubsystemOptions};
 pub use zones::{Report, ZoneCommand};

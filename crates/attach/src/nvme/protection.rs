@@ -104,7 +104,7 @@ fn guard(data: &[u8]) -> u16 {
 
 /// The protection information of a command: the values to insert, and the checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProtectionCheck {
+pub(crate) struct ProtectionCheck {
     kind: Protection,
     /// The bits of the checks, in dword 12.
     checks: u32,

@@ -16,7 +16,7 @@ use super::wire::{u16_at, u32_at};
 pub(super) const MAX_DATA: u32 = 128 * 1024;
 
 /// The maximum number of data bytes in a capsule.
-pub const IN_CAPSULE: u32 = 16 * 1024;
+pub(crate) const IN_CAPSULE: u32 = 16 * 1024;
 
 /// The maximum number of requested bytes that have not arrived, unless one command needs more.
 /// Later commands wait until earlier commands have their data.

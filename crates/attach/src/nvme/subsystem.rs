@@ -216,7 +216,7 @@ impl Subsystem {
     }
 
     /// Ends the controllers whose hosts have been silent for longer than their keep-alive timeout.
-    pub fn end_silent(&self) {
+    pub(crate) fn end_silent(&self) {
         let now = self.now();
         for controller in self.all() {
             if controller.is_silent(now) {

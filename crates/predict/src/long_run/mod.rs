@@ -132,10 +132,10 @@ pub const LONG_RUN_MODELS: &[LongRunModel] = &[
 ];
 
 /// The exponent of Zipf's law from which on the models have larger errors.
-pub const STEEP: f64 = 0.8;
+pub(crate) const STEEP: f64 = 0.8;
 
 /// The number of writes in a block below which the models have larger errors.
-pub const FEW_WRITES: f64 = 16.0;
+pub(crate) const FEW_WRITES: f64 = 16.0;
 
 /// The exponent of Zipf's law up to which the models were compared with the simulator.
 pub const STEEPEST: f64 = 1.3;
@@ -155,13 +155,13 @@ pub enum Skew {
     Uniform,
     /// Write rates differ.
     Skewed,
-    /// Write rates follow Zipf's law with an exponent of at least [`STEEP`], for which the
+    /// Write rates follow Zipf's law with an exponent of at least 0.8, for which the
     /// equivalent FIFO drive is pessimistic.
     Steep,
     /// Write rates differ, and the policy is greedy with ties to the youngest block, which the
     /// models do not cover.
     SkewedYoungest,
-    /// A block holds fewer than [`FEW_WRITES`] writes, or a number of writes that is not an
+    /// A block holds fewer than 16 writes, or a number of writes that is not an
     /// integer.
     Coarse,
 }

@@ -8,7 +8,7 @@ use flashscope_block::Bytes;
 
 /// Returns the memory of this machine, or the limit of this process's Linux control group if that
 /// is less. Returns `None` if the system does not report it.
-pub fn memory_of_machine() -> Option<Bytes> {
+pub(crate) fn memory_of_machine() -> Option<Bytes> {
     static MEMORY: OnceLock<Option<Bytes>> = OnceLock::new();
     *MEMORY.get_or_init(|| memory_below(Path::new("/")))
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use flashscope_block::Bytes;
 
-pub use machine::memory_of_machine;
+use machine::memory_of_machine;
 
 /// The limit if the memory of the machine is unknown.
 const UNKNOWN: Bytes = Bytes::gib(4);

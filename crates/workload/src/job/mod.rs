@@ -15,7 +15,7 @@ use flashscope_block::{Bytes, Nanos, Op, StreamId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use places::JobPlaces;
+pub use places::JobAddresses;
 pub use sizes::SizeShare;
 use sizes::{largest, mean, smallest, words};
 use stream::JobStream;
@@ -39,7 +39,7 @@ pub struct Job {
     #[serde(rename = "process_shift_bytes")]
     pub process_shift: Bytes,
     /// The rule for the offsets of IOs in the target space.
-    pub places: JobPlaces,
+    pub places: JobAddresses,
     /// The average number of reads per hundred IOs.
     pub reads_percent: u8,
     /// The operation of the other IOs.
@@ -147,14 +147,14 @@ impl Job {
     }
 
     /// Returns the offset and the size of the space that all processes use.
-    pub fn target_space(&self) -> (Bytes, Bytes) {
+    pub(crate) fn target_space(&self) -> (Bytes, Bytes) {
         let shifts = u64::from(self.processes.saturating_sub(1));
         let shift = self.process_shift.0.saturating_mul(shifts);
         (self.target_offset, Bytes(self.target_size.0.saturating_add(shift)))
     }
 
     /// Returns the time after which no process issues an IO, if there is one.
-    pub fn ends_after(&self) -> Option<Nanos> {
+    pub(crate) fn ends_after(&self) -> Option<Nanos> {
         self.time.map(|time| Nanos(time.0.saturating_add(self.delay.0)))
     }
 
@@ -210,7 +210,7 @@ impl Job {
 
     fn check_places(&self) -> Result<(), PatternError> {
         self.places.check()?;
-        if self.places != JobPlaces::Covering || self.single_size().is_some() {
+        if self.places != JobAddresses::Covering || self.single_size().is_some() {
             return Ok(());
         }
         let smallest: Vec<Bytes> = self.sizes().map(smallest).collect();
@@ -243,10 +243,10 @@ impl Job {
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let order = match self.places {
-            JobPlaces::Sequential => "sequential".into(),
-            JobPlaces::Covering | JobPlaces::Independent => "random".into(),
-            JobPlaces::Zipf { exponent } => format!("zipf {exponent}"),
-            JobPlaces::Pareto { share } => format!("pareto {share}"),
+            JobAddresses::Sequential => "sequential".into(),
+            JobAddresses::Covering | JobAddresses::Independent => "random".into(),
+            JobAddresses::Zipf { exponent } => format!("zipf {exponent}"),
+            JobAddresses::Pareto { share } => format!("pareto {share}"),
         };
         let parts = [(Op::Read, &self.read_sizes), (self.op, &self.other_sizes)];
         let parts = parts.into_iter().filter(|(_, sizes)| !sizes.is_empty());

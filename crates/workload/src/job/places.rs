@@ -14,7 +14,7 @@ use crate::synthetic::Ranks;
 /// The rule for the offsets of a job's IOs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
-pub enum JobPlaces {
+pub enum JobAddresses {
     /// Consecutive offsets; reads and other IOs each have their own sequence.
     Sequential,
     /// Random offsets, each used once before any is used again: fio's default, its random map.
@@ -33,15 +33,15 @@ pub enum JobPlaces {
     },
 }
 
-impl JobPlaces {
+impl JobAddresses {
     pub(super) fn check(self) -> Result<(), PatternError> {
         let (value, rule, is_right) = match self {
-            JobPlaces::Zipf { exponent } => (
+            JobAddresses::Zipf { exponent } => (
                 exponent,
                 "zipf has an exponent above 0 and up to 10",
                 exponent > 0.0 && exponent <= 10.0,
             ),
-            JobPlaces::Pareto { share } => {
+            JobAddresses::Pareto { share } => {
                 (share, "pareto has a share above 0 and below 1", share > 0.0 && share < 1.0)
             }
             _ => return Ok(()),
@@ -88,19 +88,19 @@ pub(super) enum Law {
 
 impl Places {
     /// Creates the places of `kind` in a space of `units` places for the smallest IO.
-    pub(super) fn new(kind: JobPlaces, units: u64, has_one_size: bool, seed: u64) -> Places {
+    pub(super) fn new(kind: JobAddresses, units: u64, has_one_size: bool, seed: u64) -> Places {
         let order = || Permutation::new(units, seed);
         match kind {
-            JobPlaces::Sequential => Places::Sequential { next: [0; 2] },
-            JobPlaces::Covering if has_one_size => {
+            JobAddresses::Sequential => Places::Sequential { next: [0; 2] },
+            JobAddresses::Covering if has_one_size => {
                 Places::Permuted { order: order(), nth: 0, pass: 0, seed }
             }
-            JobPlaces::Covering => Places::Mapped { free: FreePlaces::new(units), units },
-            JobPlaces::Independent => Places::Independent,
-            JobPlaces::Zipf { exponent } => {
+            JobAddresses::Covering => Places::Mapped { free: FreePlaces::new(units), units },
+            JobAddresses::Independent => Places::Independent,
+            JobAddresses::Zipf { exponent } => {
                 Places::Ranked { law: Law::Zipf(Ranks::new(units, exponent)), order: order() }
             }
-            JobPlaces::Pareto { share } => {
+            JobAddresses::Pareto { share } => {
                 let power = share.ln() / (1.0 - share).ln();
                 Places::Ranked { law: Law::Pareto { power }, order: order() }
             }

@@ -19,7 +19,7 @@ fn job() -> Job {
         name: "a".into(),
         processes: 1,
         process_shift: Bytes(0),
-        places: JobPlaces::Covering,
+        places: JobAddresses::Covering,
         reads_percent: 100,
         op: Op::Write,
         read_sizes: sizes(&[(4, 1)]),
@@ -41,7 +41,7 @@ fn writes(shares: &[(u64, u32)]) -> Job {
     Job { reads_percent: 0, read_sizes: vec![], other_sizes: sizes(shares), ..job() }
 }
 
-fn mixed(places: JobPlaces) -> Job {
+fn mixed(places: JobAddresses) -> Job {
     Job { reads_percent: 70, other_sizes: sizes(&[(4, 1)]), places, ..job() }
 }
 
@@ -101,7 +101,7 @@ fn several_sizes_cover_the_space_without_overlap() {
 
 #[test]
 fn independent_places_repeat_and_end_with_the_bytes() {
-    let job = Job { places: JobPlaces::Independent, ..writes(&[(4, 3), (64, 1)]) };
+    let job = Job { places: JobAddresses::Independent, ..writes(&[(4, 3), (64, 1)]) };
     let ios = only(&Job { end: Some(Bytes::mib(64)), ..job });
     let bytes: u64 = ios.iter().map(|io| io.len.0).sum();
     assert!((Bytes::mib(64).0..Bytes::mib(64).0 + 64 * KIB).contains(&bytes));
@@ -114,7 +114,7 @@ fn independent_places_repeat_and_end_with_the_bytes() {
 
 #[test]
 fn reads_and_writes_of_a_sequential_mix_have_orders_of_their_own() {
-    let ios = only(&mixed(JobPlaces::Sequential));
+    let ios = only(&mixed(JobAddresses::Sequential));
     assert_eq!(ios.len(), 256);
     for op in [Op::Read, Op::Write] {
         let ios: Vec<Io> = ios.iter().filter(|io| io.op == op).copied().collect();
@@ -137,10 +137,10 @@ fn skewed_places_follow_their_laws() {
     #[allow(clippy::cast_precision_loss)]
     let top = |counts: &[u64], n: usize| counts[..n].iter().sum::<u64>() as f64 / 102_400.0;
     // The sum of 1/k^1.2 over 1 to 10 and over 1 to 256: 2.47 of 3.94.
-    let zipf = frequencies(JobPlaces::Zipf { exponent: 1.2 });
+    let zipf = frequencies(JobAddresses::Zipf { exponent: 1.2 });
     assert!((top(&zipf, 10) - 0.626).abs() < 0.01, "{}", top(&zipf, 10));
     // A fifth of the places takes four fifths of the IOs.
-    let pareto = frequencies(JobPlaces::Pareto { share: 0.2 });
+    let pareto = frequencies(JobAddresses::Pareto { share: 0.2 });
     assert!((top(&pareto, 51) - 0.8).abs() < 0.01, "{}", top(&pareto, 51));
 }
 
@@ -192,7 +192,7 @@ fn pauses_and_flushes_come_between_ios() {
 #[test]
 fn a_reference_counts_the_streams_of_its_jobs() {
     use crate::pattern::Reference;
-    let two = Job { processes: 2, queue_depth: 4, ..mixed(JobPlaces::Independent) };
+    let two = Job { processes: 2, queue_depth: 4, ..mixed(JobAddresses::Independent) };
     let jobs = Reference::Jobs { jobs: vec![job(), two, job()], io_ignore: 0, ramp: None };
     jobs.validate(Bytes::mib(8), Bytes(512)).unwrap();
     assert_eq!((jobs.streams_count(), jobs.in_flight(), jobs.parts_count()), (4, 10, 3));
@@ -211,7 +211,7 @@ fn a_job_describes_itself() {
     assert_eq!(job().to_string(), "a: random reads of 4 KiB");
     let split = Job { processes: 2, ..writes(&[(4, 60), (64, 40)]) };
     assert_eq!(split.to_string(), "a: random writes of 4 KiB (60 %) or 64 KiB (40 %), 2 processes");
-    let skewed = mixed(JobPlaces::Zipf { exponent: 1.2 });
+    let skewed = mixed(JobAddresses::Zipf { exponent: 1.2 });
     assert_eq!(skewed.to_string(), "a: zipf 1.2 reads of 4 KiB and writes of 4 KiB, 70 % reads");
 }
 
@@ -232,8 +232,8 @@ fn impossible_jobs_are_refused_by_fios_names() {
         (Job { end: None, ..job() }, "nothing else ends the job"),
         (Job { time: Some(Nanos(0)), ..job() }, "the job has no IO"),
         (Job { flush_every: Some(0), ..job() }, "at least one"),
-        (Job { places: JobPlaces::Zipf { exponent: 0.0 }, ..job() }, "random_distribution = 0"),
-        (Job { places: JobPlaces::Pareto { share: 1.0 }, ..job() }, "pareto has a share"),
+        (Job { places: JobAddresses::Zipf { exponent: 0.0 }, ..job() }, "random_distribution = 0"),
+        (Job { places: JobAddresses::Pareto { share: 1.0 }, ..job() }, "pareto has a share"),
         (
             Job { other_sizes: sizes(&[(8, 1)]), reads_percent: 50, ..job() },
             "`norandommap` removes this limit",
