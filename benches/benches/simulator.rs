@@ -177,7 +177,7 @@ impl Run {
             std::mem::swap(&mut near, &mut far);
             far.clear();
             self.draw(op, &mut far);
-            self.drive.expect(&near, &far);
+            self.drive.announce(&near, &far);
             for io in &near {
                 let io = Io { at: self.drive.now(), ..*io };
                 let done = self.drive.round_trip(&io).expect("an IO in flight completes");

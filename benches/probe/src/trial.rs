@@ -83,6 +83,6 @@ fn only(knowledge: &Knowledge, parameters: &[Parameter]) -> Knowledge {
     let mut result = Knowledge::default();
     let all =
         knowledge.findings().filter(|f| parameters.is_empty() || parameters.contains(&f.parameter));
-    all.for_each(|finding| result.take(finding.clone()));
+    all.for_each(|finding| result.add(finding.clone()));
     result
 }

@@ -223,7 +223,7 @@ pub trait Device {
     ///
     /// After the last [`Device::round_trip`] of a series, announce that no IO follows: a simulated
     /// drive reports the events of round trips to its observers only here, many at once.
-    fn expect(&mut self, _near: &[Io], _far: &[Io]) {}
+    fn announce(&mut self, _near: &[Io], _far: &[Io]) {}
 
     /// Submits an IO that is due, and waits for its answer. No other IO may be in flight. Returns
     /// `None` if the drive does not answer: see [`Device::complete`].
@@ -314,8 +314,8 @@ impl<D: Device + ?Sized> Device for Box<D> {
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
         (**self).complete(until)
     }
-    fn expect(&mut self, near: &[Io], far: &[Io]) {
-        (**self).expect(near, far);
+    fn announce(&mut self, near: &[Io], far: &[Io]) {
+        (**self).announce(near, far);
     }
     fn round_trip(&mut self, io: &Io) -> Option<Completion> {
         (**self).round_trip(io)

@@ -107,7 +107,7 @@ fn take(
     for finding in outcome.findings {
         debug_assert!(probe.finds.contains(&finding.parameter), "{} finds more", probe.name);
         (options.observer)(&Event::Found(&finding));
-        knowledge.take(finding);
+        knowledge.add(finding);
     }
     for contradiction in &outcome.contradicts {
         (options.observer)(&Event::Contradicted { probe, contradiction });
@@ -115,7 +115,7 @@ fn take(
     }
     for parameter in probe.finds {
         if knowledge.finding(*parameter).is_none() {
-            knowledge.take(Finding::unknown(*parameter, "no measurement shows it"));
+            knowledge.add(Finding::unknown(*parameter, "no measurement shows it"));
         }
     }
 }
@@ -138,7 +138,7 @@ fn reopen(parameter: Parameter, knowledge: &mut Knowledge, attempts: &[u32]) {
 }
 
 fn leave(probe: &Probe, why: &str, knowledge: &mut Knowledge) {
-    probe.unknown(why).into_iter().for_each(|finding| knowledge.take(finding));
+    probe.unknown(why).into_iter().for_each(|finding| knowledge.add(finding));
 }
 
 /// Returns the index of the probe with the most expected information per cost; the probe of the
@@ -254,7 +254,7 @@ fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, requested: &[Parameter], h
         } else {
             "the budget does not allow it"
         };
-        knowledge.take(Finding::unknown(parameter, why));
+        knowledge.add(Finding::unknown(parameter, why));
     }
 }
 
@@ -272,7 +272,7 @@ mod tests {
         let known = || {
             let mut knowledge = Knowledge::default();
             for parameter in [Parameter::Mapping, Parameter::Volumes, Parameter::ReadAhead] {
-                knowledge.take(Finding::exact(parameter, 1.0, 0.9));
+                knowledge.add(Finding::exact(parameter, 1.0, 0.9));
             }
             knowledge
         };
@@ -292,8 +292,8 @@ mod tests {
         let (stop, mut keeper) = (AtomicBool::new(false), ());
         let lab = Lab::new(&mut device, budget, 0, &stop, &mut keeper);
         let mut knowledge = Knowledge::default();
-        knowledge.take(Finding::class(Parameter::Medium, "flash", 0.99));
-        knowledge.take(Finding::unknown(Parameter::PageSize, "noise"));
+        knowledge.add(Finding::class(Parameter::Medium, "flash", 0.99));
+        knowledge.add(Finding::unknown(Parameter::PageSize, "noise"));
         let next = |of_page: u32| {
             let finds_page = |probe: &Probe| probe.finds.contains(&Parameter::PageSize);
             let attempts: Vec<u32> =
@@ -314,8 +314,8 @@ mod tests {
         let lab = Lab::new(&mut device, budget, 0, &stop, &mut keeper);
         let left = |medium: &str| {
             let mut knowledge = Knowledge::default();
-            knowledge.take(Finding::exact(Parameter::RequestCost, 14_532.0, 0.98));
-            knowledge.take(Finding::class(Parameter::Medium, medium, 0.99));
+            knowledge.add(Finding::exact(Parameter::RequestCost, 14_532.0, 0.98));
+            knowledge.add(Finding::class(Parameter::Medium, medium, 0.99));
             conclude(&lab, &mut knowledge, &[], None);
             let known: Vec<_> = knowledge
                 .findings()

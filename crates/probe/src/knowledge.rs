@@ -69,7 +69,7 @@ impl Knowledge {
     /// Adds a finding. An unknown finding does not replace a known one. If two findings agree, the
     /// combined probability exceeds both. If they disagree, the likelier finding stays; its
     /// probability falls if that of the other finding is above 0.5.
-    pub fn take(&mut self, finding: Finding) {
+    pub fn add(&mut self, finding: Finding) {
         let Some(old) = self.0.remove(&finding.parameter).filter(Finding::is_known) else {
             self.0.insert(finding.parameter, finding);
             return;
@@ -118,16 +118,16 @@ mod tests {
         let pages = |value, probability| Finding::exact(Parameter::PageSize, value, probability);
         let mut knowledge = Knowledge::default();
         assert!((knowledge.uncertainty(Parameter::PageSize) - 6f64.log2()).abs() < 1e-12);
-        knowledge.take(pages(4096.0, 0.8));
+        knowledge.add(pages(4096.0, 0.8));
         let once = knowledge.uncertainty(Parameter::PageSize);
-        knowledge.take(pages(4096.0, 0.8));
+        knowledge.add(pages(4096.0, 0.8));
         assert!((knowledge.finding(Parameter::PageSize).unwrap().probability - 0.96).abs() < 1e-12);
         assert!(knowledge.uncertainty(Parameter::PageSize) < once);
-        knowledge.take(pages(8192.0, 0.9));
+        knowledge.add(pages(8192.0, 0.9));
         let finding = knowledge.finding(Parameter::PageSize).unwrap();
         assert_eq!(knowledge.whole(Parameter::PageSize), Some(4096));
         assert!(finding.probability > 0.5 && finding.probability < 0.96);
-        knowledge.take(Finding::unknown(Parameter::PageSize, "noise"));
+        knowledge.add(Finding::unknown(Parameter::PageSize, "noise"));
         assert_eq!(knowledge.whole(Parameter::PageSize), Some(4096));
         knowledge.withdraw(Parameter::PageSize);
         assert_eq!(knowledge.whole(Parameter::PageSize), None);

@@ -336,10 +336,21 @@ impl<'a> Lab<'a> {
             bytes_written: written,
             took_ns: self.device.now().since(start),
         };
+        let halt = script.halt;
+        self.conclude(summary, ended, halt)
+    }
+
+    /// Counts a run, and returns its summary or the reason why the investigation ends.
+    fn conclude(
+        &mut self,
+        summary: RunSummary,
+        ended: RunEnd,
+        halt: Option<Halt>,
+    ) -> Result<RunSummary, Halt> {
         // A run that ended before its first IO does not count.
-        if run.ios > 0 {
+        if summary.ios > 0 {
             self.runs += 1;
-            self.written += written;
+            self.written += summary.bytes_written;
             self.keeper.end(summary.clone());
         }
         if let RunEnd::Failed { errors, first, gone } = ended {
@@ -347,11 +358,11 @@ impl<'a> Lab<'a> {
             // A drive may reject an operation that it does not support. The rejection is a result,
             // not an error.
             if !matches!(first.errno, Errno::EOPNOTSUPP | Errno::EINVAL) {
-                let first = io_errors(run.number, first);
+                let first = io_errors(summary.run, first);
                 self.errors.get_or_insert(first).ios += errors;
             }
         }
-        match (ended, script.halt) {
+        match (ended, halt) {
             (RunEnd::Failed { gone: true, .. }, _) => Err(Halt::Gone),
             (RunEnd::Failed { first: FailedIo { errno, offset, .. }, .. }, _) => {
                 Err(Halt::Failed { errno, offset })
@@ -363,7 +374,7 @@ impl<'a> Lab<'a> {
     }
 
     /// Leaves the drive idle for `time`.
-    pub fn rest(&mut self, time: Nanos) {
+    pub fn idle(&mut self, time: Nanos) {
         if self.gone {
             return;
         }

@@ -52,7 +52,7 @@ fn run(probe: &Probe, faults: &[(u64, Fault)]) -> ProbeOutcome {
     let budget = Budget { bytes: Bytes::mib(64), time: Nanos::secs(100) };
     let mut lab = Lab::new(&mut device, budget, SEED, &stop, &mut kept);
     let mut knowledge = Knowledge::default();
-    knowledge.take(Finding::class(Parameter::Medium, "flash", 0.99));
+    knowledge.add(Finding::class(Parameter::Medium, "flash", 0.99));
     let halt = (probe.run)(&mut lab, &knowledge).err();
     let errors = lab.errors().cloned();
     ProbeOutcome { halt, errors, kept, asked: device.submitted() }

@@ -43,7 +43,7 @@ impl CollectionFolder {
     /// the folder cannot be written.
     pub fn create(path: &Path, collection: &Collection) -> Result<CollectionFolder, Error> {
         let mut staged = StagingFolder::create(path, Some(PARTS))?;
-        write_json(&staged.place().join(COLLECTION), collection)?;
+        write_json(&staged.path().join(COLLECTION), collection)?;
         staged.publish()?;
         Ok(CollectionFolder { path: path.into(), _lock: staged.into_lock()? })
     }

@@ -93,7 +93,7 @@ impl DocumentFolder {
 
     /// Returns the current path: a temporary one until the document is written.
     pub(crate) fn path(&self) -> &Path {
-        self.staged.place()
+        self.staged.path()
     }
 
     /// Writes the document atomically and publishes the folder.

@@ -82,7 +82,7 @@ impl ResultFolder {
     /// the folder cannot be written.
     pub fn create(path: &Path, manifest: &Manifest) -> Result<ResultFolder, Error> {
         let mut staged = StagingFolder::create(path, Some(RECORDS))?;
-        write_json(&staged.place().join(MANIFEST), manifest)?;
+        write_json(&staged.path().join(MANIFEST), manifest)?;
         staged.publish()?;
         Ok(ResultFolder { path: path.into(), stop: None })
     }

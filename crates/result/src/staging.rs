@@ -74,7 +74,7 @@ impl StagingFolder {
     }
 
     /// Returns the current path: a temporary one until the folder is published.
-    pub(crate) fn place(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         if self.published { &self.path } else { &self.unfinished }
     }
 

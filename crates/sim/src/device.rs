@@ -419,7 +419,7 @@ impl Device for SimDevice {
 
     fn submit(&mut self, io: &Io) {
         if matches!(io.op, Op::Read | Op::Write) {
-            self.ftl.expect(self.first_page(io));
+            self.ftl.prefetch(self.first_page(io));
         }
         // A write or a trim may leave background work.
         self.quiet_until = Nanos(0);
@@ -477,11 +477,11 @@ impl Device for SimDevice {
         completion
     }
 
-    fn expect(&mut self, near: &[Io], far: &[Io]) {
+    fn announce(&mut self, near: &[Io], far: &[Io]) {
         self.heed();
         self.nand.deliver();
-        near.iter().for_each(|io| self.ftl.expect_data(&self.nand, self.first_page(io)));
-        far.iter().for_each(|io| self.ftl.expect(self.first_page(io)));
+        near.iter().for_each(|io| self.ftl.prefetch_data(&self.nand, self.first_page(io)));
+        far.iter().for_each(|io| self.ftl.prefetch(self.first_page(io)));
     }
 
     #[inline]

@@ -127,10 +127,10 @@ impl Device for Drive {
         }
     }
 
-    fn expect(&mut self, near: &[Io], far: &[Io]) {
+    fn announce(&mut self, near: &[Io], far: &[Io]) {
         match self {
-            Drive::One(drive) => drive.expect(near, far),
-            Drive::Raid0(array, _) => array.expect(near, far),
+            Drive::One(drive) => drive.announce(near, far),
+            Drive::Raid0(array, _) => array.announce(near, far),
         }
     }
 

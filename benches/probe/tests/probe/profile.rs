@@ -11,7 +11,7 @@ use flashscope_probe_bench::drives::{Truth, generate};
 fn all_of(truth: impl IntoIterator<Item = (Parameter, Truth)>) -> Knowledge {
     let mut knowledge = Knowledge::default();
     for (parameter, truth) in truth {
-        knowledge.take(match truth {
+        knowledge.add(match truth {
             Truth::Value(value) => Finding::exact(parameter, value, 0.99),
             Truth::Class(class) => Finding::class(parameter, class, 0.99),
             Truth::Absent => Finding::absent(parameter, 0.99),

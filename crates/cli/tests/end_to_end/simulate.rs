@@ -91,23 +91,9 @@ fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
             }
             "type" if !is_of_type(value, rule) => return refused("of another type"),
             "type" => {}
-            "minimum" if value.is_number() && number(value) < number(rule) => {
-                return refused("too small");
-            }
-            "minimum" => {}
-            "maximum" if value.is_number() && number(value) > number(rule) => {
-                return refused("too large");
-            }
-            "maximum" => {}
-            "maxLength" | "minLength" => {
-                let len = value.as_str().map(|text| serde_json::json!(text.chars().count()));
-                let is_longest = keyword == "maxLength";
-                let is_wrong = |len: Value| match is_longest {
-                    true => number(&len) > number(rule),
-                    false => number(&len) < number(rule),
-                };
-                if len.is_some_and(is_wrong) {
-                    return refused("of another length");
+            "minimum" | "maximum" | "minLength" | "maxLength" | "minItems" | "maxItems" => {
+                if !is_within(value, keyword, number(rule)) {
+                    return refused(keyword);
                 }
             }
             "enum" if !rule.as_array().unwrap().contains(value) => return refused("none of"),
@@ -116,16 +102,6 @@ fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
                 let items = value.as_array().into_iter().flatten();
                 for (item, rule) in items.zip(rule.as_array().unwrap()) {
                     conforms(item, rule, root)?;
-                }
-            }
-            "minItems" | "maxItems" => {
-                let most = keyword == "maxItems";
-                let len = value.as_array().map(|items| serde_json::json!(items.len()));
-                let wrong = |len: Value| {
-                    if most { number(&len) > number(rule) } else { number(&len) < number(rule) }
-                };
-                if len.is_some_and(wrong) {
-                    return refused("of another length");
                 }
             }
             "items" => {
@@ -155,6 +131,20 @@ fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
     let required = keywords.get("required").and_then(Value::as_array).into_iter().flatten();
     let mut missing = required.filter(|name| value.get(name.as_str().unwrap()).is_none());
     missing.next().map_or(Ok(()), |name| Err(format!("{name} is missing")))
+}
+
+/// Returns true if a number, or the length of a text or list, is within a limit. Limits do not
+/// apply to values of other types.
+fn is_within(value: &Value, keyword: &str, limit: f64) -> bool {
+    let found = match &keyword[3..] {
+        "imum" => value.as_f64(),
+        "Length" => value.as_str().map(|text| text.chars().count() as f64),
+        _ => value.as_array().map(|items| items.len() as f64),
+    };
+    found.is_none_or(|found| match keyword.starts_with("max") {
+        true => found <= limit,
+        false => found >= limit,
+    })
 }
 
 fn is_of_type(value: &Value, rule: &Value) -> bool {

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_workload::job::{Job, JobPlaces, ThinkTime};
+use flashscope_workload::job::{Job, JobAddresses, ThinkTime};
 
 use super::file::Section;
 use super::notation::{Size, size, time};
@@ -229,25 +229,25 @@ fn io_sizes(values: &Values) -> Result<sizes::PerOperation> {
     Ok(last.map_or_else(sizes::default, |(_, sizes)| sizes))
 }
 
-fn places(values: &Values, is_random: bool) -> Result<JobPlaces> {
+fn places(values: &Values, is_random: bool) -> Result<JobAddresses> {
     let independent = values.flag("norandommap")?.unwrap_or(false);
     let number = |text: &str| text.parse::<f64>().ok();
     let law = |text: &str| {
         Some(match text.split_once(':') {
-            None if text == "random" && independent => JobPlaces::Independent,
-            None if text == "random" => JobPlaces::Covering,
-            Some(("zipf", exponent)) => JobPlaces::Zipf { exponent: number(exponent)? },
-            Some(("pareto", share)) => JobPlaces::Pareto { share: number(share)? },
+            None if text == "random" && independent => JobAddresses::Independent,
+            None if text == "random" => JobAddresses::Covering,
+            Some(("zipf", exponent)) => JobAddresses::Zipf { exponent: number(exponent)? },
+            Some(("pareto", share)) => JobAddresses::Pareto { share: number(share)? },
             _ => return None,
         })
     };
     let what = "random, zipf:EXPONENT or pareto:SHARE";
     let law = values.parsed("random_distribution", what, law)?;
     Ok(match (is_random, law) {
-        (false, _) => JobPlaces::Sequential,
+        (false, _) => JobAddresses::Sequential,
         (true, Some(law)) => law,
-        (true, None) if independent => JobPlaces::Independent,
-        (true, None) => JobPlaces::Covering,
+        (true, None) if independent => JobAddresses::Independent,
+        (true, None) => JobAddresses::Covering,
     })
 }
 

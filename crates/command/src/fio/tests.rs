@@ -1,5 +1,5 @@
 use flashscope_block::Nanos;
-use flashscope_workload::job::JobPlaces;
+use flashscope_workload::job::JobAddresses;
 
 use super::*;
 
@@ -31,20 +31,20 @@ fn options_describe_a_job() {
     );
     assert_eq!((mixed.reads_percent, mixed.queue_depth, mixed.processes), (80, 16, 4));
     assert_eq!((mixed.target_offset, mixed.target_size), (Bytes::mib(64), Bytes::mib(256)));
-    assert_eq!((mixed.process_shift, mixed.places), (Bytes::mib(16), JobPlaces::Covering));
+    assert_eq!((mixed.process_shift, mixed.places), (Bytes::mib(16), JobAddresses::Covering));
     assert_eq!((mixed.end, mixed.time), (None, Some(Nanos::secs(32))));
     assert_eq!((mixed.delay, mixed.seed), (Nanos::secs(1), 9));
     let plain = job("");
     assert_eq!((plain.reads_percent, plain.single_size()), (100, Some(Bytes::kib(4))));
-    assert_eq!((plain.places, plain.target_size), (JobPlaces::Sequential, Bytes::GIB));
+    assert_eq!((plain.places, plain.target_size), (JobAddresses::Sequential, Bytes::GIB));
     assert_eq!(plain.end, Some(Bytes::GIB));
     let writes = job("rw=write\nsize=1m\nloops=3\nfdatasync=8\nthinktime=5ms\nthinktime_blocks=2");
     assert_eq!((writes.end, writes.flush_every), (Some(Bytes::mib(3)), Some(8)));
     assert_eq!(writes.think.map(|think| (think.pause, think.ios)), Some((Nanos::millis(5), 2)));
-    assert_eq!(job("rw=randread\nnorandommap").places, JobPlaces::Independent);
+    assert_eq!(job("rw=randread\nnorandommap").places, JobAddresses::Independent);
     assert_eq!(
         job("rw=randread\nrandom_distribution=zipf:1.2").places,
-        JobPlaces::Zipf { exponent: 1.2 }
+        JobAddresses::Zipf { exponent: 1.2 }
     );
     assert_eq!(job("rw=randread\nnumber_ios=100").most_ios, Some(100));
     assert_eq!(job("rw=randread\nsize=1m\nio_size=2m").end, Some(Bytes::mib(2)));
@@ -58,7 +58,7 @@ fn later_options_replace_earlier_ones() {
     assert_eq!(job("bs=4k\nbs=8k").single_size(), Some(Bytes::kib(8)));
     assert_eq!(job("bssplit=4k/50:8k/50\nbs=16k").single_size(), Some(Bytes::kib(16)));
     let file = "[global]\nbs=8k\nrw=randread\n[a]\nrw=read\n";
-    assert_eq!(jobs(file)[0].places, JobPlaces::Sequential);
+    assert_eq!(jobs(file)[0].places, JobAddresses::Sequential);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) fn execute_alone<D: Device + ?Sized, S: Stream, E>(
     each: impl FnMut(&D, &Completion) -> Result<(), E>,
 ) -> Result<RunEnd, E> {
     let ended = execute_drawn(device, stream, stop, each);
-    device.expect(&[], &[]);
+    device.announce(&[], &[]);
     ended
 }
 
@@ -44,7 +44,7 @@ fn execute_drawn<D: Device + ?Sized, S: Stream, E>(
         }
         let near = drawn.len().min(STEP);
         let window = drawn.make_contiguous();
-        device.expect(&window[..near], &window[near..]);
+        device.announce(&window[..near], &window[near..]);
         for io in drawn.drain(..near) {
             let io = Io { at, ..io };
             let answered = device.round_trip(&io);

@@ -57,7 +57,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     let space = 0..lab.capacity();
     let mut at_random = reads_at_random(lab, &space)?;
     for nth in 0..SETTLING {
-        lab.rest(Nanos(REST.0 << nth));
+        lab.idle(Nanos(REST.0 << nth));
         let before = std::mem::replace(&mut at_random, reads_at_random(lab, &space)?);
         if !has_fallen(&before.latencies(), &at_random.latencies()) {
             break;

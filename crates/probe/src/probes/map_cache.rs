@@ -58,7 +58,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
             Err(halt) => return Err(halt),
         }
     }
-    lab.rest(REST);
+    lab.idle(REST);
     let align = knowledge.whole(Parameter::PageSize).unwrap_or(LEN).max(LEN);
     let mut reads = Reads { align, samples: SAMPLES << lab.attempt, runs: Vec::new() };
     let miss = reads.once_each(lab)?;

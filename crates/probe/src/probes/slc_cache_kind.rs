@@ -98,7 +98,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         }
         Err(halt) => return Err(halt),
     }
-    lab.rest(REST);
+    lab.idle(REST);
     let again = lab.run("write the region again", writes())?;
     runs.push(again.number);
     let again = Fill::of(&again);

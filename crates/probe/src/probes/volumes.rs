@@ -267,7 +267,7 @@ mod tests {
 
     fn volumes(took: &[f64], mapping: &str) -> Option<f64> {
         let mut knowledge = Knowledge::default();
-        knowledge.take(Finding::class(Parameter::Mapping, mapping, 0.98));
+        knowledge.add(Finding::class(Parameter::Mapping, mapping, 0.98));
         let series = |took: &f64| (0..7).map(|i| took + f64::from(i) * 0.1).collect();
         let evidence = Evidence { took: took.iter().map(series).collect(), runs: vec![1] };
         let finding = finding(&knowledge, &evidence);

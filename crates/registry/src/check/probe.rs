@@ -96,7 +96,7 @@ fn check_findings(report: &ProbeReport) -> CheckResult {
         ensure(!finding.is_known() || !finding.runs.is_empty(), || {
             format!("`{name}` is known, but no run shows it")
         })?;
-        knowledge.take(finding.clone());
+        knowledge.add(finding.clone());
     }
     let Some(medium) = knowledge.class(Parameter::Medium).filter(|medium| *medium != "flash")
     else {

@@ -57,7 +57,7 @@ impl SubmissionContent for ProbeSubmission {
         strip_device(drive, self.with_serial);
         let mut knowledge = Knowledge::default();
         for stated in findings {
-            knowledge.take(stated.finding.clone());
+            knowledge.add(stated.finding.clone());
             let signals = std::mem::take(&mut stated.signals);
             *stated = StatedFinding::shown_by(stated.finding.clone(), signals);
         }

@@ -15,11 +15,11 @@ fn a_folder_appears_when_it_is_published() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("above/it/r.flashscope");
     let mut staged = StagingFolder::create(&path, Some("records")).unwrap();
-    assert!(!path.exists() && staged.place().join("records").is_dir());
+    assert!(!path.exists() && staged.path().join("records").is_dir());
     let [unfinished] = &names(path.parent().unwrap())[..] else { panic!("one folder") };
     assert!(is_unfinished(unfinished.as_ref()), "{unfinished}");
     staged.publish().unwrap();
-    assert_eq!(staged.place(), path);
+    assert_eq!(staged.path(), path);
     assert_eq!(names(path.parent().unwrap()), ["r.flashscope"]);
     assert_eq!(names(&path), ["records"]);
 }
@@ -28,7 +28,7 @@ fn a_folder_appears_when_it_is_published() {
 fn a_folder_that_is_not_published_leaves_nothing() {
     let place = tempfile::tempdir().unwrap();
     let staged = StagingFolder::create(&place.path().join("r"), None).unwrap();
-    fs::write(staged.place().join("half"), "of it").unwrap();
+    fs::write(staged.path().join("half"), "of it").unwrap();
     drop(staged);
     assert!(names(place.path()).is_empty());
 }
@@ -59,7 +59,7 @@ fn a_name_that_was_taken_meanwhile_keeps_both() {
     ];
     for (number, make) in (3..).zip(makers) {
         let mut staged = StagingFolder::create(&at("r.flashscope"), None).unwrap();
-        fs::write(staged.place().join("hours"), "of work").unwrap();
+        fs::write(staged.path().join("hours"), "of work").unwrap();
         make(&at("r.flashscope"));
         let before = at("r.flashscope").symlink_metadata().unwrap().ino();
         let error = staged.publish_anyway().unwrap_err();
@@ -122,7 +122,7 @@ fn the_folders_of_running_processes_stay() {
     let again = StagingFolder::create(&at("r"), None);
     assert!(matches!(again, Err(Error::Busy(_))), "{again:?}");
     drop(StagingFolder::create(&at("r2"), None).unwrap());
-    assert!(staged.place().is_dir());
+    assert!(staged.path().is_dir());
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn names_of_any_length_and_bytes_are_published() {
     for name in [longest.as_bytes(), b"\xFFr", b"a b\nc", b"..."] {
         let path = place.path().join(OsStr::from_bytes(name));
         let mut staged = StagingFolder::create(&path, Some("records")).unwrap();
-        assert!(is_unfinished(staged.place().file_name().unwrap()), "{:?}", staged.place());
+        assert!(is_unfinished(staged.path().file_name().unwrap()), "{:?}", staged.path());
         staged.publish().unwrap();
         assert!(path.join("records").is_dir());
     }

@@ -39,7 +39,7 @@ impl SweepFolder {
     /// the folder cannot be written.
     pub fn create(path: &Path, sweep: &Sweep) -> Result<SweepFolder, Error> {
         let mut staged = StagingFolder::create(path, Some(PARTS))?;
-        write_json(&staged.place().join(SWEEP), sweep)?;
+        write_json(&staged.path().join(SWEEP), sweep)?;
         staged.publish()?;
         Ok(SweepFolder { path: path.into(), parts: 0, _lock: staged.into_lock()? })
     }

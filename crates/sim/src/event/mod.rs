@@ -119,8 +119,8 @@ impl Command {
 /// receives commands that a power cut undoes later.
 ///
 /// Events arrive in order, but with a delay: at the latest at the end of a `submit` or `complete`.
-/// After a `round_trip`, they may arrive as late as at the next `expect`: see
-/// [`flashscope_block::Device::expect`].
+/// After a `round_trip`, they may arrive as late as at the next `announce`: see
+/// [`flashscope_block::Device::announce`].
 pub trait Observer: Send {
     /// Receives the events since the last call, in order.
     fn notices(&mut self, notices: &[Notice]) {

@@ -66,7 +66,7 @@ impl Relocation {
     }
 
     /// Returns the start of read `nth`, from 0.
-    pub fn read_start(&self, nth: u32) -> Nanos {
+    pub(crate) fn read_start(&self, nth: u32) -> Nanos {
         later(self.start, Nanos(self.step().0.saturating_mul(nth.into())))
     }
 

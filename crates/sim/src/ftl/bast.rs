@@ -14,7 +14,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               merged with it when the log block is full or another data block needs a log block",
     source: "Kim et al., IEEE Trans. Consumer Electronics 48(2), 2002; Boboila and Desnoyers, \
              MSST'11, section II (Hybrid Log Block)",
-    family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::One, any_order: true }),
+    family: Family::LogBlock(LogUse { min_blocks: 1, sharing: LogSharing::One, any_order: true }),
     check: NO_FIELDS,
     new: |layout, _, nand| {
         let ties = Ties { group: 1, per_group: 1, placement: Placement::Any };

@@ -15,7 +15,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               index at or before the last one merges the replacement block first",
     source: "Ban, US patent 5,404,485 (1995), the replacement blocks of NFTL; pages \
              programmed in ascending order, as large-block flash requires",
-    family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::One, any_order: false }),
+    family: Family::LogBlock(LogUse { min_blocks: 1, sharing: LogSharing::One, any_order: false }),
     check: NO_FIELDS,
     new: |layout, _, nand| {
         let ties = Ties { group: 1, per_group: 1, placement: Placement::InPlace };

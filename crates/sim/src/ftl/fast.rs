@@ -22,7 +22,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               sequential log block, writes that continue in order go there too, and all other \
               writes go to a ring of log blocks that all data blocks share",
     source: "Lee et al., ACM TECS 6(3), 2007; Boboila and Desnoyers, MSST'11, section II",
-    family: Family::LogBlock(LogUse { least: 2, sharing: LogSharing::All, any_order: false }),
+    family: Family::LogBlock(LogUse { min_blocks: 2, sharing: LogSharing::All, any_order: false }),
     check: NO_FIELDS,
     new: |layout, _, nand| AnyFtl::Fast(LogBlock::new(layout, nand, Ring::new(layout))),
     footprint: |layout, _| {

@@ -31,7 +31,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
     source: "Lee, Shin, Kim and Kim, \"LAST\", ACM SIGOPS OSR 42(6), 2008; the fields of [log] say \
              which values flashscope chose",
     family: Family::LogBlock(LogUse {
-        least: 3,
+        min_blocks: 3,
         sharing: LogSharing::ByLocality,
         any_order: false,
     }),

@@ -18,7 +18,7 @@ use flashscope_block::{Errno, Nanos, StreamId};
 
 pub use self::page_map::{HandleCounts, PlacementCounts};
 use crate::footprint::Size;
-use crate::nand::{Array, BlockId, Fault, Illegal, Lpn, Page, Slot};
+use crate::nand::{Array, BlockId, Fault, IllegalCommand, Lpn, Page, Slot};
 pub use crate::setup::{Family, LogSharing, LogUse};
 use crate::setup::{Layout, Profile, ProfileError};
 use crate::{gc, wear};
@@ -63,11 +63,11 @@ impl Slice {
 pub trait Ftl {
     /// Prefetches the map entry of `lpn`, which the host will soon read or write. `lpn` need not be
     /// a page of the drive.
-    fn expect(&self, _lpn: Lpn) {}
+    fn prefetch(&self, _lpn: Lpn) {}
 
-    /// Prefetches the state of the data of `lpn`, whose map entry [`Ftl::expect`] has fetched.
+    /// Prefetches the state of the data of `lpn`, whose map entry [`Ftl::prefetch`] has fetched.
     /// `lpn` need not be a page of the drive.
-    fn expect_data(&self, _nand: &Array, _lpn: Lpn) {}
+    fn prefetch_data(&self, _nand: &Array, _lpn: Lpn) {}
 
     /// Writes a logical page, or a part of it without changing its other bytes.
     ///
@@ -76,7 +76,7 @@ pub trait Ftl {
     fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno>;
 
     /// Does the same as [`Ftl::write`] for a complete logical page whose state was probably
-    /// [fetched](Ftl::expect_data).
+    /// [fetched](Ftl::prefetch_data).
     ///
     /// # Errors
     /// See [`Ftl::write`].
@@ -252,10 +252,10 @@ pub struct Recovery {
 /// other streams is hot.
 pub const COLD_STREAM: StreamId = 2;
 
-impl From<Illegal> for Errno {
+impl From<IllegalCommand> for Errno {
     /// Converts a refused flash command, which is a bug of the FTL. Panics in a debug build; in a
     /// release build, the host gets an input/output error.
-    fn from(illegal: Illegal) -> Errno {
+    fn from(illegal: IllegalCommand) -> Errno {
         debug_assert!(false, "{illegal}");
         Errno::EIO
     }
@@ -332,12 +332,12 @@ macro_rules! registry {
 
         impl Ftl for AnyFtl {
             #[inline]
-            fn expect(&self, lpn: Lpn) {
-                match self { $(AnyFtl::$ftl(ftl) => ftl.expect(lpn),)+ }
+            fn prefetch(&self, lpn: Lpn) {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.prefetch(lpn),)+ }
             }
             #[inline]
-            fn expect_data(&self, nand: &Array, lpn: Lpn) {
-                match self { $(AnyFtl::$ftl(ftl) => ftl.expect_data(nand, lpn),)+ }
+            fn prefetch_data(&self, nand: &Array, lpn: Lpn) {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.prefetch_data(nand, lpn),)+ }
             }
             #[inline]
             fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {

@@ -14,7 +14,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
     summary: "data mapped by whole blocks; log.group consecutive logical blocks share up to \
               log.per_group log blocks; the same as bast if both numbers are 1",
     source: "Park et al., ACM TECS 7(4), 2008: N/K adaptive mapping",
-    family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::Group, any_order: true }),
+    family: Family::LogBlock(LogUse { min_blocks: 1, sharing: LogSharing::Group, any_order: true }),
     check: Profile::check_group,
     new: |layout, _, nand| {
         let Log { blocks, group, per_group, .. } = layout.logs.options;

@@ -21,7 +21,11 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               log.per_group log blocks more; a page may be anywhere in the blocks of its group; \
               when the group needs room, its block with the fewest valid pages is collected",
     source: "Kang et al., EMSOFT'06: superblocks of D-blocks and U-blocks",
-    family: Family::LogBlock(LogUse { least: 1, sharing: LogSharing::Group, any_order: false }),
+    family: Family::LogBlock(LogUse {
+        min_blocks: 1,
+        sharing: LogSharing::Group,
+        any_order: false,
+    }),
     check: Profile::check_group,
     new: |layout, _, nand| AnyFtl::Superblock(LogBlock::new(layout, nand, Groups::new(layout))),
     footprint: |layout, _| Core::footprint(layout) + Groups::footprint(layout),

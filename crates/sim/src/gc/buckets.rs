@@ -55,8 +55,8 @@ impl Buckets {
 
     /// Prefetches the state of `block`, one of whose pages will soon be superseded.
     #[inline]
-    pub(super) fn expect_supersede(&self, block: BlockId) {
-        self.lists.expect(block);
+    pub(super) fn prefetch_supersede(&self, block: BlockId) {
+        self.lists.prefetch(block);
     }
 
     /// Records that `block` has `valid` valid pages left, if it is in a queue.

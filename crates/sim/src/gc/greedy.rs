@@ -18,8 +18,8 @@ pub struct Greedy {
 
 impl VictimPolicy for Greedy {
     #[inline]
-    fn expect_supersede(&self, block: BlockId) {
-        self.buckets.expect_supersede(block);
+    fn prefetch_supersede(&self, block: BlockId) {
+        self.buckets.prefetch_supersede(block);
     }
 
     #[inline]

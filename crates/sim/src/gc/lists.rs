@@ -75,7 +75,7 @@ impl Lists {
 
     /// Prefetches the link of a block that will soon move.
     #[inline]
-    pub(super) fn expect(&self, block: BlockId) {
+    pub(super) fn prefetch(&self, block: BlockId) {
         prefetch(&self.links, block.0 as usize);
     }
 

@@ -28,7 +28,7 @@ pub(crate) trait VictimPolicy {
     fn closed(&mut self, lane: u32, block: BlockId, valid: u32);
 
     /// Prefetches the state of `block`, one of whose pages will soon be superseded.
-    fn expect_supersede(&self, _block: BlockId) {}
+    fn prefetch_supersede(&self, _block: BlockId) {}
 
     /// Records that a page of `block` was superseded and that `valid` valid pages are left. Ignores
     /// a block that is not a candidate.
@@ -76,8 +76,8 @@ macro_rules! registry {
 
         impl VictimPolicy for Policy {
             #[inline]
-            fn expect_supersede(&self, block: BlockId) {
-                match self { $(Policy::$policy(policy) => policy.expect_supersede(block),)+ }
+            fn prefetch_supersede(&self, block: BlockId) {
+                match self { $(Policy::$policy(policy) => policy.prefetch_supersede(block),)+ }
             }
             #[inline]
             fn closed(&mut self, lane: u32, block: BlockId, valid: u32) {

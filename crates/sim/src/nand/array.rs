@@ -16,8 +16,8 @@ use super::faults::Faults;
 use super::schedule::Schedule;
 use super::undo::UndoLog;
 use super::{
-    BlockId, Cause, Entry, Fault, FlashCounters, Geometry, Illegal, Page, Place, Reliability, Slot,
-    Timing, Wiring, bad_blocks,
+    BlockId, Cause, Entry, Fault, FlashCounters, Geometry, IllegalCommand, Page, Place,
+    Reliability, Slot, Timing, Wiring, bad_blocks,
 };
 use crate::event::{CommandKind, Notice, Observer, ObserverSwitch};
 use crate::footprint::{Size, fixed, grown};
@@ -54,7 +54,7 @@ pub struct Parts {
 
 /// The logical pages to move and their destination, for [`Array::relocate`].
 #[derive(Debug, Clone, Copy)]
-pub struct Moves {
+pub(crate) struct Moves {
     /// The block whose first valid logical pages are moved.
     pub from: BlockId,
     /// The slot for the first page; the other pages go to the slots after it.
@@ -291,8 +291,8 @@ impl Array {
     /// Reads a page from each of the packages `members` of its element into the controller.
     ///
     /// # Errors
-    /// Returns [`Illegal::ReadOfErasedPage`], or [`Fault::Failed`] if a host read fails after all
-    /// retries. The drive's own reads always succeed.
+    /// Returns [`IllegalCommand::ReadOfErasedPage`], or [`Fault::Failed`] if a host read fails
+    /// after all retries. The drive's own reads always succeed.
     #[inline]
     pub fn read(
         &mut self,
@@ -310,7 +310,7 @@ impl Array {
             return Ok(span.done);
         }
         if let Some(queued) = &self.queued {
-            queued.expect(page.block);
+            queued.prefetch(page.block);
         }
         let transfer = self.schedule.timing().page_transfer;
         let done = self.schedule_read(page, members.clone(), at, cause, transfer).done;
@@ -373,13 +373,13 @@ impl Array {
     /// Reads only the metadata of a page or, with `summary`, the block summary that starts there.
     ///
     /// # Errors
-    /// Returns [`Illegal::ReadOfErasedPage`].
+    /// Returns [`IllegalCommand::ReadOfErasedPage`].
     pub(crate) fn read_metadata(
         &mut self,
         page: Page,
         at: Nanos,
         summary: bool,
-    ) -> Result<Nanos, Illegal> {
+    ) -> Result<Nanos, IllegalCommand> {
         self.blocks.check_read(page)?;
         self.counters.reads.count(Cause::Mapping, 1);
         let timing = self.schedule.timing();
@@ -432,8 +432,8 @@ impl Array {
     /// flash pages. `place` is the [`Array::place`] of the block.
     ///
     /// # Errors
-    /// Returns [`Illegal::ProgramOutOfOrder`], [`Illegal::BadBlock`], or [`Fault::Failed`] if the
-    /// program fails.
+    /// Returns [`IllegalCommand::ProgramOutOfOrder`], [`IllegalCommand::BadBlock`], or
+    /// [`Fault::Failed`] if the program fails.
     #[inline]
     pub fn program(
         &mut self,
@@ -469,7 +469,7 @@ impl Array {
         entry: Entry,
         at: Nanos,
         cause: Cause,
-    ) -> Result<Nanos, Illegal> {
+    ) -> Result<Nanos, IllegalCommand> {
         let page = Page { block: self.geometry().block(slot), index: self.geometry().index(slot) };
         self.blocks.advance(page, 1)?;
         self.counters.programs.count(cause, 1);
@@ -525,7 +525,7 @@ impl Array {
     /// al., section 2.1).
     ///
     /// # Errors
-    /// See [`Array::program`]; also returns [`Illegal::CopyBackAcrossPlanes`].
+    /// See [`Array::program`]; also returns [`IllegalCommand::CopyBackAcrossPlanes`].
     pub fn copy_back(
         &mut self,
         from: Slot,
@@ -548,7 +548,7 @@ impl Array {
             self.blocks.tear(target, pages);
             return Err(Fault::Failed(done));
         }
-        let entry = self.blocks.entry(from).ok_or(Illegal::ReadOfErasedPage(source))?;
+        let entry = self.blocks.entry(from).ok_or(IllegalCommand::ReadOfErasedPage(source))?;
         self.blocks.fill(to, entry);
         if let Some(note) = self.blocks.note(from).cloned() {
             self.blocks.set_note(to, note);
@@ -556,10 +556,10 @@ impl Array {
         Ok(done)
     }
 
-    fn check_plane(&self, from: BlockId, to: BlockId) -> Result<(), Illegal> {
+    fn check_plane(&self, from: BlockId, to: BlockId) -> Result<(), IllegalCommand> {
         let blocks_per_plane = self.geometry().blocks_per_plane;
         if from.0 / blocks_per_plane != to.0 / blocks_per_plane {
-            return Err(Illegal::CopyBackAcrossPlanes { from, to });
+            return Err(IllegalCommand::CopyBackAcrossPlanes { from, to });
         }
         Ok(())
     }
@@ -579,7 +579,7 @@ impl Array {
         at: Nanos,
         cause: Cause,
         moved: impl FnMut(&[u32], Slot),
-    ) -> Result<Nanos, Illegal> {
+    ) -> Result<Nanos, IllegalCommand> {
         let Moves { from, to, count, copy_back } = moves;
         debug_assert!(self.can_relocate() && count <= self.blocks.valid(from));
         if count == 0 {
@@ -607,8 +607,8 @@ impl Array {
     /// Erases a block, once the programs that supersede its pages are done.
     ///
     /// # Errors
-    /// Returns [`Illegal::EraseOfValidPages`], [`Illegal::BadBlock`], or [`Fault::Failed`] if the
-    /// erase fails.
+    /// Returns [`IllegalCommand::EraseOfValidPages`], [`IllegalCommand::BadBlock`], or
+    /// [`Fault::Failed`] if the erase fails.
     #[inline]
     pub fn erase(&mut self, block: BlockId, at: Nanos, cause: Cause) -> Result<Nanos, Fault> {
         self.blocks.check_erase(block)?;

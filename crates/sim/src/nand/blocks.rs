@@ -14,7 +14,7 @@ pub(super) use power_cuts::Image;
 
 /// An illegal command, which the flash refuses. It is always a bug of the FTL that submitted it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Illegal {
+pub enum IllegalCommand {
     /// The page was not programmed since its block was erased.
     #[error("read of {0:?}, which holds nothing")]
     ReadOfErasedPage(Page),
@@ -164,23 +164,23 @@ impl Blocks {
 
     /// Returns an error if the page is not programmed.
     #[inline]
-    pub(super) fn check_read(&self, page: Page) -> Result<(), Illegal> {
+    pub(super) fn check_read(&self, page: Page) -> Result<(), IllegalCommand> {
         if page.index >= self.written(page.block) {
-            return Err(Illegal::ReadOfErasedPage(page));
+            return Err(IllegalCommand::ReadOfErasedPage(page));
         }
         Ok(())
     }
 
     /// Marks `pages` pages, from `page` on, as programmed.
     #[inline]
-    pub(super) fn advance(&mut self, page: Page, pages: u32) -> Result<(), Illegal> {
+    pub(super) fn advance(&mut self, page: Page, pages: u32) -> Result<(), IllegalCommand> {
         let pages_per_block = self.geometry.pages_per_block;
         let block = &mut self.blocks[page.block.0 as usize];
         if page.index != block.written || page.index + pages > pages_per_block {
-            return Err(Illegal::ProgramOutOfOrder { page, next: block.written });
+            return Err(IllegalCommand::ProgramOutOfOrder { page, next: block.written });
         }
         if page.index == 0 && self.lives[page.block.0 as usize].bad {
-            return Err(Illegal::BadBlock(page.block));
+            return Err(IllegalCommand::BadBlock(page.block));
         }
         block.written += pages;
         Ok(())
@@ -320,13 +320,13 @@ impl Blocks {
         }
     }
 
-    pub(super) fn check_erase(&self, block: BlockId) -> Result<(), Illegal> {
+    pub(super) fn check_erase(&self, block: BlockId) -> Result<(), IllegalCommand> {
         if self.life(block).bad {
-            return Err(Illegal::BadBlock(block));
+            return Err(IllegalCommand::BadBlock(block));
         }
         match self.valid(block) {
             0 => Ok(()),
-            valid => Err(Illegal::EraseOfValidPages { block, valid }),
+            valid => Err(IllegalCommand::EraseOfValidPages { block, valid }),
         }
     }
 
@@ -384,7 +384,7 @@ impl Blocks {
 
     /// Prefetches the state of a slot that will soon be superseded.
     #[inline]
-    pub(super) fn expect_supersede(&self, slot: Slot) {
+    pub(super) fn prefetch_supersede(&self, slot: Slot) {
         let block = self.geometry.block(slot).0 as usize;
         prefetch(&self.live, slot.0 as usize / 64);
         prefetch(&self.blocks, block);
@@ -396,7 +396,7 @@ impl Blocks {
     }
 
     /// Prefetches the state of a block that garbage collection will soon reclaim.
-    pub(super) fn expect_cleaning(&self, block: BlockId) {
+    pub(super) fn prefetch_cleaning(&self, block: BlockId) {
         const PER_LINE: usize = 16;
         self.places(block).step_by(PER_LINE).for_each(|place| prefetch(&self.logical, place));
         prefetch(&self.live, self.words(block).start);

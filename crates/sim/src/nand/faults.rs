@@ -1,6 +1,6 @@
 use flashscope_block::Nanos;
 
-use super::{BitErrors, Illegal, ReadDisturb};
+use super::{BitErrors, IllegalCommand, ReadDisturb};
 use crate::arithmetic::draw_index;
 
 /// The settings for factory bad blocks, failing commands, read disturb and block lifetime.
@@ -26,13 +26,13 @@ pub struct Reliability {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The command was refused without effect.
-    Illegal(Illegal),
+    Illegal(IllegalCommand),
     /// The command ran until this time and failed. The data to be programmed or read is unreadable.
     Failed(Nanos),
 }
 
-impl From<Illegal> for Fault {
-    fn from(illegal: Illegal) -> Fault {
+impl From<IllegalCommand> for Fault {
+    fn from(illegal: IllegalCommand) -> Fault {
         Fault::Illegal(illegal)
     }
 }
@@ -82,8 +82,8 @@ impl Faults {
 }
 
 /// Returns how many blocks of a plane are bad when the drive is new.
-pub fn bad_blocks(share: f64, blocks_per_plane: u32) -> u32 {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most `blocks_per_plane`
+pub(crate) fn bad_blocks(share: f64, blocks_per_plane: u32) -> u32 {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 0 to the blocks
     let bad = (share * f64::from(blocks_per_plane)).round() as u32;
     bad
 }

@@ -102,22 +102,22 @@ fn read(array: &mut Array, block: u32, index: u32, at: u64) -> u64 {
 fn refuses_illegal_commands() {
     let mut array = plain();
     let early = array.read(page(0, 0), 0..1, Nanos(0), Cause::Host);
-    assert_eq!(early, Err(Fault::Illegal(Illegal::ReadOfErasedPage(page(0, 0)))));
+    assert_eq!(early, Err(Fault::Illegal(IllegalCommand::ReadOfErasedPage(page(0, 0)))));
     let at = slot(&array, 0, 1);
     let gap = try_program(&mut array, at, 0);
-    let refused = Illegal::ProgramOutOfOrder { page: page(0, 1), next: 0 };
+    let refused = IllegalCommand::ProgramOutOfOrder { page: page(0, 1), next: 0 };
     assert_eq!(gap, Err(Fault::Illegal(refused)));
     program(&mut array, 0, 0, 0);
     let at = slot(&array, 0, 0);
     let again = try_program(&mut array, at, 0);
-    let refused = Illegal::ProgramOutOfOrder { page: page(0, 0), next: 1 };
+    let refused = IllegalCommand::ProgramOutOfOrder { page: page(0, 0), next: 1 };
     assert_eq!(again, Err(Fault::Illegal(refused)));
     let erase = array.erase(BlockId(0), Nanos(0), Cause::Cleaning);
-    let refused = Illegal::EraseOfValidPages { block: BlockId(0), valid: 1 };
+    let refused = IllegalCommand::EraseOfValidPages { block: BlockId(0), valid: 1 };
     assert_eq!(erase, Err(Fault::Illegal(refused)));
     let to = slot(&array, 1, 0);
     let across = array.copy_back(at, to, Nanos(0), Cause::Cleaning);
-    let refused = Illegal::CopyBackAcrossPlanes { from: BlockId(0), to: BlockId(1) };
+    let refused = IllegalCommand::CopyBackAcrossPlanes { from: BlockId(0), to: BlockId(1) };
     assert_eq!(across, Err(Fault::Illegal(refused)));
     let past_end = (1..4).map(|index| program(&mut array, 0, index, 0)).max();
     assert_eq!(past_end, Some(4 * WRITE));
@@ -126,7 +126,7 @@ fn refuses_illegal_commands() {
     array.mark_bad(BlockId(3), Nanos(0));
     let at = slot(&array, 3, 0);
     let bad = try_program(&mut array, at, 0);
-    assert_eq!(bad, Err(Fault::Illegal(Illegal::BadBlock(BlockId(3)))));
+    assert_eq!(bad, Err(Fault::Illegal(IllegalCommand::BadBlock(BlockId(3)))));
     assert_eq!(array.counters().programs, ByCause { host: 4, ..ByCause::default() });
     assert_eq!(array.counters().erases.total() + array.counters().reads.total(), 0);
 }

@@ -59,7 +59,7 @@ impl Timing {
 
 /// Returns the time to transfer `len` bytes over a bus that needs `per_kib` for 1024 bytes, rounded
 /// up.
-pub fn transfer_time(len: Bytes, per_kib: Nanos) -> Nanos {
+pub(crate) fn transfer_time(len: Bytes, per_kib: Nanos) -> Nanos {
     let total = u128::from(len.0) * u128::from(per_kib.0);
     Nanos(u64::try_from(total.div_ceil(1024)).unwrap_or(u64::MAX))
 }

@@ -37,7 +37,7 @@ impl Family {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogUse {
     /// Minimum number of log blocks in a pool.
-    pub least: u32,
+    pub min_blocks: u32,
     /// The data blocks that share a log block.
     pub sharing: LogSharing,
     /// True if the log block of a data block takes pages in any order. `log.unordered` applies only

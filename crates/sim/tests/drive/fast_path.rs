@@ -72,7 +72,7 @@ proptest! {
         let mut oracle = drive(&profile);
         for batch in steps.chunks(8) {
             let announced: Vec<_> = batch.iter().map(|step| io(*step, &by_lane)).collect();
-            by_lane.expect(&announced[..announced.len() / 2], &announced);
+            by_lane.announce(&announced[..announced.len() / 2], &announced);
             for step in batch {
                 let io = io(*step, &oracle);
                 let answers = (by_lane.round_trip(&io), general(&mut oracle, &io));
@@ -125,7 +125,7 @@ impl ObservedDrive {
                 let io = io(*step, &self.drive);
                 self.drive.round_trip(&io);
             }
-            self.drive.expect(&[], &[]);
+            self.drive.announce(&[], &[]);
             let report = self.watch.report(self.drive.now());
             self.drive.observer_switch().restart(self.drive.now());
             report
@@ -162,7 +162,7 @@ fn relocations_reach_observers_as_one_event() {
         let io = request(Op::Write, random.u64(..pages) * 4096, 4096, drive.now());
         drive.round_trip(&io).expect("it is answered");
     }
-    drive.expect(&[], &[]);
+    drive.announce(&[], &[]);
     let Relocations { events, pages } = *counted.lock();
     assert!(events > 0 && pages > 5 * events, "{pages} pages in {events} events");
     assert_eq!(pages, drive.counters().flash.reads.cleaning);

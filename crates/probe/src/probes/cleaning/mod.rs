@@ -206,7 +206,7 @@ impl Bench<'_, '_> {
             }
             Err(halt) => return Err(halt.into()),
         }
-        self.lab.rest(Nanos::secs(1));
+        self.lab.idle(Nanos::secs(1));
         Ok(())
     }
 
@@ -370,7 +370,7 @@ impl Bench<'_, '_> {
         // The number varies, to prevent waits from synchronizing with pauses.
         let before = self.lab.rng.usize(AROUND_REST[0] / 2..AROUND_REST[0]);
         self.random("random writes before an idle pause", regions, before)?;
-        self.lab.rest(REST);
+        self.lab.idle(REST);
         // The read absorbs the delay of waking the drive or the host, which is not a wait for
         // cleaning.
         self.lab.run("a read that ends an idle pause", [Request::read(0, self.story.unit)])?;

@@ -119,7 +119,7 @@ impl Evidence {
         });
         let run = lab.run("write pages in order", writes.chain([Request::flush()]))?;
         self.runs.push(run.number);
-        lab.rest(REST);
+        lab.idle(REST);
         Ok(())
     }
 

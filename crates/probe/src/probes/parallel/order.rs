@@ -75,7 +75,7 @@ fn shuffle(lab: &mut Lab<'_>, evidence: &mut Evidence, pages: u32) -> Result<Vec
     let writes = order.iter().map(|page| Request::write(evidence.offset(*page), evidence.page));
     let run = lab.run("write pages in another order", writes.chain([Request::flush()]))?;
     evidence.runs.push(run.number);
-    lab.rest(REST);
+    lab.idle(REST);
     Ok(order)
 }
 

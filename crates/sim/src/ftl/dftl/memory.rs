@@ -67,8 +67,8 @@ impl Memory {
 
     /// Prefetches an entry that will soon be used or changed.
     #[inline]
-    pub(super) fn expect(&self, lpn: Lpn) {
-        self.controller.expect(lpn);
+    pub(super) fn prefetch(&self, lpn: Lpn) {
+        self.controller.prefetch(lpn);
     }
 
     /// Records a use of an entry, and returns the memory that held it. If either memory held the

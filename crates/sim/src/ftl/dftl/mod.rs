@@ -278,8 +278,8 @@ impl MapStorage for CachedMap {
     }
 
     #[inline]
-    fn expect(&self, lpn: Lpn) {
-        self.memory.expect(lpn);
+    fn prefetch(&self, lpn: Lpn) {
+        self.memory.prefetch(lpn);
     }
 
     #[inline]
@@ -307,8 +307,8 @@ impl MapStorage for CachedMap {
     }
 
     #[inline]
-    fn expect_change(&self, lpn: Lpn) {
-        self.memory.expect(lpn);
+    fn prefetch_change(&self, lpn: Lpn) {
+        self.memory.prefetch(lpn);
     }
 
     #[inline]

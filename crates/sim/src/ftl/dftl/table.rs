@@ -145,7 +145,7 @@ impl Table {
 
     /// Prefetches the state of an entry that will soon be used or changed.
     #[inline]
-    pub(super) fn expect(&self, lpn: Lpn) {
+    pub(super) fn prefetch(&self, lpn: Lpn) {
         prefetch(&self.groups, (lpn.0 / GROUP) as usize);
         prefetch(&self.changed.0, lpn.0 as usize / 64);
     }
@@ -250,7 +250,7 @@ impl Table {
     fn pass_over(&mut self) {
         let ahead = |uses: u32| self.uses[self.place(uses) as usize];
         let (near, far) = (ahead(Self::AHEAD), ahead(2 * Self::AHEAD));
-        self.expect(Lpn(far));
+        self.prefetch(Lpn(far));
         if self.is_used_again(near) {
             prefetch(&self.last_use, near as usize);
         }

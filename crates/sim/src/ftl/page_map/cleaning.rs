@@ -180,7 +180,7 @@ impl<M: MapStorage> PageMap<M> {
         let moved = |lpns: &[u32], first: Slot| {
             // The entries are scattered over the map. Reading them first lets the processor overlap
             // the cache misses; with writes alone, the misses would follow one another.
-            lpns.iter().for_each(|lpn| mapping.expect_change(Lpn(*lpn)));
+            lpns.iter().for_each(|lpn| mapping.prefetch_change(Lpn(*lpn)));
             let read = lpns.iter().fold(0, |all, lpn| all ^ map[*lpn as usize]);
             std::hint::black_box(read);
             for (lpn, place) in lpns.iter().zip(first.0 + 1..) {

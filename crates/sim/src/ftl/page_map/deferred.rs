@@ -81,17 +81,17 @@ impl<M: MapStorage> PageMap<M> {
         self.deferred.push(Write { lpn, slot, done });
         prefetch(&self.map, lpn.0 as usize);
         if self.deferred.count > self.deferred.fetched + AHEAD {
-            self.expect_supersede(nand);
+            self.prefetch_supersede(nand);
         }
     }
 
     /// Prefetches the state of the slot that the next deferred write supersedes according to the
     /// map.
     #[inline]
-    fn expect_supersede(&mut self, nand: &Array) {
+    fn prefetch_supersede(&mut self, nand: &Array) {
         let write = self.deferred.nth(self.deferred.fetched);
         self.deferred.fetched += 1;
-        self.expect_data(nand, write.lpn);
+        self.prefetch_data(nand, write.lpn);
     }
 
     #[inline]
@@ -105,7 +105,7 @@ impl<M: MapStorage> PageMap<M> {
     pub(super) fn apply_deferred(&mut self, nand: &mut Array) {
         // Prefetching for all writes first lets these memory accesses overlap.
         while self.deferred.fetched < self.deferred.count {
-            self.expect_supersede(nand);
+            self.prefetch_supersede(nand);
         }
         while let Some(write) = self.deferred.pop() {
             self.apply(nand, write);

@@ -19,7 +19,7 @@ pub trait MapStorage: Sized {
 
     /// Prefetches the entry of `lpn`, which will soon be looked up. `lpn` may be any number.
     #[inline]
-    fn expect(&self, _lpn: Lpn) {}
+    fn prefetch(&self, _lpn: Lpn) {}
 
     /// Looks up the entry of a logical page from `at` on. `write` is true if a write of the page
     /// follows. Returns the time at which the entry is known.
@@ -39,7 +39,7 @@ pub trait MapStorage: Sized {
 
     /// Prefetches an entry that will soon change.
     #[inline]
-    fn expect_change(&self, _lpn: Lpn) {}
+    fn prefetch_change(&self, _lpn: Lpn) {}
 
     /// Records that a logical page, possibly internal, was written, trimmed or moved.
     #[inline]

@@ -368,19 +368,19 @@ impl<M: MapStorage> PageMap<M> {
 
 impl<M: MapStorage> Ftl for PageMap<M> {
     #[inline]
-    fn expect(&self, lpn: Lpn) {
+    fn prefetch(&self, lpn: Lpn) {
         crate::memory::prefetch(&self.map, lpn.0 as usize);
-        self.mapping.expect(lpn);
+        self.mapping.prefetch(lpn);
     }
 
     #[inline]
-    fn expect_data(&self, nand: &Array, lpn: Lpn) {
+    fn prefetch_data(&self, nand: &Array, lpn: Lpn) {
         if let Some(mapped) = self.map.get(lpn.0 as usize)
             && *mapped != NOWHERE
         {
             let slot = Slot(mapped - 1);
-            nand.expect_supersede(slot);
-            self.policy.expect_supersede(nand.geometry().block(slot));
+            nand.prefetch_supersede(slot);
+            self.policy.prefetch_supersede(nand.geometry().block(slot));
         }
     }
 

@@ -29,7 +29,7 @@ impl<M: MapStorage> PageMap<M> {
         likely.start += PLACES;
         for lpn in nand.metadata(from..likely.start.min(likely.end)) {
             prefetch(&self.map, *lpn as usize);
-            self.mapping.expect_change(Lpn(*lpn));
+            self.mapping.prefetch_change(Lpn(*lpn));
         }
     }
 
@@ -38,7 +38,7 @@ impl<M: MapStorage> PageMap<M> {
     fn guess_victim(&mut self, nand: &Array, lane: u32) {
         let mut places = 0..0;
         if let Some(block) = self.policy.likely(lane) {
-            nand.expect_cleaning(block);
+            nand.prefetch_cleaning(block);
             let first = nand.geometry().slot(block, 0).0;
             places = first..first + self.layout.slots_per_block();
         }

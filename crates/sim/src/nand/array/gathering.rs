@@ -3,7 +3,7 @@
 use flashscope_block::Nanos;
 
 use super::Array;
-use crate::nand::{BlockId, Cause, Fault, Illegal, Lpn, Page, Place, Slot, Stamp};
+use crate::nand::{BlockId, Cause, Fault, IllegalCommand, Lpn, Page, Place, Slot, Stamp};
 
 /// The source number by which [`Array::gather`] skips a logical page without data.
 pub const NOWHERE: u32 = 0;
@@ -13,12 +13,13 @@ impl Array {
     /// must be programmed in ascending order, but some may be skipped.
     ///
     /// # Errors
-    /// Returns [`Illegal::ProgramOutOfOrder`] or [`Illegal::BadBlock`].
-    pub(crate) fn skip_pages(&mut self, block: BlockId, index: u32) -> Result<(), Illegal> {
+    /// Returns [`IllegalCommand::ProgramOutOfOrder`] or [`IllegalCommand::BadBlock`].
+    pub(crate) fn skip_pages(&mut self, block: BlockId, index: u32) -> Result<(), IllegalCommand> {
         let next = self.blocks.written(block);
         let page = Page { block, index: next };
-        let count =
-            index.checked_sub(next).ok_or(Illegal::ProgramOutOfOrder { page, next: index })?;
+        let count = index
+            .checked_sub(next)
+            .ok_or(IllegalCommand::ProgramOutOfOrder { page, next: index })?;
         self.blocks.advance(page, count)?;
         self.blocks.pad_pages(page, count);
         Ok(())
@@ -101,7 +102,7 @@ impl Array {
     /// [`Array::can_rewrite`], and that no source is an internal page.
     ///
     /// # Errors
-    /// Returns [`Illegal::ProgramOutOfOrder`] or [`Illegal::BadBlock`].
+    /// Returns [`IllegalCommand::ProgramOutOfOrder`] or [`IllegalCommand::BadBlock`].
     #[inline]
     pub fn rewrite(
         &mut self,
@@ -110,7 +111,7 @@ impl Array {
         at: Nanos,
         cause: Cause,
         superseded: impl FnMut(BlockId, u32),
-    ) -> Result<Nanos, Illegal> {
+    ) -> Result<Nanos, IllegalCommand> {
         let target = self.geometry().page(to);
         let count = u32::try_from(from.len()).unwrap_or(u32::MAX);
         self.blocks.advance(target, count)?;

@@ -37,10 +37,10 @@ impl Array {
 
     /// Prefetches the state of a slot that will soon be superseded.
     #[inline]
-    pub(crate) fn expect_supersede(&self, slot: Slot) {
-        self.blocks.expect_supersede(slot);
+    pub(crate) fn prefetch_supersede(&self, slot: Slot) {
+        self.blocks.prefetch_supersede(slot);
         if let Some(queued) = &self.queued {
-            queued.expect(self.geometry().block(slot));
+            queued.prefetch(self.geometry().block(slot));
         }
     }
 
@@ -53,8 +53,8 @@ impl Array {
 
     /// Prefetches the state of a block that garbage collection will soon reclaim, including its
     /// [`Array::metadata`].
-    pub(crate) fn expect_cleaning(&self, block: BlockId) {
-        self.blocks.expect_cleaning(block);
+    pub(crate) fn prefetch_cleaning(&self, block: BlockId) {
+        self.blocks.prefetch_cleaning(block);
     }
 
     /// Records in the metadata of a block that the block is in use, its role, and whether it is
@@ -153,7 +153,7 @@ impl Array {
     }
 
     /// Returns the valid slots of a block, in ascending order.
-    pub fn valid_slots(&self, block: BlockId) -> impl Iterator<Item = Slot> + '_ {
+    pub(crate) fn valid_slots(&self, block: BlockId) -> impl Iterator<Item = Slot> + '_ {
         self.blocks.valid_slots(block)
     }
 
@@ -244,7 +244,7 @@ impl Array {
     }
 
     /// Marks a programmed slot as the newest copy of its logical page.
-    pub fn revalidate(&mut self, slot: Slot) {
+    pub(crate) fn revalidate(&mut self, slot: Slot) {
         self.blocks.revalidate(slot);
     }
 }

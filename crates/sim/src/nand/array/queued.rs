@@ -210,7 +210,7 @@ impl QueuedArray {
     /// Prefetches the state of a block to which a command will soon be issued, in the first package
     /// of its element.
     #[inline]
-    pub(super) fn expect(&self, block: BlockId) {
+    pub(super) fn prefetch(&self, block: BlockId) {
         prefetch(&self.blocks, block.0 as usize);
     }
 

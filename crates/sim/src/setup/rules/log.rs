@@ -142,8 +142,8 @@ impl Profile {
 
     fn check_log(&self, uses: LogUse) -> Result<(), ProfileError> {
         let log = &self.log;
-        let rule = format!("with ftl = \"{}\" it must be at least {}", self.ftl, uses.least);
-        require(log.blocks >= uses.least, "log.blocks", log.blocks, rule)?;
+        let rule = format!("with ftl = \"{}\" it must be at least {}", self.ftl, uses.min_blocks);
+        require(log.blocks >= uses.min_blocks, "log.blocks", log.blocks, rule)?;
         let rule = format!("with ftl = \"{}\" it must be 0", self.ftl);
         let heeded = uses.any_order || log.unordered == 0;
         require(heeded, "log.unordered", log.unordered, rule)
@@ -182,9 +182,9 @@ impl Profile {
         );
         let rule = format!(
             "it must be larger to leave {} log blocks with ftl = \"{}\": {division}",
-            uses.least, self.ftl
+            uses.min_blocks, self.ftl
         );
-        require(most >= uses.least, field, value, rule)?;
+        require(most >= uses.min_blocks, field, value, rule)?;
         let rule = format!("it must be at most {most}: {division}; or raise over_provisioning");
         require(self.log.blocks <= most, "log.blocks", self.log.blocks, rule)?;
         Ok(logical)
