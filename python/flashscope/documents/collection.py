@@ -50,8 +50,8 @@ The progress of reading a collection.
 @dataclass(frozen=True)
 class Quantiles:
     """
-    A distribution. Quantiles are lower bounds of buckets: at most 1/32 below the exact quantile, and exact below 64. Sizes that
-    are powers of two are exact as well.
+    A distribution. Quantiles are lower bounds of buckets: at most 1/32 below the exact quantile,
+    and exact below 64. Sizes that are powers of two are exact as well.
     """
 
     max: int
@@ -124,7 +124,8 @@ class CollectionPlan:
     """
     sample_pages: int
     """
-    The maximum number of pages per volume in the page statistics. Volumes with more pages are sampled.
+    The maximum number of pages per volume in the page statistics. Volumes with more pages are
+    sampled.
     """
     separate_files: bool
     """
@@ -224,7 +225,8 @@ class VolumeStatistics:
     """
     hottest_written: list[common.HotShare]
     """
-    The shares of all page writes that go to the hottest 1, 5, 10, 20 and 50 % of the written pages.
+    The shares of all page writes that go to the hottest 1, 5, 10, 20 and 50 % of the written
+    pages.
     """
     name: str
     """
@@ -232,12 +234,13 @@ class VolumeStatistics:
     """
     overlapping_files: int
     """
-    The number of files that begin before an earlier file of the volume ends. Statistics of successive requests
-    process the files one by one, in the order of their first requests.
+    The number of files that begin before an earlier file of the volume ends. Statistics of
+    successive requests process the files one by one, in the order of their first requests.
     """
     page_rate: float
     """
-    The share of the volume's pages from which the following fields are estimated. At 1, these fields are exact.
+    The share of the volume's pages from which the following fields are estimated. At 1, these
+    fields are exact.
     """
     requests: common.Requests
     """
@@ -245,8 +248,8 @@ class VolumeStatistics:
     """
     start_ns: common.Nanos
     """
-    The time of the earliest request: since 1970 if the format has absolute times, or else on the clock of the
-    trace.
+    The time of the earliest request: since 1970 if the format has absolute times, or else on
+    the clock of the trace.
     """
     written_bytes: common.Estimate
     """
@@ -254,8 +257,8 @@ class VolumeStatistics:
     """
     inter_arrival_ns: Quantiles | None = None
     """
-    The times between successive requests, in nanoseconds, 0 where the time goes backwards; absent if there are fewer than
-    two requests.
+    The times between successive requests, in nanoseconds, 0 where the time goes backwards;
+    absent if there are fewer than two requests.
     """
     latency_ns: Quantiles | None = None
     """
@@ -271,19 +274,23 @@ class VolumeStatistics:
     """
     requests_per_s: float | None = None
     """
-    Requests per second from the earliest to the latest request; absent if both have the same time.
+    Requests per second from the earliest to the latest request; absent if both have the same
+    time.
     """
     sequential_share: float | None = None
     """
-    The share of accesses that begin where the previous access ended; absent if there are no accesses.
+    The share of accesses that begin where the previous access ended; absent if there are no
+    accesses.
     """
     unaligned_share: float | None = None
     """
-    The share of accesses that begin or end inside a page of 4 KiB; absent if there are no accesses.
+    The share of accesses that begin or end inside a page of 4 KiB; absent if there are no
+    accesses.
     """
     update_interval_ns: common.Estimate | None = None
     """
-    The mean time between two successive writes of a page, in nanoseconds; absent if no page is written twice.
+    The mean time between two successive writes of a page, in nanoseconds; absent if no page is
+    written twice.
     """
     write_sizes: Quantiles | None = None
     """

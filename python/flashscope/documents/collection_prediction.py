@@ -100,18 +100,21 @@ class PredictionSummary:
     """
     write_amplification: float | None = None
     """
-    Pages programmed per page that the host writes, over all these volumes; absent if no volume has a prediction.
+    Pages programmed per page that the host writes, over all these volumes; absent if no volume
+    has a prediction.
     """
     write_amplification_of_volumes: Spread | None = None
     """
-    The spread of the write amplification over the volumes; absent if no volume has a prediction.
+    The spread of the write amplification over the volumes; absent if no volume has a
+    prediction.
     """
 
 
 @dataclass(frozen=True)
 class VolumePrediction:
     """
-    The prediction of a volume on a separate drive. The volume repeats until the prediction has converged.
+    The prediction of a volume on a separate drive. The volume repeats until the prediction has
+    converged.
     """
 
     name: str
@@ -135,7 +138,8 @@ class VolumePrediction:
 @dataclass(frozen=True)
 class CollectionPrediction:
     """
-    The document that `flashscope predict --collection --json` prints: each volume of a collection on a separate drive.
+    The document that `flashscope predict --collection --json` prints: each volume of a collection
+    on a separate drive.
     """
 
     collection: str

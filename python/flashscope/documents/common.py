@@ -185,8 +185,8 @@ class PredictedValue:
     """
     interval: Interval | None = None
     """
-    The interval of the value; absent if too few cases are known, if the prediction has not converged, or if the drive
-    has features that the model ignores.
+    The interval of the value; absent if too few cases are known, if the prediction has not
+    converged, or if the drive has features that the model ignores.
     """
 
 

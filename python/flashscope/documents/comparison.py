@@ -36,7 +36,8 @@ class ComparedResult:
 
 ComparisonVerdict: TypeAlias = Literal['better', 'worse', 'equivalent', 'inconclusive']
 """
-The verdict about a number relative to the baseline, based on the simultaneous interval of their ratio.
+The verdict about a number relative to the baseline, based on the simultaneous interval of their
+ratio.
 """
 
 
@@ -48,7 +49,8 @@ class Rank:
 
     place: int
     """
-    One more than the number of results that are faster beyond uncertainty. Results that do not differ share a place.
+    One more than the number of results that are faster beyond uncertainty. Results that do not
+    differ share a place.
     """
     result: int
     """
@@ -56,8 +58,8 @@ class Rank:
     """
     speed: common.Estimate
     """
-    The speed relative to the baseline: the geometric mean of the ratios of mean latencies over the workloads that all results
-    share.
+    The speed relative to the baseline: the geometric mean of the ratios of mean latencies over
+    the workloads that all results share.
     """
 
 
@@ -69,7 +71,8 @@ class Regression:
 
     loss: common.Estimate
     """
-    The loss: 0.1 if a latency is 10 % longer, or if the baseline completes 10 % more IOs a second.
+    The loss: 0.1 if a latency is 10 % longer, or if the baseline completes 10 % more IOs a
+    second.
     """
     quantity: common.Quantity
     """
@@ -88,7 +91,8 @@ class Regression:
 @dataclass(frozen=True)
 class RegressionCheck:
     """
-    The search for regressions: numbers that are worse than those of the baseline by more than a limit.
+    The search for regressions: numbers that are worse than those of the baseline by more than a
+    limit.
     """
 
     found: list[Regression]
@@ -117,13 +121,15 @@ class ComparedNumber:
 
     differs: bool | None = None
     """
-    True if the numbers differ by more than their uncertainty: the interval of the ratio excludes 1. Absent if there
-    is no interval. Each interval of a characteristic or an experiment holds for that number alone: one in twenty
-    equal numbers is then marked as different.
+    True if the numbers differ by more than their uncertainty: the interval of the ratio
+    excludes 1. Absent if there is no interval. Each interval of a characteristic or an
+    experiment holds for that number alone: one in twenty equal numbers is then marked as
+    different.
     """
     ratio: common.Estimate | None = None
     """
-    The ratio to the number of the first result; absent for the first, and if either number is absent.
+    The ratio to the number of the first result; absent for the first, and if either number is
+    absent.
     """
     value: common.Estimate | None = None
     """
@@ -147,8 +153,8 @@ class ComparedQuantity:
     """
     results: list[ComparedNumber]
     """
-    The value in each result, in the order of the results. The intervals of all ratios of the comparison hold
-    simultaneously with 95 % probability.
+    The value in each result, in the order of the results. The intervals of all ratios of the
+    comparison hold simultaneously with 95 % probability.
     """
 
 
@@ -272,7 +278,8 @@ class Comparison:
 
     characteristics: list[ComparedCharacteristic]
     """
-    The numeric columns of uFLIP's Table 3, by field name; empty unless all results are measurements.
+    The numeric columns of uFLIP's Table 3, by field name; empty unless all results are
+    measurements.
     """
     conclusions: list[ComparisonConclusion]
     """
@@ -284,11 +291,13 @@ class Comparison:
     """
     experiments: list[ComparedExperiment]
     """
-    The experiments of all results, in the order of the micro-benchmarks; empty unless all results are measurements.
+    The experiments of all results, in the order of the micro-benchmarks; empty unless all
+    results are measurements.
     """
     ranking: list[Rank]
     """
-    The results by speed, the fastest first. Empty unless all results share a workload with a known latency.
+    The results by speed, the fastest first. Empty unless all results share a workload with a
+    known latency.
     """
     results: list[ComparedResult]
     """

@@ -171,8 +171,9 @@ class LimitRange:
 @dataclass(frozen=True)
 class OpenLoop:
     """
-    The statistics of an open loop, in which each IO has a time at which it is due. An IO that waits for earlier IOs is submitted
-    late. The response time counts from the submission and would hide the wait (*coordinated omission*).
+    The statistics of an open loop, in which each IO has a time at which it is due. An IO that waits
+    for earlier IOs is submitted late. The response time counts from the submission and would hide
+    the wait (*coordinated omission*).
     """
 
     late_ns: common.Latency
@@ -240,7 +241,8 @@ class PauseEffect3:
     effect: Literal['cheaper']
     ratio: common.Estimate
     """
-    The lowest cost of random writes with a pause, relative to random writes without a pause.
+    The lowest cost of random writes with a pause, relative to random writes without a
+    pause.
     """
 
 
@@ -258,7 +260,8 @@ class RepeatFacts:
 
     between_runs_ns: float
     """
-    The standard deviation of the runs' true means, in ns; 0 if the runs differ by no more than the IOs within them explain.
+    The standard deviation of the runs' true means, in ns; 0 if the runs differ by no more than
+    the IOs within them explain.
     """
     differ_confidence: float
     """
@@ -270,7 +273,8 @@ class RepeatFacts:
     """
     mean_ns: common.Estimate
     """
-    The mean of the runs' means in ns. The interval follows from the differences between the runs, and is wide for few runs.
+    The mean of the runs' means in ns. The interval follows from the differences between the
+    runs, and is wide for few runs.
     """
     micro_benchmark: str
     """
@@ -318,7 +322,8 @@ class TrackedValue:
     """
     values: list[float | None]
     """
-    The values of the metric in rounds 1, 2, …: IOs or bytes per second, or ns; `null` for a round that was not completed.
+    The values of the metric in rounds 1, 2, …: IOs or bytes per second, or ns; `null` for a
+    round that was not completed.
     """
     mean: float | None = None
     """
@@ -326,7 +331,8 @@ class TrackedValue:
     """
     range: float | None = None
     """
-    The difference between the largest and the smallest value in this window, relative to the mean.
+    The difference between the largest and the smallest value in this window, relative to the
+    mean.
     """
     slope: float | None = None
     """
@@ -374,8 +380,8 @@ class Verdict:
     """
     effect: common.Estimate | None = None
     """
-    The effect of the parameter: the ratio of the highest to the lowest cost, as the rule of the micro-benchmark compares
-    them. Absent if the experiment was not performed.
+    The effect of the parameter: the ratio of the highest to the lowest cost, as the rule of the
+    micro-benchmark compares them. Absent if the experiment was not performed.
     """
 
 
@@ -407,8 +413,8 @@ class BaselineDifference:
     """
     ratio: common.Estimate
     """
-    The mean relative to the average of the other micro-benchmarks. The interval is corrected for
-    the number of comparisons.
+    The mean relative to the average of the other micro-benchmarks. The interval is corrected
+    for the number of comparisons.
     """
     runs: list[int]
     """
@@ -433,8 +439,8 @@ class CheapLimit3:
     """
     range: LimitRange | None = None
     """
-    The measured values between which the limit lies, with 95 % confidence. Absent from facts
-    before version 5, and if only two values were measured.
+    The measured values between which the limit lies, with 95 % confidence. Absent from
+    facts before version 5, and if only two values were measured.
     """
 
 
@@ -504,14 +510,14 @@ class RoundsFacts:
     """
     window: list[int]
     """
-    The first and the last round that the report covers. They are those of the first measurement window in which the
-    drive was steady, or of the last window if no window was steady. For a test that continues after steady state,
-    the report covers all rounds.
+    The first and the last round that the report covers. They are those of the first measurement
+    window in which the drive was steady, or of the last window if no window was steady. For a
+    test that continues after steady state, the report covers all rounds.
     """
     steady_round: int | None = None
     """
-    The last round of the first steady measurement window after which all windows are steady; absent if the last window is not
-    steady.
+    The last round of the first steady measurement window after which all windows are steady;
+    absent if the last window is not steady.
     """
 
 
@@ -543,8 +549,8 @@ class RunFacts:
     """
     parts: list[common.Latency | None]
     """
-    The response times of each pattern of a mix or a sequence, in the order of the reference pattern; `null` for a pattern
-    without counted IOs. Empty if there is only one pattern.
+    The response times of each pattern of a mix or a sequence, in the order of the reference
+    pattern; `null` for a pattern without counted IOs. Empty if there is only one pattern.
     """
     run: int
     """
@@ -560,8 +566,9 @@ class RunFacts:
     """
     harness_share: float | None = None
     """
-    The share of the mean response time that the harness itself causes. Present if it exceeds 5 %, because the
-    measurement then does not show the drive alone; always absent for simulated drives.
+    The share of the mean response time that the harness itself causes. Present if it exceeds 5
+    %, because the measurement then does not show the drive alone; always absent for simulated
+    drives.
     """
     open_loop: OpenLoop | None = None
     """
@@ -592,8 +599,8 @@ class BaselineCheck:
 
     agree: bool
     """
-    True if no mean differs from the other means of its baseline by more than 2 % and by more than
-    their intervals explain.
+    True if no mean differs from the other means of its baseline by more than 2 % and by more
+    than their intervals explain.
     """
     compared: int
     """
@@ -626,7 +633,8 @@ class Characteristics:
     """
     large_increments: common.Estimate | None = None
     """
-    The highest cost of writes with large increments (1 MiB to 8 MiB), relative to random writes.
+    The highest cost of writes with large increments (1 MiB to 8 MiB), relative to random
+    writes.
     """
     locality: CheapLimit | None = None
     """
@@ -650,7 +658,8 @@ class Characteristics:
     """
     reverse: common.Estimate | None = None
     """
-    The cost of sequential writes in reverse order (Incr = −1), relative to sequential writes in order (Incr = 1).
+    The cost of sequential writes in reverse order (Incr = −1), relative to sequential writes in
+    order (Incr = 1).
     """
     sequential_read_ns: common.Estimate | None = None
     """
@@ -692,17 +701,18 @@ class Facts:
     """
     depths: list[DepthTable] | None = None
     """
-    The IOs per second and the latency of the patterns that ran with several IO sizes or queue depths.
-    Absent from facts before version 6.
+    The IOs per second and the latency of the patterns that ran with several IO sizes or queue
+    depths. Absent from facts before version 6.
     """
     grid: list[Verdict] | None = field(default_factory=list)
     """
-    The summary grid: a verdict for each experiment of the nine micro-benchmarks, in their order, including those that were
-    not performed. Absent from facts before version 4.
+    The summary grid: a verdict for each experiment of the nine micro-benchmarks, in their
+    order, including those that were not performed. Absent from facts before version 4.
     """
     hints: list[Hint] | None = field(default_factory=list)
     """
-    The design hints of uFLIP's section 5.3, judged for this drive, in order. Absent from facts before version 4.
+    The design hints of uFLIP's section 5.3, judged for this drive, in order. Absent from facts
+    before version 4.
     """
     repeats: list[RepeatFacts] | None = field(default_factory=list)
     """

@@ -35,9 +35,9 @@ class Address3:
     """
     Slot `incr × i`.
 
-    A decreasing pattern starts at the last slot. Table 1 does not define the end of the target space. This code
-    continues with slot 1, 1 + incr, and so on, like a column by column read of an array that is stored row by row.
-    No slot comes twice before all columns are complete.
+    A decreasing pattern starts at the last slot. Table 1 does not define the end of the target
+    space. This code continues with slot 1, 1 + incr, and so on, like a column by column read of
+    an array that is stored row by row. No slot comes twice before all columns are complete.
     """
 
     function: Literal['ordered']
@@ -272,7 +272,7 @@ class Inside:
 
 
 @dataclass(frozen=True)
-class JobPlaces1:
+class JobAddresses1:
     """
     Consecutive offsets; reads and other IOs each have their own sequence.
     """
@@ -281,7 +281,7 @@ class JobPlaces1:
 
 
 @dataclass(frozen=True)
-class JobPlaces2:
+class JobAddresses2:
     """
     Random offsets, each used once before any is used again: fio's default, its random map.
     """
@@ -290,7 +290,7 @@ class JobPlaces2:
 
 
 @dataclass(frozen=True)
-class JobPlaces3:
+class JobAddresses3:
     """
     Random and independent offsets: fio's `norandommap`.
     """
@@ -299,7 +299,7 @@ class JobPlaces3:
 
 
 @dataclass(frozen=True)
-class JobPlaces4:
+class JobAddresses4:
     """
     Random offsets, rank k in proportion to 1/k^exponent.
     """
@@ -312,7 +312,7 @@ class JobPlaces4:
 
 
 @dataclass(frozen=True)
-class JobPlaces5:
+class JobAddresses5:
     """
     Random offsets: the first share h of the ranks takes about 1 − h of the IOs.
     """
@@ -324,7 +324,7 @@ class JobPlaces5:
     """
 
 
-JobPlaces: TypeAlias = JobPlaces1 | JobPlaces2 | JobPlaces3 | JobPlaces4 | JobPlaces5
+JobAddresses: TypeAlias = JobAddresses1 | JobAddresses2 | JobAddresses3 | JobAddresses4 | JobAddresses5
 """
 The rule for the offsets of a job's IOs.
 """
@@ -884,8 +884,8 @@ class SpareSpace:
     """
     share: float
     """
-    The pages that the drive programs before it has to collect a block, beyond the addressable pages, divided by the
-    addressable pages ([`MIN_SPARE`] to [`MAX_SPARE`]).
+    The pages that the drive programs before it has to collect a block, beyond the addressable
+    pages, divided by the addressable pages ([`MIN_SPARE`] to [`MAX_SPARE`]).
     """
 
 
@@ -1004,9 +1004,10 @@ class Totals:
 @dataclass(frozen=True)
 class UniformWrites:
     """
-    Writes of a geometrically distributed number of pages. Each write starts at any page of the target space with the
-    same probability. Boboila and Desnoyers measure drives with this workload ("Performance Models of Flash-Based
-    Solid-State Drives for Real Workloads", MSST 2011, section IV).
+    Writes of a geometrically distributed number of pages. Each write starts at any page of the
+    target space with the same probability. Boboila and Desnoyers measure drives with this workload
+    ("Performance Models of Flash-Based Solid-State Drives for Real Workloads", MSST 2011, section
+    IV).
 
     A write that would pass the end of the target space begins earlier instead.
     """
@@ -1368,7 +1369,7 @@ class Job:
     """
     The sizes of the other IOs; empty if there are none.
     """
-    places: JobPlaces
+    places: JobAddresses
     """
     The rule for the offsets of IOs in the target space.
     """
@@ -1573,9 +1574,9 @@ class Reference2:
     """
     One process that alternates between `ratio` IOs of the first pattern and one of the second.
 
-    `IOCount` and `IOIgnore` of the first pattern are not used. The counts of the run are those of the second
-    pattern, scaled by `ratio`, as section 5.1 requires. A start-up phase of 128 writes also takes 128 writes in a
-    mix.
+    `IOCount` and `IOIgnore` of the first pattern are not used. The counts of the run are those
+    of the second pattern, scaled by `ratio`, as section 5.1 requires. A start-up phase of 128
+    writes also takes 128 writes in a mix.
     """
 
     first: Pattern

@@ -48,11 +48,13 @@ class SimulatedReport:
     """
     simulated_ns_per_page: float
     """
-    Simulated nanoseconds per page that the host wrote, with one request at a time, reads included.
+    Simulated nanoseconds per page that the host wrote, with one request at a time, reads
+    included.
     """
     wall_ns: int
     """
-    Nanoseconds that the simulation took by the machine's clock, including the fill of the drive.
+    Nanoseconds that the simulation took by the machine's clock, including the fill of the
+    drive.
     """
     write_amplification: float
     """
@@ -71,7 +73,8 @@ class SimulatedReport:
 @dataclass(frozen=True)
 class Validation:
     """
-    The validation that intervals are based on: cases in which the model was compared with the simulator.
+    The validation that intervals are based on: cases in which the model was compared with the
+    simulator.
     """
 
     cases: int
@@ -92,7 +95,8 @@ class PredictionReport:
 
     bytes_per_second: common.PredictedValue
     """
-    Bytes written per second while writes keep all packages busy; for a measured drive, with one write at a time.
+    Bytes written per second while writes keep all packages busy; for a measured drive, with one
+    write at a time.
     """
     bytes_written: common.Bytes
     """
@@ -104,8 +108,8 @@ class PredictionReport:
     """
     ftl: str
     """
-    The FTL of the drive. For a measured drive, the FTL that the model assumes when it divides the free space among the parts
-    of the workload.
+    The FTL of the drive. For a measured drive, the FTL that the model assumes when it divides
+    the free space among the parts of the workload.
     """
     host_pages_written: int
     """
@@ -121,7 +125,8 @@ class PredictionReport:
     """
     ns_per_page: common.PredictedValue
     """
-    Nanoseconds of flash time per page that the host wrote; for a measured drive, response time per page.
+    Nanoseconds of flash time per page that the host wrote; for a measured drive, response time
+    per page.
     """
     passes: common.Passes
     """
@@ -149,12 +154,13 @@ class PredictionReport:
     """
     conclusions: list[common.Conclusion] | None = None
     """
-    The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    versions of flashscope.
+    The conclusions, as sentences with their evidence, the most important first. Absent from
+    documents of earlier versions of flashscope.
     """
     equivalent_throughput: common.PredictedValue | None = None
     """
-    The smallest possible number of erases for these writes, relative to the predicted one; absent if nothing is erased.
+    The smallest possible number of erases for these writes, relative to the predicted one;
+    absent if nothing is erased.
     """
     erases: common.PredictedValue | None = None
     """
@@ -170,5 +176,6 @@ class PredictionReport:
     """
     write_amplification: common.PredictedValue | None = None
     """
-    Pages programmed per page that the host wrote; absent for a measured drive that does not report them.
+    Pages programmed per page that the host wrote; absent for a measured drive that does not
+    report them.
     """

@@ -103,7 +103,8 @@ class IoErrors:
     """
     ios: int
     """
-    The number of failed IOs. The first failure ends a run; IOs in flight at that time count if they failed too.
+    The number of failed IOs. The first failure ends a run; IOs in flight at that time count if
+    they failed too.
     """
     len_bytes: common.Bytes
     """
@@ -279,8 +280,8 @@ class Finding:
     """
     probability: float
     """
-    The probability (0 to 1) that the answer is right: the class itself, or a value within the tolerance of its parameter. 0
-    if the answer is not known.
+    The probability (0 to 1) that the answer is right: the class itself, or a value within the
+    tolerance of its parameter. 0 if the answer is not known.
     """
     runs: list[int]
     """
@@ -408,13 +409,13 @@ class ProbeReport:
     """
     conclusions: list[common.Conclusion] | None = None
     """
-    The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    versions of flashscope.
+    The conclusions, as sentences with their evidence, the most important first. Absent from
+    documents of earlier versions of flashscope.
     """
     errors: IoErrors | None = None
     """
-    The failed IOs, except those of operations that the drive does not support; absent if there were none. A run with a
-    failed IO gives no findings.
+    The failed IOs, except those of operations that the drive does not support; absent if there
+    were none. A run with a failed IO gives no findings.
     """
     profile: str | None = None
     """

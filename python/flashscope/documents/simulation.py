@@ -20,9 +20,10 @@ class AmplificationReport:
     Flash commands over time, by cause. Each list has a number for each bucket; the sum of the list
     is the counter of the same name. Causes without commands are left out.
 
-    The write amplification of a bucket is the sum of all its programs, times `page_bytes`, divided by
-    its `host_bytes`. It is undefined for a bucket in which the host wrote nothing. A command belongs to the bucket in
-    which it starts. The last buckets may therefore begin after the last completion.
+    The write amplification of a bucket is the sum of all its programs, times `page_bytes`, divided
+    by its `host_bytes`. It is undefined for a bucket in which the host wrote nothing. A command
+    belongs to the bucket in which it starts. The last buckets may therefore begin after the last
+    completion.
     """
 
     bucket_ns: common.Nanos
@@ -47,8 +48,8 @@ class AmplificationReport:
     """
     host_bytes: list[int] | None = field(default_factory=list)
     """
-    Bytes of the logical pages that the answered writes covered, whole or in part. Empty in older
-    documents.
+    Bytes of the logical pages that the answered writes covered, whole or in part. Empty in
+    older documents.
     """
     page_bytes: int | None = 0
     """
@@ -269,8 +270,8 @@ class EnergyStatistics:
     """
     parts: dict[str, float]
     """
-    The energy in joules by cause: `read`, `program` and `erase` of cells, transfers on the `bus`, handling of
-    `requests`, and `idle`, the constant power of the drive.
+    The energy in joules by cause: `read`, `program` and `erase` of cells, transfers on the
+    `bus`, handling of `requests`, and `idle`, the constant power of the drive.
     """
     joules_per_io: float | None = None
     """
@@ -531,12 +532,13 @@ class PlacementStatistics:
     """
     moved: HandleStatistics
     """
-    The moved data of all handles, in separate reclaim units; all 0 if the handles are persistently
-    isolated.
+    The moved data of all handles, in separate reclaim units; all 0 if the handles are
+    persistently isolated.
     """
     streams_replaced: int
     """
-    The number of times that a stream replaced another stream at its handle, because every handle was in use.
+    The number of times that a stream replaced another stream at its handle, because every
+    handle was in use.
     """
 
 
@@ -588,8 +590,8 @@ class SimulationWarmUp:
     """
     window_write_amplification: list[float]
     """
-    The write amplification in each window of the warm-up. In a window, the IOs write and trim as
-    many bytes as the capacity of the drive; for a trace, a window is a pass over the trace.
+    The write amplification in each window of the warm-up. In a window, the IOs write and trim
+    as many bytes as the capacity of the drive; for a trace, a window is a pass over the trace.
     Empty unless the warm-up continued until steady state.
     """
     criterion: str | None = None
@@ -598,8 +600,8 @@ class SimulationWarmUp:
     """
     steady: bool | None = None
     """
-    True if the write amplification became steady, after the drive began to erase blocks; absent if
-    not examined.
+    True if the write amplification became steady, after the drive began to erase blocks; absent
+    if not examined.
     """
 
 
@@ -667,7 +669,8 @@ class TenantResult:
     """
     alone: TenantAlone | None = None
     """
-    The measurement of as many IOs of this tenant alone, on a fresh drive; absent if it did not run alone.
+    The measurement of as many IOs of this tenant alone, on a fresh drive; absent if it did not
+    run alone.
     """
     ios_per_second: float | None = None
     """
@@ -675,7 +678,8 @@ class TenantResult:
     """
     latency_ns: LatencyNs | None = None
     """
-    The latency of all IOs, including the wait in the submission queue; absent if there were none.
+    The latency of all IOs, including the wait in the submission queue; absent if there were
+    none.
     """
     read_latency_ns: LatencyNs | None = None
     """
@@ -1101,13 +1105,14 @@ class Simulation:
     """
     flash_reads: dict[str, int]
     """
-    Flash pages read, by cause. Pages copied within a plane count as programmed, but not as read.
+    Flash pages read, by cause. Pages copied within a plane count as programmed, but not as
+    read.
     """
     host_pages_read: int
     """
-    Logical pages that the host read, completely or in part. A page counts when its IO reaches the
-    drive, but an IO counts in `ios` when it completes. The two counts therefore cover slightly
-    different IOs if many are in flight.
+    Logical pages that the host read, completely or in part. A page counts when its IO reaches
+    the drive, but an IO counts in `ios` when it completes. The two counts therefore cover
+    slightly different IOs if many are in flight.
     """
     host_pages_trimmed: int
     """
@@ -1161,8 +1166,8 @@ class Simulation:
     """
     conclusions: list[common.Conclusion] | None = None
     """
-    The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    versions of flashscope.
+    The conclusions, as sentences with their evidence, the most important first. Absent from
+    documents of earlier versions of flashscope.
     """
     correction: Correction | None = None
     """
@@ -1184,7 +1189,8 @@ class Simulation:
     """
     fairness: float | None = None
     """
-    The smallest slowdown of a tenant over the largest, at most 1; absent unless each tenant also ran alone.
+    The smallest slowdown of a tenant over the largest, at most 1; absent unless each tenant
+    also ran alone.
     """
     host_pages_absorbed: int | None = 0
     """
@@ -1193,7 +1199,8 @@ class Simulation:
     """
     host_pages_moved: int | None = None
     """
-    The logical pages that the workload itself moved, as a log-structured store does; absent if there were none.
+    The logical pages that the workload itself moved, as a log-structured store does; absent if
+    there were none.
     """
     ios_per_second: float | None = None
     """
@@ -1209,8 +1216,8 @@ class Simulation:
     """
     placement: PlacementStatistics | None = None
     """
-    The fate of data that the host placed; absent unless the drive has several reclaim unit handles or
-    reclaim groups.
+    The fate of data that the host placed; absent unless the drive has several reclaim unit
+    handles or reclaim groups.
     """
     read_latency_ns: LatencyNs | None = None
     """
@@ -1230,9 +1237,9 @@ class Simulation:
     """
     total_write_amplification: float | None = None
     """
-    The write amplification of the workload and the drive together: flash pages programmed per flash page's worth of
-    logical pages that the workload wrote. Pages that it moved do not count. Absent if it moved no page or wrote no
-    other.
+    The write amplification of the workload and the drive together: flash pages programmed per
+    flash page's worth of logical pages that the workload wrote. Pages that it moved do not
+    count. Absent if it moved no page or wrote no other.
     """
     trim_latency_ns: LatencyNs | None = None
     """
@@ -1240,9 +1247,9 @@ class Simulation:
     """
     write_amplification: float | None = None
     """
-    Flash pages programmed per flash page's worth of logical pages that the host wrote; absent if
-    it wrote none. A partly written logical page counts as a complete page. The value is below 1
-    if the write buffer absorbs pages.
+    Flash pages programmed per flash page's worth of logical pages that the host wrote; absent
+    if it wrote none. A partly written logical page counts as a complete page. The value is
+    below 1 if the write buffer absorbs pages.
     """
     write_latency_ns: LatencyNs | None = None
     """

@@ -15,10 +15,6 @@ class Counts:
     The number of simulations by outcome.
     """
 
-    asked: int
-    """
-    Simulations requested; for a search, the maximum number of simulations.
-    """
     done: int
     """
     Complete simulations.
@@ -35,17 +31,21 @@ class Counts:
     """
     Points of the sweep; for a search, the points tried so far.
     """
+    requested: int
+    """
+    Simulations requested; for a search, the maximum number of simulations.
+    """
+
+
+FactorLevel: TypeAlias = float | str
+"""
+The level of a factor.
+"""
 
 
 Goal: TypeAlias = Literal['minimize', 'maximize']
 """
 The direction of an objective.
-"""
-
-
-Level: TypeAlias = float | str
-"""
-The level of a factor.
 """
 
 
@@ -96,7 +96,7 @@ class Setting:
     """
     The factor.
     """
-    level: Level
+    level: FactorLevel
     """
     The level.
     """
@@ -136,11 +136,11 @@ class Step:
     """
     The factor.
     """
-    from_: Level
+    from_: FactorLevel
     """
     The level before.
     """
-    to: Level
+    to: FactorLevel
     """
     The level after.
     """
@@ -293,8 +293,8 @@ class Sweep:
     """
     conclusions: list[common.Conclusion] | None = None
     """
-    The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    versions of flashscope.
+    The conclusions, as sentences with their evidence, the most important first. Absent from
+    documents of earlier versions of flashscope.
     """
     regressions: list[RegressionFit] | None = field(default_factory=list)
     """

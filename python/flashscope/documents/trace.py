@@ -17,8 +17,9 @@ class Burstiness:
 
     index_of_dispersion: float
     """
-    The index of dispersion for counts: variance over mean of the requests in a window (Gusella, IEEE JSAC 9, 1991). It is 1
-    at every length for a Poisson process, and grows with the length if bursts cluster.
+    The index of dispersion for counts: variance over mean of the requests in a window (Gusella,
+    IEEE JSAC 9, 1991). It is 1 at every length for a Poisson process, and grows with the length
+    if bursts cluster.
     """
     peak_requests: int
     """
@@ -47,7 +48,8 @@ The kinds of warnings about a trace.
 @dataclass(frozen=True)
 class Footprint:
     """
-    The distinct pages of 4 KiB touched, completely or in part. A number is exact if its interval has no width.
+    The distinct pages of 4 KiB touched, completely or in part. A number is exact if its interval
+    has no width.
     """
 
     accessed_bytes: common.Estimate
@@ -159,8 +161,8 @@ class LorenzPoint:
 @dataclass(frozen=True)
 class Misalignment:
     """
-    A misalignment that most accesses share, for instance if a partition begins at sector 63. Agrawal et al. (USENIX ATC 2008,
-    section 4) found LBA mod 8 = 7 throughout in TPC-C.
+    A misalignment that most accesses share, for instance if a partition begins at sector 63.
+    Agrawal et al. (USENIX ATC 2008, section 4) found LBA mod 8 = 7 throughout in TPC-C.
     """
 
     lba_mod_8: int
@@ -200,7 +202,8 @@ class OpLatency:
 @dataclass(frozen=True)
 class Sampling:
     """
-    The sample of pages from which the working set and the concentration are estimated, and the footprint if it is not exact.
+    The sample of pages from which the working set and the concentration are estimated, and the
+    footprint if it is not exact.
     """
 
     cut: int
@@ -217,20 +220,22 @@ class Sampling:
     """
     rate: float
     """
-    The share of page groups in the sample, from 0 to 1; 1 if the sample contains all. A hash of the address decides whether
-    a group belongs to the sample (SHARDS, Waldspurger et al., FAST 2015).
+    The share of page groups in the sample, from 0 to 1; 1 if the sample contains all. A hash of
+    the address decides whether a group belongs to the sample (SHARDS, Waldspurger et al., FAST
+    2015).
     """
     coverage: float | None = None
     """
-    The number of page accesses estimated from the sample, over the actual number. Its distance from 1 shows how far hot pages
-    are under- or overrepresented in the sample.
+    The number of page accesses estimated from the sample, over the actual number. Its distance
+    from 1 shows how far hot pages are under- or overrepresented in the sample.
     """
 
 
 @dataclass(frozen=True)
 class Sequentiality:
     """
-    The sequentiality of accesses: an access is sequential if it begins where the last access of the same volume ended.
+    The sequentiality of accesses: an access is sequential if it begins where the last access of the
+    same volume ended.
     """
 
     mean_run_bytes: float
@@ -243,8 +248,9 @@ class Sequentiality:
     """
     runs: int
     """
-    The number of runs. A run is a sequence of accesses in which each access begins where the previous access ended.
-    An access that is not part of a longer sequence is a run of one access.
+    The number of runs. A run is a sequence of accesses in which each access begins where the
+    previous access ended. An access that is not part of a longer sequence is a run of one
+    access.
     """
     sequential_share: float
     """
@@ -340,8 +346,8 @@ class TimeFacts:
 
     backwards: int
     """
-    Requests whose time is earlier than that of a previous request. Statistics over time use the latest time so far for such
-    a request.
+    Requests whose time is earlier than that of a previous request. Statistics over time use the
+    latest time so far for such a request.
     """
     longest_backwards_ns: common.Nanos
     """
@@ -353,7 +359,8 @@ class TimeFacts:
     """
     start_ns: common.Nanos
     """
-    The time of the first request: since 1970 if the format has absolute times, or else on the clock of the trace.
+    The time of the first request: since 1970 if the format has absolute times, or else on the
+    clock of the trace.
     """
     bytes_per_s: float | None = None
     """
@@ -378,9 +385,9 @@ The ways in which the reading of a trace ends.
 @dataclass(frozen=True)
 class WorkingSet:
     """
-    The average working set for one length of window, over all instants of the trace. The working set
-    at an instant is the bytes of the pages accessed in the window that ends then (Denning & Slutz, CACM
-    21, 1978).
+    The average working set for one length of window, over all instants of the trace. The working
+    set at an instant is the bytes of the pages accessed in the window that ends then (Denning &
+    Slutz, CACM 21, 1978).
     """
 
     bytes: common.Estimate
@@ -420,7 +427,8 @@ class Alignment:
 @dataclass(frozen=True)
 class Concentration:
     """
-    The concentration of requests on pages of 4 KiB. A request counts once for each page that it touches.
+    The concentration of requests on pages of 4 KiB. A request counts once for each page that it
+    touches.
     """
 
     curve: list[LorenzPoint]
@@ -461,7 +469,8 @@ class Fragments:
     """
     histogram: list[LengthBucket]
     """
-    The histogram of the lengths of writes, with a bucket from each power of two to below the next.
+    The histogram of the lengths of writes, with a bucket from each power of two to below the
+    next.
     """
     mean_pages: float
     """
@@ -484,14 +493,14 @@ class Fragments:
 @dataclass(frozen=True)
 class InterArrival:
     """
-    The times between successive requests, in nanoseconds; 0 where the time goes backwards. Quantiles are accurate to
-    within 0.1 %.
+    The times between successive requests, in nanoseconds; 0 where the time goes backwards.
+    Quantiles are accurate to within 0.1 %.
     """
 
     histogram: list[TimeBucket]
     """
-    The histogram of the times. A bucket covers the times from one power of two to below the next; the bucket from 0 counts
-    times of 0.
+    The histogram of the times. A bucket covers the times from one power of two to below the
+    next; the bucket from 0 counts times of 0.
     """
     max: int
     """
@@ -555,8 +564,8 @@ class SizeFacts:
     """
     rounded: int
     """
-    Accesses whose size was rounded down by less than 1 % for the quantiles. Sizes are rounded if the trace has more
-    different sizes than the statistics can record separately.
+    Accesses whose size was rounded down by less than 1 % for the quantiles. Sizes are rounded
+    if the trace has more different sizes than the statistics can record separately.
     """
     reads: SizeSummary | None = None
     """
@@ -576,7 +585,8 @@ class Step:
 
     accessed_bytes: common.Bytes
     """
-    The bytes of the distinct pages accessed from the start of the trace to the end of this step.
+    The bytes of the distinct pages accessed from the start of the trace to the end of this
+    step.
     """
     bytes: common.ByteCounts
     """
@@ -635,9 +645,10 @@ class VolumeFacts:
 @dataclass(frozen=True)
 class WriteLengths:
     """
-    The writes, split at the boundaries of erase blocks, in the terms of Boboila & Desnoyers (2011, section III and Fig.
-    1). The part of a write in one erase block is a *middle* if it covers the block completely. A part that covers less
-    is a *tail* if it starts at the beginning of the block, and a *head* if it starts later.
+    The writes, split at the boundaries of erase blocks, in the terms of Boboila & Desnoyers (2011,
+    section III and Fig. 1). The part of a write in one erase block is a *middle* if it covers the
+    block completely. A part that covers less is a *tail* if it starts at the beginning of the
+    block, and a *head* if it starts later.
     """
 
     block_bytes: common.Bytes
@@ -646,8 +657,8 @@ class WriteLengths:
     """
     joined: Fragments
     """
-    The parts of joined writes, as in a drive with write coalescing. Successive writes of a volume count as one
-    write if each write begins where the previous write ended.
+    The parts of joined writes, as in a drive with write coalescing. Successive writes of a
+    volume count as one write if each write begins where the previous write ended.
     """
     page_bytes: common.Bytes
     """
@@ -683,7 +694,8 @@ class TraceFacts:
 
     burstiness: list[Burstiness]
     """
-    The requests in windows of several lengths, the shortest first. Lengths with fewer than ten complete windows are omitted.
+    The requests in windows of several lengths, the shortest first. Lengths with fewer than ten
+    complete windows are omitted.
     """
     bytes: common.ByteCounts
     """
@@ -703,7 +715,8 @@ class TraceFacts:
     """
     latency: list[OpLatency]
     """
-    The latencies of all operations together, then of each operation; empty if the trace has no latencies.
+    The latencies of all operations together, then of each operation; empty if the trace has no
+    latencies.
     """
     requests: common.Requests
     """
@@ -751,8 +764,9 @@ class TraceFacts:
     """
     overwrite_ratio: common.Estimate | None = None
     """
-    Bytes written over the bytes of the distinct pages written. It is the mean number of times that a page is written: 1
-    without overwriting, and below 1 if writes are smaller than a page. Absent if nothing is written.
+    Bytes written over the bytes of the distinct pages written. It is the mean number of times
+    that a page is written: 1 without overwriting, and below 1 if writes are smaller than a
+    page. Absent if nothing is written.
     """
     read_bytes_share: float | None = None
     """

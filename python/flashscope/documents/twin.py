@@ -36,8 +36,8 @@ class FillModel:
     """
     kappa: float
     """
-    kappa: bytes programmed per byte of data programmed. It accounts for the drive's own writes, such as parity and its map. 1
-    if the drive does not report programmed bytes.
+    kappa: bytes programmed per byte of data programmed. It accounts for the drive's own writes,
+    such as parity and its map. 1 if the drive does not report programmed bytes.
     """
     policy: str
     """
@@ -45,11 +45,13 @@ class FillModel:
     """
     bare_bytes_per_second: float | None = None
     """
-    The throughput in bytes per second if garbage collection moved nothing; absent if throughput was not measured.
+    The throughput in bytes per second if garbage collection moved nothing; absent if throughput
+    was not measured.
     """
     moved: float | None = None
     """
-    The cost of moving a page, relative to that of writing a page for the host; absent if throughput was not measured.
+    The cost of moving a page, relative to that of writing a page for the host; absent if
+    throughput was not measured.
     """
 
 
@@ -73,7 +75,8 @@ class Level:
     """
     write_amplification: float | None = None
     """
-    Bytes programmed per byte that the host wrote, at least 1; absent if the drive does not report programmed bytes.
+    Bytes programmed per byte that the host wrote, at least 1; absent if the drive does not
+    report programmed bytes.
     """
 
 
@@ -83,13 +86,13 @@ class MeasuredDepth:
     The number of IOs that were in flight at once while a drive was measured.
     """
 
-    least: int
-    """
-    The smallest queue depth of a measurement.
-    """
-    most: int
+    max: int
     """
     The largest queue depth of a measurement.
+    """
+    min: int
+    """
+    The smallest queue depth of a measurement.
     """
     stated: bool
     """
@@ -179,13 +182,14 @@ class Time:
     """
     The dotted name of the profile field.
     """
+    is_determined: bool
+    """
+    True if the measurements depend on this time. If not, it keeps its value from before the
+    fit.
+    """
     nanos: common.Range
     """
     The time, in ns.
-    """
-    told: bool
-    """
-    True if the measurements depend on this time. If not, it keeps its value from before the fit.
     """
 
 
@@ -205,8 +209,9 @@ class FillFit:
     """
     kappa: common.Range
     """
-    kappa, as in [`FillModel`], with its interval. If write amplification was not measured, the value 1 is an assumption, and
-    the range holds every kappa with which the model explains the throughput.
+    kappa, as in [`FillModel`], with its interval. If write amplification was not measured, the
+    value 1 is an assumption, and the range holds every kappa with which the model explains the
+    throughput.
     """
     levels: list[Level]
     """
@@ -218,18 +223,19 @@ class FillFit:
     """
     bare_bytes_per_second: common.Range | None = None
     """
-    The throughput in bytes per second if garbage collection moved nothing, with its interval; absent if throughput was not
-    measured.
+    The throughput in bytes per second if garbage collection moved nothing, with its interval;
+    absent if throughput was not measured.
     """
     moved: common.Range | None = None
     """
-    The cost of moving a page, relative to that of writing a page for the host, with its interval; absent if throughput was
-    not measured.
+    The cost of moving a page, relative to that of writing a page for the host, with its
+    interval; absent if throughput was not measured.
     """
     unidentified: list[AmplificationRange] | None = None
     """
-    The range of write amplification at each level, if it was not measured. Throughput alone does not identify it: each value
-    in the range belongs to a cleaning policy and a kappa that fit the throughput as well. Absent if it was measured.
+    The range of write amplification at each level, if it was not measured. Throughput alone
+    does not identify it: each value in the range belongs to a cleaning policy and a kappa that
+    fit the throughput as well. Absent if it was measured.
     """
 
 
@@ -249,7 +255,8 @@ class Twin:
     """
     draws: list[dict[str, str]]
     """
-    Alternative drives that fit the measurements as well: the fields in which each differs from the profile.
+    Alternative drives that fit the measurements as well: the fields in which each differs from
+    the profile.
     """
     drive: str
     """
@@ -285,9 +292,9 @@ class Twin:
     """
     spread: list[float]
     """
-    The factors by which intervals are widened beyond the range of the draws: for mean response times, then for 99th
-    percentiles. The share `confidence` of the runs that the twin was fitted to differs from the measurement by at most this
-    factor.
+    The factors by which intervals are widened beyond the range of the draws: for mean response
+    times, then for 99th percentiles. The share `confidence` of the runs that the twin was
+    fitted to differs from the measurement by at most this factor.
     """
     times: list[Time]
     """
@@ -295,8 +302,8 @@ class Twin:
     """
     conclusions: list[common.Conclusion] | None = None
     """
-    The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    versions of flashscope.
+    The conclusions, as sentences with their evidence, the most important first. Absent from
+    documents of earlier versions of flashscope.
     """
     fill: FillFit | None = None
     """
@@ -304,8 +311,8 @@ class Twin:
     """
     misfit: float | None = None
     """
-    The misfit: the mean over runs of the deviation of the twin from the measurement, in standard errors. 0 is exact; chance
-    alone explains 1. Absent if nothing was simulated.
+    The misfit: the mean over runs of the deviation of the twin from the measurement, in
+    standard errors. 0 is exact; chance alone explains 1. Absent if nothing was simulated.
     """
     queue_depth: MeasuredDepth | None = None
     """

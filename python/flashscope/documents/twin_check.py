@@ -108,8 +108,8 @@ class Summary:
     """
     end_error: float | None = None
     """
-    The median standard error of an end of an interval, as a share of the width of the interval; absent with fewer than two
-    draws. It is at most 0.1, unless the twin has no more draws.
+    The median standard error of an end of an interval, as a share of the width of the interval;
+    absent with fewer than two draws. It is at most 0.1, unless the twin has no more draws.
     """
 
 

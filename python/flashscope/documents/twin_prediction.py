@@ -50,13 +50,13 @@ class Extrapolation:
     A quantity of a prediction that is outside the measured range.
     """
 
-    least: float
-    """
-    The smallest measured value.
-    """
-    most: float
+    max: float
     """
     The largest measured value.
+    """
+    min: float
+    """
+    The smallest measured value.
     """
     quantity: Quantity
     """
@@ -64,7 +64,8 @@ class Extrapolation:
     """
     steps: float
     """
-    The distance from the measured range: doublings of the IOs in flight, or halvings and doublings of the spare flash.
+    The distance from the measured range: doublings of the IOs in flight, or halvings and
+    doublings of the spare flash.
     """
     value: float
     """
@@ -112,8 +113,8 @@ class TwinPrediction:
     """
     is_amplification_identified: bool
     """
-    False if the measurements do not identify write amplification, because they are times alone. It and the lifetime then
-    have the range of all models that fit, instead of an interval.
+    False if the measurements do not identify write amplification, because they are times alone.
+    It and the lifetime then have the range of all models that fit, instead of an interval.
     """
     latency_ns: PredictedLatency
     """
@@ -129,8 +130,9 @@ class TwinPrediction:
     """
     scale: float
     """
-    The factor by which the drive was scaled down for the simulation, at least 1. The simulated drive has the same shares of
-    data and spare flash, the same pages and blocks, and as many parallel parts.
+    The factor by which the drive was scaled down for the simulation, at least 1. The simulated
+    drive has the same shares of data and spare flash, the same pages and blocks, and as many
+    parallel parts.
     """
     workload: str
     """
@@ -138,17 +140,19 @@ class TwinPrediction:
     """
     conclusions: list[common.Conclusion] | None = None
     """
-    The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    versions of flashscope.
+    The conclusions, as sentences with their evidence, the most important first. Absent from
+    documents of earlier versions of flashscope.
     """
     end_error: float | None = None
     """
-    The largest standard error of an end of an interval, as a share of the width of the interval; absent with fewer than two
-    draws. Without a requested number of draws, it is at most 0.1, unless the twin has no more draws.
+    The largest standard error of an end of an interval, as a share of the width of the
+    interval; absent with fewer than two draws. Without a requested number of draws, it is at
+    most 0.1, unless the twin has no more draws.
     """
     lifetime_bytes: common.Range | None = None
     """
-    Bytes that the host can write to a new drive before its blocks wear out; absent if nothing was erased.
+    Bytes that the host can write to a new drive before its blocks wear out; absent if nothing
+    was erased.
     """
     write_amplification: common.Range | None = None
     """

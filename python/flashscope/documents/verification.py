@@ -100,8 +100,8 @@ class JudgedBytes:
     """
     reordered: int
     """
-    Data that is older than a flushed write of the same flush: the drive wrote the two in the wrong order, or lost
-    the newer write.
+    Data that is older than a flushed write of the same flush: the drive wrote the two in the
+    wrong order, or lost the newer write.
     """
     torn: int
     """
@@ -120,7 +120,8 @@ class JudgedBytes:
 @dataclass(frozen=True)
 class UnflushedWrites:
     """
-    The judgement of acknowledged writes that no flush covered. A drive with a volatile cache may lose any of them.
+    The judgement of acknowledged writes that no flush covered. A drive with a volatile cache may
+    lose any of them.
     """
 
     kept: int
@@ -129,8 +130,8 @@ class UnflushedWrites:
     """
     kept_after_lost: int
     """
-    Kept writes that the host submitted after the acknowledgement of a lost write. If there are any, software must
-    not rely on the order of acknowledgements.
+    Kept writes that the host submitted after the acknowledgement of a lost write. If there are
+    any, software must not rely on the order of acknowledgements.
     """
     lost: int
     """
@@ -172,7 +173,8 @@ class VerificationFinding:
     """
     found_write: int | None = None
     """
-    The number of the write whose data the range holds; absent if the range holds no data of this verification.
+    The number of the write whose data the range holds; absent if the range holds no data of
+    this verification.
     """
 
 
@@ -242,7 +244,8 @@ class Atomicity:
     """
     boundary_bytes: common.Bytes | None = None
     """
-    The atomic boundary: a write that crosses a multiple of it is not atomic. Absent if the drive has no boundary.
+    The atomic boundary: a write that crosses a multiple of it is not atomic. Absent if the
+    drive has no boundary.
     """
 
 
@@ -302,7 +305,8 @@ class Verification:
     """
     torn_beyond_unit_writes: int
     """
-    Writes that the drive tore without violating its atomicity: they exceed the atomic unit or cross its boundary.
+    Writes that the drive tore without violating its atomicity: they exceed the atomic unit or
+    cross its boundary.
     """
     torn_writes: int
     """

@@ -51,7 +51,8 @@ class Difference:
 @dataclass(frozen=True)
 class Disagreement:
     """
-    A significant difference between a model and the simulations: more than 10 %, and outside both intervals.
+    A significant difference between a model and the simulations: more than 10 %, and outside both
+    intervals.
     """
 
     quantity: common.Quantity
@@ -88,8 +89,8 @@ class ModelEstimate:
     """
     relative: float | None = None
     """
-    The relative difference to the baseline; absent for the baseline, if the baseline has no prediction, and if the two
-    predictions cannot be compared (`not_compared`).
+    The relative difference to the baseline; absent for the baseline, if the baseline has no
+    prediction, and if the two predictions cannot be compared (`not_compared`).
     """
 
 
@@ -143,8 +144,8 @@ class ClosedForm:
     """
     not_compared: str | None = None
     """
-    The reason why differences to the baseline are not predicted; absent if they are predicted, and for the
-    baseline.
+    The reason why differences to the baseline are not predicted; absent if they are predicted,
+    and for the baseline.
     """
 
 
@@ -229,6 +230,6 @@ class WhatIf:
     """
     conclusions: list[common.Conclusion] | None = None
     """
-    The conclusions, as sentences with their evidence, the most important first. Absent from documents of earlier
-    versions of flashscope.
+    The conclusions, as sentences with their evidence, the most important first. Absent from
+    documents of earlier versions of flashscope.
     """
