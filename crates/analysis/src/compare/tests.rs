@@ -1,5 +1,4 @@
 use flashscope_block::{Bytes, Nanos, Op};
-use flashscope_stats::Estimate;
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 
 use super::name::{InFlight, WorkloadName};
