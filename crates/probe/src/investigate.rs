@@ -113,9 +113,13 @@ fn take(
         (options.observer)(&Event::Contradicted { probe, contradiction });
         reopen(contradiction.parameter, knowledge, attempts);
     }
+    let why = match outcome.contradicts.is_empty() {
+        true => "no measurement shows it",
+        false => "the measurement contradicts an assumption of the probe",
+    };
     for parameter in probe.finds {
         if knowledge.finding(*parameter).is_none() {
-            knowledge.add(Finding::unknown(*parameter, "no measurement shows it"));
+            knowledge.add(Finding::unknown(*parameter, why));
         }
     }
 }
@@ -130,9 +134,13 @@ fn reopen(parameter: Parameter, knowledge: &mut Knowledge, attempts: &[u32]) {
         return;
     }
     knowledge.withdraw(parameter);
-    for probe in PROBES.iter().filter(|probe| probe.assumes.contains(&parameter)) {
+    for (probe, n) in probes.filter(|(probe, _)| probe.assumes.contains(&parameter)) {
         for found in probe.finds {
             knowledge.withdraw(*found);
+            if *n == MAX_ATTEMPTS {
+                let why = "later measurements contradict an assumption of its probe, which has no attempt left";
+                knowledge.add(Finding::unknown(*found, why));
+            }
         }
     }
 }

@@ -88,7 +88,8 @@ impl Knowledge {
             let (right, wrong) = (p * (1.0 - q), q * (1.0 - p));
             // Both are certain and contradict each other: either may be right.
             let probability = if right + wrong > 0.0 { right / (right + wrong) } else { 0.5 };
-            Finding { probability, ..likelier }
+            // An unlikely other finding says more for any third answer than for this one.
+            Finding { probability: probability.min(p), ..likelier }
         };
         self.0.insert(kept.parameter, kept);
     }

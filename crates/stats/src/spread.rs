@@ -63,7 +63,6 @@ impl Spread {
 mod tests {
     use super::*;
     use crate::mean_of_repeats;
-    use crate::scripted::Script;
 
     #[test]
     fn one_measurement_has_the_interval_of_its_repeats() {

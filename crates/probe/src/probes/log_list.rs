@@ -452,7 +452,10 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
         _ if p_eviction < 0.6 => {
             Finding::unknown(Parameter::LogEviction, "the order of merges fits several policies")
         }
-        _ => Finding::class(Parameter::LogEviction, best.eviction.name(), p_eviction),
+        _ => state(
+            Finding::class(Parameter::LogEviction, best.eviction.name(), p_eviction),
+            format!("the merges of {} writes follow this order", trial.costs.len()),
+        ),
     };
     let in_turns = if grows { p_len } else { p_len * 0.9 };
     let partitions = match shown {
@@ -472,7 +475,7 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
     vec![
         state(Finding::class(Parameter::FtlClass, class, p_class), together.clone()),
         state(Finding::exact(Parameter::LogList, len, p_len), together),
-        state(eviction, format!("the merges of {} writes follow this order", trial.costs.len())),
+        eviction,
         merge_cost(trial, cut, &table),
         partitions,
     ]

@@ -252,16 +252,19 @@ fn conclude(levels: &HitAndMiss, spans: &[Span], capacity: u64) -> Finding {
         let weight = (span.hits.0 / span.hits.1).powi(2) / span.reach();
         (sum, weights) = (sum + weight * span.reach(), weights + weight);
     }
-    let shorter = spans.iter().filter(|span| span.bytes < 0.7 * sum / weights.max(1e-9));
+    const NO_GROWTH: &str =
+        "the cost of reads does not grow with the span as it would with a map cache";
+    if weights == 0.0 {
+        return unknown(NO_GROWTH);
+    }
+    let shorter = spans.iter().filter(|span| span.bytes < 0.7 * sum / weights);
     let Some(all_hit) = shorter.map(|span| span.hits.0).min_by(f64::total_cmp) else {
         return unknown(
             "no span is small enough for its reads to find their map entries in memory",
         );
     };
-    if weights == 0.0 || all_hit < 0.7 {
-        return unknown(
-            "the cost of reads does not grow with the span as it would with a map cache",
-        );
+    if all_hit < 0.7 {
+        return unknown(NO_GROWTH);
     }
     let reach = sum / weights;
     #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]

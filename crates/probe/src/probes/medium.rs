@@ -204,7 +204,7 @@ fn nothing(lab: &mut Lab<'_>, reads: &Run) -> Result<Option<Finding>, Halt> {
 
 /// Returns the finding for a drive that answers these reads immediately, but not its writes.
 fn reads_too_fast(reads: &Run) -> Finding {
-    let why = "it reads faster than data can move, but it does not write that fast";
+    let why = "it reads faster than data can move";
     Finding::unknown(Parameter::Medium, why).runs([reads.number])
 }
 

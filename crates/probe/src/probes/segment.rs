@@ -33,8 +33,14 @@ pub(super) const PROBE: Probe = Probe {
     run,
 };
 
+/// The size of the writes that fill a trimmed drive after [`MAX_WRITTEN`].
+const REST_WRITE: u64 = 128 << 10;
+
 fn cost(scene: &Scene, knowledge: &Knowledge) -> crate::Cost {
-    scene.cost(0, scene.capacity.0.min(MAX_WRITTEN) / write_size(knowledge), write_size(knowledge))
+    let (size, capacity) = (write_size(knowledge), scene.capacity.0);
+    let in_order = scene.cost(0, capacity.min(MAX_WRITTEN) / size, size);
+    let rest = scene.cost(0, capacity.saturating_sub(MAX_WRITTEN) / REST_WRITE, REST_WRITE);
+    crate::Cost { written: in_order.written + rest.written, time: in_order.time + rest.time }
 }
 
 fn write_size(knowledge: &Knowledge) -> u64 {
@@ -105,14 +111,15 @@ impl SegmentPeriod {
     #[allow(clippy::cast_precision_loss, reason = "sizes of segments are far below 2^53")]
     fn state(self) -> Finding {
         let Period { length, count, phases, .. } = &self.period;
-        let length = if self.trimmed { *length } else { between_boundaries(*length, phases) };
+        let period = *length;
+        let length = if self.trimmed { period } else { between_boundaries(period, phases) };
+        let slow = (phases.len() * length).div_ceil(period);
         let bytes = length as u64 * self.size;
         let because = format!(
-            "of writes of {} bytes in order{}, {} in every {length} took longer than the others, for {count} \
+            "of writes of {} bytes in order{}, {slow} in every {length} took longer than the others, for {count} \
                         periods",
             self.size,
             if self.trimmed { " to the trimmed drive" } else { "" },
-            phases.len(),
         );
         let shown = self.costs.iter().take(8 * length).enumerate();
         let mut sum = 0.0;
@@ -234,8 +241,9 @@ fn write_to_trimmed(
     let writes = (0..slow)
         .flat_map(|nth| [Some(Request::write(nth * size, size)), flushed.then(Request::flush)]);
     let run = lab.run("writes in order to the trimmed drive", writes.flatten())?;
-    let rest = (slow * size..capacity).step_by(128 << 10);
-    let rest = rest.map(|at| Request::write(at, (capacity - at).min(128 << 10)));
+    #[allow(clippy::cast_possible_truncation, reason = "128 KiB")]
+    let rest = (slow * size..capacity).step_by(REST_WRITE as usize);
+    let rest = rest.map(|at| Request::write(at, (capacity - at).min(REST_WRITE)));
     lab.run("fill the remaining space in order", rest)?;
     let costs = with_flushes(&run);
     // Skip the first writes, which go to spare blocks that need not be erased.

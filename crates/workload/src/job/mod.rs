@@ -202,7 +202,10 @@ impl Job {
         if self.max_total_ios() == 0 || self.time == Some(Nanos(0)) {
             return error("size", self.target_size.to_string(), "the job has no IO");
         }
-        if self.flush_every == Some(0) || self.think.is_some_and(|think| think.ios == 0) {
+        if self.flush_every == Some(0) {
+            return error("fsync", "0".into(), "at least one");
+        }
+        if self.think.is_some_and(|think| think.ios == 0) {
             return error("thinktime_blocks", "0".into(), "at least one");
         }
         self.check_places()

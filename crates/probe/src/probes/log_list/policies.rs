@@ -69,8 +69,7 @@ pub(crate) fn posterior(touches: &[Touch]) -> (Vec<(List, f64)>, f64) {
     });
     let mut weighed: Vec<(List, f64)> =
         lists.map(|list| (list, log_likelihood(touches, list))).collect();
-    weighed.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let best = weighed[0].1;
+    let best = weighed.iter().map(|(_, weight)| *weight).fold(f64::NEG_INFINITY, f64::max);
     // A priori, a list without groups (group size 1) is as likely as the four larger group sizes
     // together.
     let prior = |list: List| if list.group == 1 { 4.0 } else { 1.0 };
@@ -79,6 +78,7 @@ pub(crate) fn posterior(touches: &[Touch]) -> (Vec<(List, f64)>, f64) {
     }
     let sum: f64 = weighed.iter().map(|(_, weight)| weight).sum();
     weighed.iter_mut().for_each(|(_, weight)| *weight /= sum);
+    weighed.sort_by(|a, b| b.1.total_cmp(&a.1));
     (weighed, best - indifferent(touches))
 }
 

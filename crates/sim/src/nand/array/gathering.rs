@@ -19,7 +19,7 @@ impl Array {
         let page = Page { block, index: next };
         let count = index
             .checked_sub(next)
-            .ok_or(IllegalCommand::ProgramOutOfOrder { page, next: index })?;
+            .ok_or(IllegalCommand::ProgramOutOfOrder { page: Page { block, index }, next })?;
         self.blocks.advance(page, count)?;
         self.blocks.pad_pages(page, count);
         Ok(())
