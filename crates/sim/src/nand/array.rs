@@ -4,6 +4,7 @@ mod queued;
 mod rows;
 mod scheduling;
 mod turns;
+mod waits;
 
 use std::ops::Range;
 

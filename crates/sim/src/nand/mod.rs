@@ -17,6 +17,7 @@ mod schedule;
 mod tests;
 mod timing;
 mod undo;
+mod wiring;
 
 pub use crate::arithmetic::later;
 pub use array::{Array, Event as QueueEvent, Moves, NOWHERE, Parts, Queues};
@@ -28,6 +29,7 @@ pub use errors::{BitErrors, Code, Growth};
 pub use faults::{Fault, Reliability, bad_blocks};
 pub use geometry::{BlockId, Dimensions, Geometry, Lpn, Page, Slot};
 pub use page_types::PageTypes;
-pub use schedule::{GangSharing, Interleaving, Place, Wiring};
-pub(crate) use schedule::{bus_has_one_die, units};
+pub use schedule::Place;
 pub use timing::{Timing, transfer_time};
+pub use wiring::{GangSharing, Interleaving, PlaneAddresses, Wiring};
+pub(crate) use wiring::{bus_has_one_die, units};

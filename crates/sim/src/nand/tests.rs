@@ -22,6 +22,7 @@ const WRITE: u64 = 305_600;
 const PLAIN: Wiring = Wiring {
     interleaving: Interleaving::None,
     two_plane: false,
+    addresses: PlaneAddresses::SamePage,
     gang: 1,
     sharing: GangSharing::Bus,
     queue_per_package: true,
@@ -226,6 +227,20 @@ fn two_planes_work_together() {
         // The first page is in its register, and its program begins.
         let second = program(&mut array, 1, 0, 105_600 + late);
         assert_eq!(second, if late == 0 { 105_600 + WRITE } else { 2 * WRITE });
+    }
+}
+
+// Blocks 0 and 1 are on the planes of a pair.
+#[test]
+fn two_planes_work_together_only_at_the_same_page() {
+    for (addresses, joins) in [(PlaneAddresses::Any, true), (PlaneAddresses::SamePage, false)] {
+        let mut array = array(1, 1, Wiring { two_plane: true, addresses, ..PLAIN });
+        array.next_request();
+        program(&mut array, 0, 0, 0);
+        array.next_request();
+        program(&mut array, 0, 1, 1_000_000);
+        let expected = if joins { 2 * 105_600 + 200_000 } else { 2 * WRITE };
+        assert_eq!(program(&mut array, 1, 0, 1_000_000), 1_000_000 + expected);
     }
 }
 

@@ -106,6 +106,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("cleaning.transfer", "copy-back"),
     ("interface.cut_through", "false"),
     ("flash.two_plane_commands", "true"),
+    ("flash.two_plane_addresses", "any"),
     ("flash.packages", "1"),
     ("flash.dies_per_package", "4"),
     ("flash.planes_per_die", "4"),
@@ -257,6 +258,11 @@ const NEEDS: &[(&str, &str)] = &[
     ("cleaning.choices", "cleaning.policy=d-choices"),
     ("gang.sharing", "gang.packages=2"),
     ("gang.queue_per_package", "gang.packages=2"),
+    (
+        "flash.two_plane_addresses",
+        "flash.two_plane_commands=true&active_blocks=plane&over_provisioning=0.4\
+         &cleaning.free_threshold=0.09",
+    ),
     (
         "flash.two_plane_commands",
         "stripe=8KiB&active_blocks=plane&over_provisioning=0.4&cleaning.free_threshold=0.09",
