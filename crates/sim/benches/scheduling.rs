@@ -1,6 +1,7 @@
 //! Benchmark: host IOs simulated per second if flash commands wait in queues, compared with the
 //! same drive if they do not. Also compares open loops that differ only in the queue depth of the
-//! drive: their cost must depend on the IOs in flight, not on the queue depth.
+//! drive: their cost must depend on the IOs in flight, not on the queue depth. Last, compares the
+//! memory of both drives.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
@@ -106,6 +107,22 @@ fn main() {
         "open loop, 4096 and 65,536 slots {few:.2} and {many:.2}: {ratio:.2}   limit 1.2   {}",
         met(ratio <= 1.2)
     );
+    let [plain, queues] = ["asking", "data-first"].map(bytes_per_page);
+    println!(
+        "bytes a page, at once and in queues {plain:.1} and {queues:.1}   limit 16   {}",
+        met(plain <= 16.0 && queues <= 16.0)
+    );
+}
+
+/// Returns the bytes of a drive per page of flash, by its own estimate.
+fn bytes_per_page(order: &str) -> f64 {
+    let fields = "interleaving=none&active_blocks=pool";
+    let spec = format!("{DRIVE}&{fields}&scheduling.bus_order={order}");
+    let profile = flashscope_sim::setup::parse(&spec).expect("a valid spec");
+    let flash = &profile.flash;
+    let blocks = flash.packages * flash.dies_per_package * flash.planes_per_die;
+    let pages = u64::from(blocks) * u64::from(flash.blocks_per_plane * flash.pages_per_block);
+    profile.footprint().expect("a valid profile").drive.0 as f64 / pages as f64
 }
 
 /// Returns the verdict on a limit.

@@ -20,7 +20,7 @@ mod undo;
 mod wiring;
 
 pub use crate::arithmetic::later;
-pub use array::{Array, Event as QueueEvent, Moves, NOWHERE, Parts, Queues};
+pub use array::{Array, Event as QueueEvent, Levels, Moves, NOWHERE, Parts, Queues};
 pub use blocks::{Entry, Illegal, Note, Stamp};
 pub use counters::{BusyTimes, ByCause, Cause, Event, Events, FlashCounters};
 pub use disturb::ReadDisturb;

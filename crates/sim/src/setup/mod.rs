@@ -37,7 +37,7 @@ pub use rules::placement::{Identifiers, Isolation, Placement};
 pub use rules::slc::{Slc, WhenFull};
 pub use rules::zones::{ZoneLayout, Zones};
 pub(crate) use rules::{broken, require};
-pub use scheduling::{CleaningUnit, Scheduling};
+pub use scheduling::{CleaningUnit, OwnPriority, Scheduling};
 pub use spec::{field_names, from_toml, from_toml_with, parse};
 
 /// A simulated drive. A field that is left out has its default; an unknown field is an error. Sizes

@@ -43,6 +43,9 @@ const OTHERS: &[(&str, &str)] = &[
     ("scheduling.cleaning", "step"),
     ("scheduling.steps_in_a_row", "4"),
     ("scheduling.cleaning_priority", "urgent"),
+    ("scheduling.erase_priority", "low"),
+    ("scheduling.wear_priority", "urgent"),
+    ("scheduling.mapping_priority", "urgent"),
     ("scheduling.turns", "true"),
     ("reliability.block_lifetime", "3"),
     ("reliability.factory_bad_blocks", "0.04"),
@@ -295,6 +298,13 @@ const NEEDS: &[(&str, &str)] = &[
     ("scheduling.choice_time", "scheduling.policy=read-first&interleaving=die"),
     ("scheduling.steps_in_a_row", "scheduling.cleaning=step"),
     ("scheduling.cleaning_priority", "scheduling.cleaning=step"),
+    ("scheduling.erase_priority", "scheduling.cleaning=step"),
+    (
+        "scheduling.wear_priority",
+        "background_cleaning=false&scheduling.cleaning=step&reliability.block_lifetime=14\
+         &wear.policy=migrate",
+    ),
+    ("scheduling.mapping_priority", "scheduling.cleaning=step"),
     ("scheduling.turns", "scheduling.cleaning=step"),
     ("reliability.factory_bad_blocks", "over_provisioning=0.4"),
     ("reliability.read_retries", "reliability.read_disturb=0.5&reliability.refresh_retries=3"),

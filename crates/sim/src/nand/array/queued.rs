@@ -20,6 +20,7 @@ use std::ops::Range;
 use flashscope_block::Nanos;
 
 use super::rows::Rows;
+use super::settings::Queues;
 use crate::event::{self, CommandKind};
 use crate::footprint::{Size, fixed, grown};
 use crate::memory::prefetch;
@@ -27,30 +28,8 @@ use crate::nand::due::{FAR, awaited, when_done};
 use crate::nand::schedule::Seat;
 use crate::nand::{BlockId, Cause, Page, later};
 use crate::sched::{
-    Class, Command, Level, Op, Parts, Scheduler, SchedulerEvent, Setup, Status, Task, Ticket,
-    Totals,
+    Class, Command, Level, Op, Parts, Scheduler, SchedulerEvent, Status, Task, Ticket, Totals,
 };
-
-/// The configuration of the command queues.
-#[derive(Debug, Clone, Copy)]
-pub struct Queues {
-    /// The policy and its settings.
-    pub setup: Setup,
-    /// True if the drive's own work (garbage collection, merges and so on) is executed in steps: a
-    /// die gets the next command when the previous one is done. If false, a die gets all commands
-    /// of a block at once.
-    pub steps: bool,
-    /// The number of steps that a die carries out in a row before another waiting command may go first.
-    pub steps_in_a_row: u32,
-    /// The priority level of the drive's own work when a write of the host waits for that work.
-    pub foreground: Level,
-    /// True if background work and the reads of the host take turns.
-    pub turns: bool,
-    /// The number of consecutive blocks in a lane, a part of the array with its own free blocks.
-    pub blocks_per_lane: u32,
-    /// The number of packages in an element.
-    pub span: u32,
-}
 
 /// A command to one package, with the data that the scheduler needs.
 #[derive(Clone)]
@@ -185,8 +164,11 @@ impl QueuedArray {
         let level = match class {
             _ if self.background => Level::Low,
             Class::Cleaning | Class::Erase | Class::Wear if self.urgent => Level::Urgent,
-            Class::HostRead | Class::HostWrite | Class::Mapping => Level::Equal,
-            Class::Cleaning | Class::Erase | Class::Wear => self.queues.foreground,
+            Class::HostRead | Class::HostWrite => Level::Equal,
+            Class::Mapping => self.queues.levels.mapping,
+            Class::Cleaning => self.queues.foreground,
+            Class::Erase => self.queues.levels.erase,
+            Class::Wear => self.queues.levels.wear,
         };
         Command {
             op: given.op,

@@ -42,7 +42,7 @@ impl QueuedArray {
         let level = match (self.background, self.urgent) {
             (true, _) => Level::Low,
             (false, true) => Level::Urgent,
-            (false, false) => self.queues.foreground,
+            (false, false) => self.queues.levels.erase,
         };
         if self.scheduler.status(ticket) == Status::Done {
             return;

@@ -5,7 +5,7 @@ use flashscope_block::Nanos;
 use flashscope_sim::ftl;
 use flashscope_sim::nand::{GangSharing, Interleaving, PlaneAddresses};
 use flashscope_sim::sched::Level;
-use flashscope_sim::setup::{CleaningUnit, MapMemory};
+use flashscope_sim::setup::{CleaningUnit, MapMemory, OwnPriority};
 use flashscope_sim::setup::{
     Eviction, Frontiers, Identifiers, Isolation, Merge, PerPageType, Placement, Programming, Scope,
     Slc, Transfer, WhenFull,
@@ -284,6 +284,15 @@ pub(crate) fn wait_in_queues(profile: &mut Profile, policy: &str) {
         1 => Level::Equal,
         _ => Level::Low,
     };
+    scheduling.erase_priority = match way / 3 % 4 {
+        0 => OwnPriority::AsCleaning,
+        1 => OwnPriority::Urgent,
+        2 => OwnPriority::Equal,
+        _ => OwnPriority::Low,
+    };
+    if way % 13 < 4 && profile.persistence.map != MapMemory::NvRam {
+        scheduling.mapping_priority = Level::Urgent;
+    }
     match policy {
         "suspend" => {
             scheduling.suspend_time = micros(way % 7);
