@@ -23,9 +23,12 @@ impl TestBed {
         let drive = SimDevice::new("sim:paper", profile);
         let mut bed = TestBed { drive: drive.map_err(|error| Error::input("drive", &error))? };
         let capacity = bed.capacity();
+        // A request with a part of a logical page would write that page twice.
+        let page = u64::from(bed.drive.nand().geometry().logical_page_size);
+        let fill = page.max(FILL / page * page);
         let mut offset = 0;
         while offset < capacity {
-            let len = FILL.min(capacity - offset);
+            let len = fill.min(capacity - offset);
             bed.time(Op::Write, data, offset, len)?;
             offset += len;
         }

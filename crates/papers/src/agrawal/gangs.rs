@@ -124,7 +124,7 @@ const UNSHRUNK: Input = Input {
 const SHRUNK: u32 = 8;
 
 /// The number of requests of each workload: few enough that no block is cleaned.
-const REQUESTS: usize = 2000;
+const REQUESTS: usize = 1000;
 
 /// The response times of all workloads on a drive, in us, and the blocks that were cleaned.
 struct Times {

@@ -100,12 +100,14 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
             "with a full-block page size (256KB) at unit depth, TPC-C produces an average I/O latency of over 20 ms",
             format!("{:.1} ms", large / 1e3),
             large > 20_000.0,
-        )),
+        ))
+        .not_reproduced_if((15_000.0..20_000.0).contains(&large), BURSTS),
         substitute(Claim::statement(
             "more than two orders of magnitude greater than what can be expected with a 4KB page size",
             format!("{:.0} times", large / small),
             large > 100.0 * small,
-        )),
+        ))
+        .not_reproduced_if((80.0..100.0).contains(&(large / small)), BURSTS),
         substitute(Claim::statement(
             "the eight package configuration with a 256KB page size can (barely) keep up with 300 IOPS",
             format!("{served:.0} requests per second with 64 in flight"),
@@ -165,5 +167,8 @@ fn striping(drive: &Profile, small: f64, run: &Run<'_>) -> Result<Vec<Claim>, Er
         .on_substitute(SMALL),
     ])
 }
+
+const BURSTS: &str = "a write takes 28 ms here, too: 62 pages read and 64 programmed. Two of three requests are reads, which take .25 ms and wait for \
+                     writes; the trace is not public, and its requests may come in bursts, where Poisson arrivals replace them";
 
 const SMALL: &str = "the paper gives no numbers, and the packages are smaller than the paper's";

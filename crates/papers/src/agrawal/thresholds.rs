@@ -2,7 +2,7 @@ use flashscope_block::{Bytes, Data, Io, Nanos, Op};
 use flashscope_workload::Stream as _;
 
 use super::PAGE;
-use super::workloads::{NOT_PUBLIC, postmark_files};
+use super::workloads::{NOT_PUBLIC, REWRITES, postmark_files};
 use crate::test_bed::TestBed;
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
@@ -29,8 +29,9 @@ const THRESHOLDS: [f64; 5] = [0.02, 0.04, 0.06, 0.08, 0.1];
 /// The mean response time in us, and the pages moved by cleaning.
 type Point = [f64; 2];
 
-/// The time between two requests: 300 per second, the rate of a drive in section 4.3.
-const GAP: u64 = 3_333_333;
+/// The time between two requests of a package: a drive of eight packages serves 300 per second
+/// (section 4.3).
+const GAP: u64 = 26_666_667;
 
 /// Two reads of 8 KiB per write, at random addresses.
 fn tpc_c(bed: &mut TestBed) -> Result<f64, Error> {
@@ -98,7 +99,8 @@ fn run(run: &Run<'_>) -> Result<Outcome, Error> {
                     (last[0] / first[0] - 1.0).abs() < 0.02 && last[1] < least_moved / 10.0,
                 ),
             }
-            .on_substitute(NOT_PUBLIC),
+            .on_substitute(NOT_PUBLIC)
+            .not_reproduced_if(name == "Postmark", REWRITES),
         );
         let curve = |of: usize| {
             THRESHOLDS.iter().zip(&points).map(|(at, point)| [100.0 * at, point[of]]).collect()
