@@ -51,6 +51,7 @@ pub const ITEMS: &[&Item] = &[
     &agrawal::SECTION_2_2,
     &agrawal::FIGURE_2,
     &agrawal::TABLE_2,
+    &agrawal::SECTION_3_1,
     &agrawal::TABLE_3,
     &agrawal::FIGURE_6,
     &agrawal::TABLE_4,

@@ -1,6 +1,6 @@
 //! A simulated drive for experiments, with timed requests.
 
-use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
+use flashscope_block::{Bytes, Completion, Data, Device, Io, Nanos, Op};
 use flashscope_sim::{Profile, SimDevice};
 
 use crate::Error;
@@ -23,9 +23,12 @@ impl TestBed {
         let drive = SimDevice::new("sim:paper", profile);
         let mut bed = TestBed { drive: drive.map_err(|error| Error::input("drive", &error))? };
         let capacity = bed.capacity();
+        // A request with a part of a logical page would write that page twice.
+        let page = u64::from(bed.drive.nand().geometry().logical_page_size);
+        let fill = page.max(FILL / page * page);
         let mut offset = 0;
         while offset < capacity {
-            let len = FILL.min(capacity - offset);
+            let len = fill.min(capacity - offset);
             bed.time(Op::Write, data, offset, len)?;
             offset += len;
         }
@@ -83,6 +86,30 @@ impl TestBed {
         Ok(times.mean_us())
     }
 
+    /// Keeps `depth` requests in flight until `count` are done. `next` gives the request that
+    /// follows a completion at this time. Returns the mean response time in us.
+    ///
+    /// # Errors
+    /// Fails if the drive fails a request.
+    pub(crate) fn closed_loop(
+        &mut self,
+        depth: usize,
+        count: usize,
+        mut next: impl FnMut(Nanos) -> Option<Io>,
+    ) -> Result<f64, Error> {
+        let mut times = ResponseTimes::default();
+        for nth in 0..count {
+            if nth >= depth {
+                times.add(self.drive.complete(Nanos::MAX))?;
+            }
+            let at = self.drive.now();
+            let io = next(at).ok_or(Error::Failed)?;
+            self.drive.submit(&Io { at, ..io });
+        }
+        times.collect(&mut self.drive, Nanos::MAX)?;
+        Ok(times.mean_us())
+    }
+
     /// Keeps `depth` requests of 4 KiB in flight until `count` are done. `offset` gives the address
     /// of each. Returns the requests per second.
     ///
@@ -124,10 +151,17 @@ impl ResponseTimes {
     /// Adds the requests that complete up to `until`.
     fn collect(&mut self, drive: &mut SimDevice, until: Nanos) -> Result<(), Error> {
         while let Some(done) = drive.complete(until) {
-            done.result.map_err(|_| Error::Failed)?;
-            self.count += 1;
-            self.nanos += (done.completed - done.io.at).0;
+            self.add(Some(done))?;
         }
+        Ok(())
+    }
+
+    /// Adds a request that completed.
+    fn add(&mut self, done: Option<Completion>) -> Result<(), Error> {
+        let done = done.ok_or(Error::Failed)?;
+        done.result.map_err(|_| Error::Failed)?;
+        self.count += 1;
+        self.nanos += (done.completed - done.io.at).0;
         Ok(())
     }
 

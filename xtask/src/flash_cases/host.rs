@@ -290,7 +290,8 @@ impl<'a> Host<'a> {
             }
         };
         let joins = true;
-        let command = Command { plane, row, joins, ..self.command(op, class, die, cells) };
+        let command =
+            Command { plane, row: row.into(), joins, ..self.command(op, class, die, cells) };
         let submitted = self.scheduler.now().0;
         self.tenants[tenant].queue.push_back(IssuedCommand { command, tenant, submitted, label });
         self.admit();

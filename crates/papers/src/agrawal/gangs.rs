@@ -1,33 +1,20 @@
-use flashscope_block::Bytes;
+use flashscope_block::{Bytes, Data};
 use flashscope_sim::Profile;
-use flashscope_sim::nand::{GangSharing, Interleaving};
-use flashscope_sim::setup::Scope;
+use flashscope_sim::nand::GangSharing;
 
 use super::PAGE;
-use super::workloads::{NOT_PUBLIC, WORKLOADS, Workload, exchange};
+use super::interleaving::{analogue, workload_axis};
+use super::workloads::{NOT_PUBLIC, WORKLOADS, exchange};
+use crate::test_bed::TestBed;
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
 /// The baseline with sixteen packages for gangs of 8 and 16, each a thirty-second of the original
 /// size.
-const DRIVE: Input = Input {
+pub(super) const DRIVE: Input = Input {
     name: "drive",
     summary: "the simulated drive: the baseline with sixteen packages",
     value: "agrawal-2008?flash.packages=16&flash.blocks_per_plane=64&interface.queue_depth=1024",
     other: "agrawal-2008?flash.packages=16&flash.blocks_per_plane=64&interface.queue_depth=1024&flash.page_read=50us",
-};
-
-/// Figure 6, in section 4.3.
-pub(crate) const FIGURE_6: Item = Item {
-    id: "agrawal-figure6",
-    paper: Paper::Agrawal,
-    place: "Figure 6",
-    title: "impact of interleaving, with other workloads than the traces, on a drive of small packages",
-    expected: State::NotReproduced,
-    inputs: &[Input {
-        other: "agrawal-2008?flash.packages=16&flash.blocks_per_plane=64&interface.queue_depth=1024&flash.page_program=400us",
-        ..DRIVE
-    }],
-    run: interleaving,
 };
 
 /// Table 4, in section 4.3.
@@ -46,79 +33,22 @@ pub(crate) const FIGURE_7: Item = Item {
     id: "agrawal-figure7",
     paper: Paper::Agrawal,
     place: "Figure 7",
-    title: "shared-control gangs, synchronous and asynchronous, with other workloads than the traces, on a drive of small packages",
+    title: "shared-control gangs, synchronous and asynchronous, with other workloads than the traces; without --full, on small packages",
     expected: State::NotReproduced,
-    inputs: &[DRIVE],
+    inputs: &[UNSHRUNK],
     run: shared_control,
 };
 
-/// A claim about a workload that replaces a trace.
-fn analogue(published: &str, measured: String, holds: bool) -> Claim {
-    Claim::statement(published, measured, holds).on_substitute(NOT_PUBLIC)
-}
-
-fn interleaving(run: &Run<'_>) -> Result<Outcome, Error> {
-    let (mut claims, mut rates) = (Vec::new(), Vec::new());
-    for (name, workload) in WORKLOADS {
-        let kinds = [
-            (Interleaving::None, Scope::Pool),
-            (Interleaving::Die, Scope::Die),
-            (Interleaving::PlanePair, Scope::Plane),
-        ];
-        let mut took = Vec::new();
-        for (interleaving, active_blocks) in kinds {
-            let profile = Profile { interleaving, active_blocks, ..run.profile("drive")? };
-            took.push(workload(run, &profile)?);
-        }
-        let gains = [took[0] / took[1], took[0] / took[2]];
-        let measured = format!(
-            "{name}: interleaving dies gives {:.2} times the rate, interleaving plane pairs {:.2} times",
-            gains[0], gains[1]
-        );
-        claims.push(match name {
-            "IOzone" => analogue(
-                "I/Ozone and Postmark show an increase in throughput",
-                measured,
-                gains[0] > 1.5 && gains[1] > gains[0],
-            ),
-            _ => analogue(
-                "TPC-C and Exchange do not benefit from interleaving",
-                measured,
-                gains.iter().all(|gain| (0.99..1.03).contains(gain)),
-            ),
-        });
-        rates.push([1.0, gains[0], gains[1]]);
-    }
-    let figure = Figure {
-        title: "I/O rate by interleaved part, normalized".into(),
-        x: workload_axis(),
-        y: Axis::linear("I/O rate over the baseline"),
-        series: Series::bars_by_kind(["nothing", "dies", "plane pairs"], &rates),
-    };
-    Ok(Outcome { claims, figures: vec![figure] })
-}
-
-/// The axis of the workloads.
-fn workload_axis() -> Axis {
-    Axis::named("workload", &WORKLOADS.map(|(name, _)| name))
-}
-
-/// Returns the mean response times of a workload with gangs of 1, 8 and 16 packages, in us.
-fn by_gang(
-    run: &Run<'_>,
-    workload: Workload,
-    change: fn(&mut Profile, u32),
-) -> Result<[f64; 3], Error> {
-    let mut took = [0.0; 3];
-    for (took, packages) in took.iter_mut().zip([1, 8, 16]) {
-        let mut profile = run.profile("drive")?;
+/// Returns the drive without gangs, and with gangs of 8 and 16 packages.
+fn by_gang(base: &Profile, change: fn(&mut Profile, u32)) -> [Profile; 3] {
+    [1, 8, 16].map(|packages| {
+        let mut profile = base.clone();
         if packages > 1 {
             profile.gang.packages = packages;
             change(&mut profile, packages);
         }
-        *took = workload(run, &profile)?;
-    }
-    Ok(took)
+        profile
+    })
 }
 
 fn bus(profile: &mut Profile, _: u32) {
@@ -142,7 +72,11 @@ fn synchronous(profile: &mut Profile, packages: u32) {
 const TABLE: [[f64; 2]; 3] = [[237.0, 4425.0], [553.0, 1807.0], [746.0, 1340.0]];
 
 fn shared_bus(run: &Run<'_>) -> Result<Outcome, Error> {
-    let took = by_gang(run, exchange, bus)?;
+    let mut took = [0.0; 3];
+    for (took, profile) in took.iter_mut().zip(by_gang(&run.profile("drive")?, bus)) {
+        run.check_interrupt()?;
+        *took = exchange(&mut TestBed::filled(&profile, Data::Random)?, 20_000)?;
+    }
     let [alone, eight, sixteen] = took;
     let ratio = |what: &str, printed: f64, measured: f64| {
         Claim::within((what, ""), printed, measured, 0.25).on_substitute(NOT_PUBLIC)
@@ -178,13 +112,53 @@ fn shared_bus(run: &Run<'_>) -> Result<Outcome, Error> {
     Ok(claims.into())
 }
 
+/// The drive of Figure 7: the baseline with sixteen packages of their original size.
+const UNSHRUNK: Input = Input {
+    name: "drive",
+    summary: "the simulated drive: the baseline with sixteen packages; without --full, each has an eighth of its blocks",
+    value: "agrawal-2008?flash.packages=16&interface.queue_depth=1024",
+    other: "agrawal-2008?flash.packages=16&interface.queue_depth=1024&flash.page_read=50us",
+};
+
+/// The divisor of the blocks of a plane without `--full`.
+const SHRUNK: u32 = 8;
+
+/// The number of requests of each workload: few enough that no block is cleaned.
+const REQUESTS: usize = 1000;
+
+/// The response times of all workloads on a drive, in us, and the blocks that were cleaned.
+struct Times {
+    took: Vec<f64>,
+    cleaned: u64,
+}
+
+/// Runs all workloads on a drive, one after the other.
+fn times(profile: &Profile, run: &Run<'_>) -> Result<Times, Error> {
+    let mut bed = TestBed::filled(profile, Data::Random)?;
+    let (before, mut took) = (bed.drive.counters(), Vec::new());
+    for (_, workload) in WORKLOADS {
+        run.check_interrupt()?;
+        took.push(workload(&mut bed, REQUESTS)?);
+    }
+    Ok(Times { took, cleaned: bed.drive.counters().since(&before).cleanings() })
+}
+
 fn shared_control(run: &Run<'_>) -> Result<Outcome, Error> {
-    let (mut claims, mut times) = (Vec::new(), Vec::new());
-    for (name, workload) in WORKLOADS {
-        let [alone, async_8, async_16] = by_gang(run, workload, asynchronous)?;
-        let [_, sync_8, sync_16] = by_gang(run, workload, synchronous)?;
+    let mut base = run.profile("drive")?;
+    if !run.full {
+        base.flash.blocks_per_plane /= SHRUNK;
+    }
+    let ([alone, async_8, async_16], [_, sync_8, sync_16]) =
+        (by_gang(&base, asynchronous), by_gang(&base, synchronous));
+    let [alone, async_8, async_16, sync_8, sync_16] =
+        [alone, async_8, async_16, sync_8, sync_16].map(|profile| times(&profile, run));
+    let alone = alone?;
+    let gangs = [async_8?, async_16?, sync_8?, sync_16?];
+    let cleaned = alone.cleaned + gangs.iter().map(|gang| gang.cleaned).sum::<u64>();
+    let (mut claims, mut bars) = (Vec::new(), Vec::new());
+    for (nth, (name, _)) in WORKLOADS.into_iter().enumerate() {
         let [async_8, async_16, sync_8, sync_16] =
-            [async_8, async_16, sync_8, sync_16].map(|took| took / alone);
+            [0, 1, 2, 3].map(|gang: usize| gangs[gang].took[nth] / alone.took[nth]);
         claims.push(analogue(
             "synchronous ganging uniformly underperforms when compared to asynchronous ganging",
             format!("{name}: asynchronous {async_8:.2} and {async_16:.2}, synchronous {sync_8:.2} and {sync_16:.2}"),
@@ -192,10 +166,10 @@ fn shared_control(run: &Run<'_>) -> Result<Outcome, Error> {
         ));
         claims.push(analogue(
             "normalized response time (with respect to the base line configuration)",
-            format!("{name}: {async_8:.2} with gangs of 8, {async_16:.2} of 16"),
-            1.0 <= async_8 && async_8 <= async_16,
+            format!("{name}: {async_8:.2} with gangs of 8, {async_16:.2} of 16; {cleaned} blocks cleaned"),
+            0.995 <= async_8 && async_8 <= 1.005 * async_16 && cleaned == 0,
         ));
-        times.push([async_8, async_16, sync_8, sync_16]);
+        bars.push([async_8, async_16, sync_8, sync_16]);
     }
     let figure = Figure {
         title: "Response time of shared-control gangs, normalized".into(),
@@ -203,7 +177,7 @@ fn shared_control(run: &Run<'_>) -> Result<Outcome, Error> {
         y: Axis::log("response time over the baseline"),
         series: Series::bars_by_kind(
             ["asynchronous, 8", "asynchronous, 16", "synchronous, 8", "synchronous, 16"],
-            &times,
+            &bars,
         ),
     };
     Ok(Outcome { claims, figures: vec![figure] })

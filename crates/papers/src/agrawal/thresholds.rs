@@ -1,7 +1,8 @@
 use flashscope_block::{Bytes, Data, Io, Nanos, Op};
+use flashscope_workload::Stream as _;
 
 use super::PAGE;
-use super::workloads::NOT_PUBLIC;
+use super::workloads::{NOT_PUBLIC, REWRITES, postmark_files};
 use crate::test_bed::TestBed;
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
@@ -25,31 +26,48 @@ pub(crate) const FIGURE_8: Item = Item {
 
 const THRESHOLDS: [f64; 5] = [0.02, 0.04, 0.06, 0.08, 0.1];
 
-/// A function of the random numbers, the number of pages and the index of a write. Returns the page
-/// to write.
-type Place = fn(&mut fastrand::Rng, u64, u64) -> u64;
+/// The mean response time in us, and the pages moved by cleaning.
+type Point = [f64; 2];
 
-const PLACES: [(&str, Place); 2] = [
-    ("random writes, as TPC-C", |random, pages, _| random.u64(..pages)),
-    ("sequential writes, as IOzone and Postmark", |_, pages, index| index % pages),
-];
+/// The time between two requests of a package: a drive of eight packages serves 300 per second
+/// (section 4.3).
+const GAP: u64 = 26_666_667;
 
-/// Returns the mean response time in us, and the pages moved, of 100 writes per second.
-fn at(threshold: f64, place: Place, run: &Run<'_>) -> Result<[f64; 2], Error> {
+/// Two reads of 8 KiB per write, at random addresses.
+fn tpc_c(bed: &mut TestBed) -> Result<f64, Error> {
+    let pages = bed.capacity() / PAGE;
+    let mut random = fastrand::Rng::with_seed(8);
+    bed.open_loop((0..4 * pages).map(|index| Io {
+        op: if random.u32(..3) == 0 { Op::Write } else { Op::Read },
+        stream: 0,
+        offset: Bytes(random.u64(..pages / 2) * 2 * PAGE),
+        len: Bytes(2 * PAGE),
+        at: Nanos(index * GAP),
+        data: Data::Random,
+    }))
+}
+
+/// The writes of PostMark.
+fn postmark(bed: &mut TestBed) -> Result<f64, Error> {
+    let mut files = postmark_files(bed)?;
+    let requests = 2 * bed.capacity() / PAGE;
+    let mut writes = (0..requests)
+        .map_while(|index| files.next(Nanos(0)).map(|io| Io { at: Nanos(index * GAP), ..io }));
+    bed.open_loop(&mut writes)
+}
+
+/// A workload that replaces a trace. Returns its mean response time in us.
+type Replacement = fn(&mut TestBed) -> Result<f64, Error>;
+
+const REPLACEMENTS: [(&str, Replacement); 2] = [("TPC-C", tpc_c), ("Postmark", postmark)];
+
+fn at(threshold: f64, workload: Replacement, run: &Run<'_>) -> Result<Point, Error> {
     run.check_interrupt()?;
     let mut profile = run.profile("drive")?;
     profile.cleaning.free_threshold = threshold;
     let mut bed = TestBed::filled(&profile, Data::Random)?;
-    let (pages, mut random) = (bed.capacity() / PAGE, fastrand::Rng::with_seed(8));
     let before = bed.drive.counters();
-    let took = bed.open_loop((0..4 * pages).map(|index| Io {
-        op: Op::Write,
-        stream: 0,
-        offset: Bytes(place(&mut random, pages, index) * PAGE),
-        len: Bytes(PAGE),
-        at: Nanos(index * 10_000_000),
-        data: Data::Random,
-    }))?;
+    let took = workload(&mut bed)?;
     #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^53 pages")]
     let moved = bed.drive.counters().since(&before).pages_moved() as f64;
     Ok([took, moved])
@@ -57,29 +75,32 @@ fn at(threshold: f64, place: Place, run: &Run<'_>) -> Result<[f64; 2], Error> {
 
 fn run(run: &Run<'_>) -> Result<Outcome, Error> {
     let (mut claims, mut times, mut moves) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, place) in PLACES {
-        let points = THRESHOLDS.iter().map(|threshold| at(*threshold, place, run));
+    let mut least_moved = 0.0_f64;
+    for (name, workload) in REPLACEMENTS {
+        let points = THRESHOLDS.iter().map(|threshold| at(*threshold, workload, run));
         let points = points.collect::<Result<Vec<_>, Error>>()?;
         let rises = |of: usize| points.windows(2).all(|pair| pair[0][of] < pair[1][of]);
         let (first, last) = (points[0], points[THRESHOLDS.len() - 1]);
+        least_moved = least_moved.max(first[1]);
         let measured = format!(
             "{name}: {:.0} to {:.0} us, {:.0} to {:.0} pages moved",
             first[0], last[0], first[1], last[1]
         );
         claims.push(
-            match name.starts_with("random") {
-                true => Claim::statement(
+            match name {
+                "TPC-C" => Claim::statement(
                     "the access latencies increase in TPC-C with the threshold",
                     measured,
                     rises(0) && rises(1),
                 ),
-                false => Claim::statement(
+                _ => Claim::statement(
                     "other workloads show little difference",
                     measured,
-                    (last[0] / first[0] - 1.0).abs() < 0.01 && last[1] == 0.0,
+                    (last[0] / first[0] - 1.0).abs() < 0.02 && last[1] < least_moved / 10.0,
                 ),
             }
-            .on_substitute(NOT_PUBLIC),
+            .on_substitute(NOT_PUBLIC)
+            .not_reproduced_if(name == "Postmark", REWRITES),
         );
         let curve = |of: usize| {
             THRESHOLDS.iter().zip(&points).map(|(at, point)| [100.0 * at, point[of]]).collect()

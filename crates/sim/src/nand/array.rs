@@ -3,7 +3,9 @@ mod ledger;
 mod queued;
 mod rows;
 mod scheduling;
+mod settings;
 mod turns;
+mod waits;
 
 use std::ops::Range;
 
@@ -23,8 +25,9 @@ use crate::event::{CommandKind, Notice, Observer, ObserverSwitch};
 use crate::footprint::{Size, fixed, grown};
 
 pub use gathering::NOWHERE;
+pub use queued::Event;
 use queued::QueuedArray;
-pub use queued::{Event, Queues};
+pub use settings::{Levels, Queues};
 
 /// The parts and settings of an [`Array`].
 #[derive(Debug, Clone)]

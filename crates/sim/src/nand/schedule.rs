@@ -5,55 +5,12 @@ use std::ops::Range;
 
 use flashscope_block::Nanos;
 
-use super::{BlockId, Geometry, Timing, later};
+use super::wiring::{GangSharing, PlaneAddresses, Wiring, units};
+use super::{BlockId, Geometry, Page, Timing, later};
 use crate::arithmetic::Divisor;
 use crate::event::CommandKind;
 use crate::footprint::{Size, fixed};
 use crate::sched::Parts;
-
-/// The parts of a package that work in parallel (Agrawal et al., section 2.2).
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Interleaving {
-    /// A package carries out one command at a time.
-    None,
-    /// The dies of a package work in parallel.
-    Die,
-    /// Dies work in parallel, and in each die planes 0 & 1 work in parallel with planes 2 & 3.
-    PlanePair,
-}
-
-/// The resource that the packages of a gang share (Agrawal et al., section 3.3, Figures 4 and 5).
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum GangSharing {
-    /// The serial bus, which carries one page at a time.
-    Bus,
-    /// The control pins. A command starts on any number of packages of the gang at once, and the
-    /// next command starts when all packages are done. Each package has its own data pins.
-    Control,
-}
-
-/// The connections between packages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wiring {
-    /// The parts of a package that work in parallel.
-    pub interleaving: Interleaving,
-    /// True if the two planes of a pair can carry out two commands of the same kind at once. Both
-    /// commands must belong to one request (section 2).
-    pub two_plane: bool,
-    /// Packages in a gang; 1 without gangs, and at most 64.
-    pub gang: u32,
-    /// The resource that the packages of a gang share.
-    pub sharing: GangSharing,
-    /// True if each package of a gang has its own queue; if false, the gang carries out one command
-    /// at a time.
-    pub queue_per_package: bool,
-}
 
 /// The start and the end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +50,7 @@ impl Place {
 }
 
 /// The position of a plane in the scheduler: its die in the scheduler's numbering, and its package,
-/// plane and pair within this die.
+/// plane and row within this die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seat {
     /// The die of the scheduler.
@@ -103,8 +60,9 @@ pub(super) struct Seat {
     pub(super) package: u32,
     /// The plane within its pair. Commands on both planes of a pair may be joined.
     pub(super) plane: u32,
-    /// The pair of planes, counted over the package.
-    pub(super) row: u32,
+    /// The pair of planes, and the part of the address in which commands that are joined must
+    /// agree: see [`PlaneAddresses`].
+    pub(super) row: u64,
 }
 
 /// The last command of a unit, which a command on the partner plane may join.
@@ -113,6 +71,8 @@ struct Last {
     request: u64,
     kind: Option<CommandKind>,
     plane: u32,
+    /// See [`Seat::row`].
+    row: u64,
     /// The time at which its cells began to work.
     begun: Nanos,
 }
@@ -152,37 +112,11 @@ pub(super) struct Schedule {
     gangs: Vec<Gang>,
     /// The last command of each unit; empty without two-plane commands.
     last: Vec<Last>,
+    /// The row of the next command: see [`Schedule::set_row`].
+    row: u64,
+    blocks_in_plane: u32,
+    pages_per_block: u32,
     request: u64,
-}
-
-/// Returns the number of units, as if each package of a gang had its own queue.
-pub(crate) fn units(geometry: &Geometry, wiring: Wiring) -> u64 {
-    u64::from(geometry.packages) * u64::from(wiring.units_per_package(geometry))
-}
-
-/// Returns true if each bus has a single die, which carries out one command at a time, and no
-/// command needs several dies. In the order of arrival, nothing can then overtake a command that
-/// was submitted.
-pub(crate) fn bus_has_one_die(geometry: &Geometry, wiring: Wiring) -> bool {
-    // Packages that share control pins are one die of the scheduler, which may join their commands.
-    let joins = wiring.two_plane || wiring.gang > 1 && wiring.sharing == GangSharing::Control;
-    let dies = match wiring.queue_per_package {
-        true => wiring.gang * wiring.units_per_package(geometry),
-        false => 1,
-    };
-    !joins && dies == 1 && geometry.span == 1
-}
-
-impl Wiring {
-    /// Returns the number of units in each package: its parts that work in parallel.
-    #[must_use]
-    pub fn units_per_package(self, geometry: &Geometry) -> u32 {
-        match self.interleaving {
-            Interleaving::None => 1,
-            Interleaving::Die => geometry.dies_per_package,
-            Interleaving::PlanePair => geometry.dies_per_package * geometry.planes_per_die / 2,
-        }
-    }
 }
 
 impl Schedule {
@@ -213,6 +147,9 @@ impl Schedule {
             buses: vec![Nanos(0); geometry.packages as usize],
             gangs: vec![Gang::idle(Nanos(0)); (geometry.packages / wiring.gang) as usize],
             last: vec![Last::default(); if wiring.two_plane { units } else { 0 }],
+            row: 0,
+            blocks_in_plane: geometry.blocks_per_plane,
+            pages_per_block: geometry.pages_per_block,
             request: 0,
         }
     }
@@ -262,22 +199,50 @@ impl Schedule {
         Parts { bus_of, buses: self.buses(), planes: if two_plane { 2 } else { 1 }, packages }
     }
 
-    /// Returns the position of package `member` of an element in the scheduler.
-    pub(super) fn seat(&self, place: Place, member: u32) -> Seat {
+    /// Returns the row of a command at a page, in its package: see [`Seat::row`].
+    pub(super) fn row(&self, kind: CommandKind, place: Place, page: Page) -> u64 {
+        let pair = u64::from(place.plane / 2);
+        let index = if kind == CommandKind::Erase { 0 } else { page.index };
+        let block = match self.wiring.addresses {
+            PlaneAddresses::Any => return pair,
+            PlaneAddresses::SamePage => pair,
+            PlaneAddresses::SameBlock => {
+                let block = self.blocks_per_plane.remainder_of(page.block.0);
+                pair * u64::from(self.blocks_in_plane) + u64::from(block)
+            }
+        };
+        block * u64::from(self.pages_per_block) + u64::from(index)
+    }
+
+    /// Sets the row of the next command, unless no command can join another.
+    #[inline]
+    pub(super) fn set_row(&mut self, kind: CommandKind, place: Place, page: Page) {
+        if !self.last.is_empty() {
+            self.row = self.row(kind, place, page);
+        }
+    }
+
+    /// Returns the position of package `member` of an element in the scheduler, for a command of
+    /// this row.
+    pub(super) fn seat(&self, place: Place, member: u32, row: u64) -> Seat {
         let package = place.package + member;
         let (die, package) = match (self.shares_control(), self.wiring.queue_per_package) {
             (true, _) => (package / self.wiring.gang, package % self.wiring.gang),
             (false, false) => (package / self.wiring.gang, 0),
             (false, true) => (place.unit + member * self.units_per_package, 0),
         };
-        Seat { die, package, plane: place.plane % 2, row: place.plane / 2 }
+        Seat { die, package, plane: place.plane % 2, row }
+    }
+
+    /// Returns the scheduler's die that holds package `member` of an element.
+    pub(super) fn die(&self, place: Place, member: u32) -> u32 {
+        self.seat(place, member, 0).die
     }
 
     /// Returns the scheduler's dies that hold the blocks from place `first` to place `last`. The
     /// places are as in [`Schedule::idle_from`].
     pub(super) fn dies(&self, first: Place, last: Place) -> impl Iterator<Item = u32> {
-        (0..self.span)
-            .flat_map(move |member| self.seat(first, member).die..=self.seat(last, member).die)
+        (0..self.span).flat_map(move |member| self.die(first, member)..=self.die(last, member))
     }
 
     /// Begins another request, to which the next commands belong.
@@ -361,15 +326,16 @@ impl Schedule {
     }
 
     /// Returns the time at which the cells of the unit's last command begin to work. Returns `None`
-    /// unless a command submitted at `at` for the other plane of the pair can still join that
-    /// command. Only one command can join.
+    /// unless a command of the current row, submitted at `at` for the other plane of the pair, can
+    /// still join that command. Only one command can join.
     #[inline]
     fn join(&mut self, kind: CommandKind, unit: usize, plane: u32, at: Nanos) -> Option<Nanos> {
-        let request = self.request;
+        let (request, row) = (self.request, self.row);
         let last = self.last.get_mut(unit)?;
         let joins = last.request == request
             && last.kind == Some(kind)
             && last.plane ^ 1 == plane
+            && last.row == row
             && at <= last.begun;
         let begun = joins.then_some(last.begun);
         if joins {
@@ -381,7 +347,7 @@ impl Schedule {
     #[inline]
     fn remember(&mut self, kind: CommandKind, unit: usize, plane: u32, begun: Nanos) {
         if let Some(last) = self.last.get_mut(unit) {
-            *last = Last { request: self.request, kind: Some(kind), plane, begun };
+            *last = Last { request: self.request, kind: Some(kind), plane, row: self.row, begun };
         }
     }
 

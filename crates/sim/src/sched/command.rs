@@ -86,7 +86,7 @@ pub struct Command {
     /// The plane of the die.
     pub plane: u32,
     /// The row. Commands in several planes are carried out at once only if they have the same row.
-    pub row: u32,
+    pub row: u64,
     /// True if the command may be carried out together with others.
     pub joins: bool,
     /// Time in the cells.
@@ -107,7 +107,7 @@ pub(crate) struct Task {
     pub(crate) die: u32,
     pub(crate) package: u32,
     pub(crate) plane: u32,
-    pub(crate) row: u32,
+    pub(crate) row: u64,
     pub(crate) cells: Nanos,
     pub(crate) transfer: Nanos,
 }

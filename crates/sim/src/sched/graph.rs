@@ -14,6 +14,9 @@ pub(super) const NO_OWNER: u64 = u64::MAX;
 /// The bit that marks the target of an edge as a tally instead of a node.
 const TALLY: u32 = 1 << 31;
 
+/// The bit that marks a follower that is ready, but did not wait: see [`Graph::note_ready`].
+pub(super) const READY: u32 = 1 << 30;
+
 /// The progress of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -34,6 +37,8 @@ pub(super) enum State {
 #[repr(C, align(64))]
 pub(super) struct Node {
     pub(super) state: State,
+    /// The number of unfinished nodes for which this node is not ready: see [`Graph::note_ready`].
+    pub(super) unready: u8,
     generation: u32,
     /// The number of nodes and tallies that this node waits for, plus one until it is released.
     blockers: u32,
@@ -64,6 +69,7 @@ pub(super) struct Node {
 impl Node {
     const FREE: Node = Node {
         state: State::Free,
+        unready: 0,
         generation: 0,
         blockers: 0,
         edges: NONE,
@@ -141,6 +147,7 @@ impl Graph {
         };
         let added = &mut self.nodes[node as usize];
         added.state = State::Blocked;
+        added.unready = 0;
         added.blockers = 1;
         added.task = command.map(Task::from);
         added.owner = owner.unwrap_or(NO_OWNER);
@@ -182,6 +189,15 @@ impl Graph {
         debug_assert!(self.node_of(later).is_some_and(|node| node.state == State::Blocked));
         self.add_edge(earlier.node, later.node);
         self.nodes[later.node as usize].blockers += 1;
+    }
+
+    /// Makes `later` ready only when `earlier` is done. Unlike [`Graph::follow`], this does not
+    /// delay the arrival: `later` must be behind `earlier` in the queue of a die.
+    pub(super) fn note_ready(&mut self, later: Ticket, earlier: Ticket) {
+        if self.node_of(earlier).is_some() && later != earlier {
+            self.add_edge(earlier.node, later.node | READY);
+            self.nodes[later.node as usize].unready += 1;
+        }
     }
 
     #[inline]
@@ -304,7 +320,8 @@ impl Graph {
     }
 
     /// Removes and returns the next node that waits for `node`, which is done. If `node` was the
-    /// last unfinished command of a tally, returns the node that waits for the tally.
+    /// last unfinished command of a tally, returns the node that waits for the tally. The result
+    /// has the bit [`READY`] if the node is ready, but did not wait.
     #[inline]
     pub(super) fn take_follower(&mut self, node: u32) -> Option<u32> {
         loop {

@@ -6,7 +6,7 @@ use super::bus::Bus;
 use super::command::{Class, Command, Level, Op, Task, Ticket};
 use super::die::{Die, Queue};
 use super::events::{Event, Events};
-use super::graph::{Graph, NO_OWNER, NONE, State};
+use super::graph::{Graph, NO_OWNER, NONE, READY, State};
 use super::phases::Group;
 use super::setup::{Parts, Setup};
 use super::statistics::{Busy, Totals};
@@ -207,6 +207,12 @@ impl Scheduler {
     /// Makes `later`, which is not released, wait until `earlier` is done.
     pub fn follow(&mut self, later: Ticket, earlier: Ticket) {
         self.graph.follow(later, earlier);
+    }
+
+    /// Lets the wait of `later`, which is not released, begin only when `earlier` is done. `later`
+    /// must be behind `earlier` in the queue of a die that serves commands in the order of arrival.
+    pub(crate) fn note_ready(&mut self, later: Ticket, earlier: Ticket) {
+        self.graph.note_ready(later, earlier);
     }
 
     /// Releases a command. It arrives at its die at `at`, or later when the commands that it waits
@@ -438,8 +444,10 @@ impl Scheduler {
         };
         self.stirred = true;
         self.arrivals += 1;
-        self.totals.classes[task.class as usize].arrive(self.now);
         let arrived = &mut self.graph.nodes[node as usize];
+        if arrived.unready == 0 {
+            self.totals.classes[task.class as usize].arrive(self.now);
+        }
         arrived.number = self.arrivals;
         arrived.arrived = self.now;
         arrived.state = State::Queued;
@@ -450,6 +458,21 @@ impl Scheduler {
         die.reads_arrived += u64::from(queue == Queue::Reads);
         die.queues[queue as usize].push(&mut self.graph.nodes, node);
         self.touch_die(task.die);
+    }
+
+    /// Removes one of the nodes for which a command is not ready. After the last one, its wait
+    /// begins.
+    #[cold]
+    fn make_ready(&mut self, node: u32) {
+        let ready = &mut self.graph.nodes[node as usize];
+        ready.unready -= 1;
+        if ready.unready == 0
+            && ready.state == State::Queued
+            && let Some(task) = &ready.task
+        {
+            ready.arrived = self.now;
+            self.totals.classes[task.class as usize].arrive(self.now);
+        }
     }
 
     /// Ends a command: reports the end, and unblocks the nodes that wait for the command.
@@ -464,7 +487,10 @@ impl Scheduler {
             });
         }
         while let Some(follower) = self.graph.take_follower(node) {
-            self.unblock(follower);
+            match follower & READY {
+                0 => self.unblock(follower),
+                _ => self.make_ready(follower & !READY),
+            }
         }
         self.graph.free(node);
     }

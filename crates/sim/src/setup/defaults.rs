@@ -6,7 +6,7 @@ use super::{
     Cache, Cells, Cleaning, Energy, Errors, Flash, Gang, Groups, HostInterface, Log, MapCache,
     MapMemory, Persistence, Placement, Profile, Raid, Reliability, Scheduling, Slc, Wear, Zones,
 };
-use crate::nand::{GangSharing, Interleaving};
+use crate::nand::{GangSharing, Interleaving, PlaneAddresses};
 use crate::setup::{Frontiers, Scope, Ties, Transfer};
 
 impl Default for Profile {
@@ -64,6 +64,7 @@ impl Default for Flash {
             block_erase: Nanos::micros(1500),
             serial_access_per_kib: Nanos(25_600),
             two_plane_commands: false,
+            two_plane_addresses: PlaneAddresses::default(),
         }
     }
 }

@@ -4,7 +4,9 @@ use flashscope_block::{Bytes, Nanos, StreamId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::nand::{BlockId, Geometry, Lpn, Parts, Queues, Reliability, Timing, Wiring};
+use crate::nand::{
+    BlockId, Geometry, Lpn, Parts, PlaneAddresses, Queues, Reliability, Timing, Wiring,
+};
 use crate::setup::{Family, Log, Placement, WhenFull, ZoneLayout};
 use crate::wear;
 
@@ -317,6 +319,16 @@ impl Layout {
         let (element, nth) = (nth % elements, nth / elements);
         let (die, plane) = (nth % dies, nth / dies * pair + low);
         BlockId(start + ((element * dies + die) * planes + plane) * size)
+    }
+
+    /// Returns the lane on the other plane of the pair of a lane, counted within the pool. Returns
+    /// `None` if a lane is more or less than a plane, or no commands of two planes are joined by
+    /// their addresses.
+    pub(crate) fn partner(&self, nth: u32) -> Option<u32> {
+        let is_plane = self.blocks_per_lane() == self.geometry.blocks_per_plane;
+        let joins = self.wiring.two_plane && self.wiring.addresses != PlaneAddresses::Any;
+        let partner = nth ^ 1;
+        (is_plane && joins && partner < self.lanes_per_pool).then_some(partner)
     }
 
     /// Returns the blocks of a lane in the order of first use. Consecutive blocks are on different

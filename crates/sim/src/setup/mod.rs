@@ -19,7 +19,7 @@ use flashscope_block::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::nand::{GangSharing, Interleaving};
+use crate::nand::{GangSharing, Interleaving, PlaneAddresses};
 
 pub use error::ProfileError;
 pub use family::{Family, LogSharing, LogUse};
@@ -37,7 +37,7 @@ pub use rules::placement::{Identifiers, Isolation, Placement};
 pub use rules::slc::{Slc, WhenFull};
 pub use rules::zones::{ZoneLayout, Zones};
 pub(crate) use rules::{broken, require};
-pub use scheduling::{CleaningUnit, Scheduling};
+pub use scheduling::{CleaningUnit, OwnPriority, Scheduling};
 pub use spec::{field_names, from_toml, from_toml_with, parse};
 
 /// A simulated drive. A field that is left out has its default; an unknown field is an error. Sizes
@@ -312,8 +312,13 @@ pub struct Flash {
     #[serde(deserialize_with = "quantity::time")]
     pub serial_access_per_kib: Nanos,
     /// True if the planes 0 & 1, or 2 & 3, of a die carry out commands of the same kind together.
-    /// These commands must belong to one request. Default: false. Source: section 2.
+    /// The commands may belong to different requests. Default: false. Source: section 2.
     pub two_plane_commands: bool,
+    /// The addresses of two commands that are carried out together: `any`, the same page of any two
+    /// blocks (`same-page`), or the same page of the same block of each plane (`same-block`). An
+    /// erase has no page. Default: `same-page`. Source: none; ONFI 3.0 requires equal page
+    /// addresses, and a chip may also restrict the block address.
+    pub two_plane_addresses: PlaneAddresses,
 }
 
 /// Cleaning, which is the paper's term for garbage collection: section 3.2.

@@ -14,7 +14,8 @@ use flashscope_block::{Bytes, Nanos};
 
 use super::{Cleaning, Family, MapMemory, Profile, ProfileError, Raid};
 use crate::nand::{
-    self, Dimensions, GangSharing, Geometry, Interleaving, Timing, Wiring, later, transfer_time,
+    self, Dimensions, GangSharing, Geometry, Interleaving, PlaneAddresses, Timing, Wiring, later,
+    transfer_time,
 };
 use crate::setup::{Frontiers, Layout, PageFactors, PageTimes, Scope, Transfer, VictimOptions};
 use crate::wear;
@@ -317,12 +318,18 @@ impl Profile {
         require(!pairs || paired, "interleaving", "plane-pair", rule.clone())?;
         let two_plane = self.flash.two_plane_commands;
         require(!two_plane || paired, "flash.two_plane_commands", two_plane, rule)?;
+        let addresses = self.flash.two_plane_addresses;
+        let field = "flash.two_plane_addresses";
+        let rule = "it needs flash.two_plane_commands: other commands are not joined";
+        let allowed = two_plane || addresses == PlaneAddresses::default();
+        require(allowed, field, addresses, rule)?;
         if gang.packages > 1 {
             self.check_gang()?;
         }
         Ok(Wiring {
             interleaving: self.interleaving,
             two_plane,
+            addresses,
             gang: gang.packages,
             sharing: gang.sharing,
             queue_per_package: gang.queue_per_package || gang.packages == 1,

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::rules::{broken, require};
-use super::{Profile, ProfileError, quantity};
-use crate::nand::{Geometry, Queues, Wiring, bus_has_one_die};
+use super::{MapMemory, Profile, ProfileError, quantity};
+use crate::nand::{Geometry, Levels, Queues, Wiring, bus_has_one_die};
 use crate::sched::{self, BusOrder, ChoiceTime, Invalid, Level, Limits, Setup, Suspension};
 
 /// The section `scheduling` of a profile: the order of the flash commands that wait for a die and a
@@ -74,6 +74,15 @@ pub struct Scheduling {
     /// commands, `equal` like them, `low` after them. Background work is always `low`.
     /// Default: `equal`. Source: none.
     pub cleaning_priority: Level,
+    /// The priority of erases that a write waits for: as `cleaning_priority` (`as-cleaning`), or
+    /// `urgent`, `equal` or `low`. Default: `as-cleaning`. Source: none.
+    pub erase_priority: OwnPriority,
+    /// The priority of pages that wear levelling or a read refresh moves, as `erase_priority`. Only
+    /// for drives that do either. Default: `as-cleaning`. Source: none.
+    pub wear_priority: OwnPriority,
+    /// The priority of commands for the mapping table: `urgent` or `equal`. Only for drives that
+    /// store the table on the flash. Default: `equal`. Source: none.
+    pub mapping_priority: Level,
     /// True if reads and background work take turns, as on a controller that does one thing at a
     /// time. While a read is in progress, from its command to its last byte, no step of background
     /// work begins. After a read, each die carries out one step, or one row of `steps_in_a_row`,
@@ -81,6 +90,31 @@ pub struct Scheduling {
     /// merges are then background work, too. Writes take no turns. Default: false. Source: none;
     /// fitted to uFLIP's Figure 5.
     pub turns: bool,
+}
+
+/// The priority of a class of the drive's own work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OwnPriority {
+    /// That of `cleaning_priority`.
+    AsCleaning,
+    /// Before commands of the host.
+    Urgent,
+    /// Like commands of the host.
+    Equal,
+    /// After commands of the host.
+    Low,
+}
+
+impl OwnPriority {
+    fn level(self, cleaning: Level) -> Level {
+        match self {
+            OwnPriority::AsCleaning => cleaning,
+            OwnPriority::Urgent => Level::Urgent,
+            OwnPriority::Equal => Level::Equal,
+            OwnPriority::Low => Level::Low,
+        }
+    }
 }
 
 /// The unit in which the drive queues its own work.
@@ -115,6 +149,9 @@ impl Default for Scheduling {
             cleaning: CleaningUnit::ByPolicy,
             steps_in_a_row: 1,
             cleaning_priority: Level::Equal,
+            erase_priority: OwnPriority::AsCleaning,
+            wear_priority: OwnPriority::AsCleaning,
+            mapping_priority: Level::Equal,
             turns: false,
         }
     }
@@ -159,15 +196,40 @@ impl Profile {
         let rule = "it must be 1 unless work is queued in steps: set scheduling.cleaning to step";
         require(steps || in_a_row == 1, field, in_a_row, rule)?;
         self.check_turns(steps, kind.suspends)?;
+        self.check_priorities()?;
+        let cleaning = scheduling.cleaning_priority;
         Ok(Some(Queues {
             setup,
             steps,
             steps_in_a_row: in_a_row,
-            foreground: scheduling.cleaning_priority,
+            foreground: cleaning,
+            levels: Levels {
+                erase: scheduling.erase_priority.level(cleaning),
+                wear: scheduling.wear_priority.level(cleaning),
+                mapping: scheduling.mapping_priority,
+            },
             turns: scheduling.turns,
             blocks_per_lane: 1,
             span: 1,
         }))
+    }
+
+    /// Checks that the drive has commands of the classes whose priorities are set.
+    fn check_priorities(&self) -> Result<(), ProfileError> {
+        let (scheduling, field) = (&self.scheduling, "scheduling.wear_priority");
+        let set = scheduling.wear_priority != OwnPriority::AsCleaning;
+        let moves = self.wear.policy != "none"
+            || self.reliability.read_disturb > 0.0
+            || self.errors.rate > 0.0;
+        let rule =
+            "no commands have this class: set wear.policy, reliability.read_disturb or errors.rate";
+        require(!set || moves, field, "set", rule)?;
+        let (level, field) = (scheduling.mapping_priority, "scheduling.mapping_priority");
+        let stored = self.ftl == "dftl" || self.persistence.map != MapMemory::NvRam;
+        let rule = "no commands have this class: the mapping table is not on the flash";
+        require(level == Level::Equal || stored, field, "set", rule)?;
+        let rule = "it must be urgent or equal: the host waits for the mapping table";
+        require(level != Level::Low, field, "low", rule)
     }
 
     /// Checks that reads can take turns with background work.

@@ -1,7 +1,7 @@
 //! Compares the fast path for plain requests (the lane) with the general path, which is its oracle.
 
 use flashscope_block::{Completion, Device, Io, Nanos, Op};
-use flashscope_sim::nand::BlockId;
+use flashscope_sim::nand::{BlockId, PlaneAddresses};
 use flashscope_sim::observe::{Observations, Observer, Relocation, Watch};
 use flashscope_sim::{Profile, SimDevice};
 use proptest::prelude::*;
@@ -48,6 +48,7 @@ fn state(drive: &mut SimDevice) -> impl PartialEq + std::fmt::Debug {
 /// Removes the features of a profile that exclude a drive from the fast path.
 fn plain(mut profile: Profile) -> Profile {
     profile.flash.two_plane_commands = false;
+    profile.flash.two_plane_addresses = PlaneAddresses::SamePage;
     profile.gang.packages = 1;
     profile.page_span = 1;
     profile.slc.share = 0.0;

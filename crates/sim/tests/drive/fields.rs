@@ -42,6 +42,9 @@ const OTHERS: &[(&str, &str)] = &[
     ("scheduling.cleaning", "step"),
     ("scheduling.steps_in_a_row", "4"),
     ("scheduling.cleaning_priority", "urgent"),
+    ("scheduling.erase_priority", "low"),
+    ("scheduling.wear_priority", "urgent"),
+    ("scheduling.mapping_priority", "urgent"),
     ("scheduling.turns", "true"),
     ("reliability.block_lifetime", "3"),
     ("reliability.factory_bad_blocks", "0.04"),
@@ -105,6 +108,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("cleaning.transfer", "copy-back"),
     ("interface.cut_through", "false"),
     ("flash.two_plane_commands", "true"),
+    ("flash.two_plane_addresses", "any"),
     ("flash.packages", "1"),
     ("flash.dies_per_package", "4"),
     ("flash.planes_per_die", "4"),
@@ -257,6 +261,11 @@ const NEEDS: &[(&str, &str)] = &[
     ("gang.sharing", "gang.packages=2"),
     ("gang.queue_per_package", "gang.packages=2"),
     (
+        "flash.two_plane_addresses",
+        "flash.two_plane_commands=true&active_blocks=plane&over_provisioning=0.4\
+         &cleaning.free_threshold=0.09",
+    ),
+    (
         "flash.two_plane_commands",
         "stripe=8KiB&active_blocks=plane&over_provisioning=0.4&cleaning.free_threshold=0.09",
     ),
@@ -288,6 +297,13 @@ const NEEDS: &[(&str, &str)] = &[
     ("scheduling.choice_time", "scheduling.policy=read-first&interleaving=die"),
     ("scheduling.steps_in_a_row", "scheduling.cleaning=step"),
     ("scheduling.cleaning_priority", "scheduling.cleaning=step"),
+    ("scheduling.erase_priority", "scheduling.cleaning=step"),
+    (
+        "scheduling.wear_priority",
+        "background_cleaning=false&scheduling.cleaning=step&reliability.block_lifetime=14\
+         &wear.policy=migrate",
+    ),
+    ("scheduling.mapping_priority", "scheduling.cleaning=step"),
     ("scheduling.turns", "scheduling.cleaning=step"),
     ("reliability.factory_bad_blocks", "over_provisioning=0.4"),
     ("reliability.read_retries", "reliability.read_disturb=0.5&reliability.refresh_retries=3"),

@@ -24,6 +24,7 @@ mod log_blocks;
 mod merges;
 mod observe;
 mod placement;
+mod planes;
 mod power;
 mod profiles;
 mod queues;

@@ -183,6 +183,18 @@ fn unusable_profiles_are_refused_with_field_value_and_rule() {
         ("gang.packages=4&gang.sharing=control&gang.queue_per_package=false", "data pins"),
         ("flash.planes_per_die=3&interleaving=plane-pair", "planes in pairs"),
         ("flash.planes_per_die=3&flash.two_plane_commands=true", "planes in pairs"),
+        ("flash.two_plane_addresses=any", "needs flash.two_plane_commands"),
+        ("flash.two_plane_addresses=same-block", "needs flash.two_plane_commands"),
+        (
+            "scheduling.policy=read-first&scheduling.wear_priority=low",
+            "no commands have this class",
+        ),
+        ("scheduling.wear_priority=urgent&reliability.read_disturb=0.5", ""),
+        (
+            "scheduling.mapping_priority=urgent&persistence.map=nv-ram",
+            "no commands have this class",
+        ),
+        ("scheduling.mapping_priority=low", "must be urgent or equal"),
         ("reliability.block_lifetime=0", "at least 1"),
         ("reliability.program_failures=1", "from 0 to below 1"),
         ("reliability.factory_bad_blocks=0.1", "`over_provisioning` is 0.15"),

@@ -2,8 +2,8 @@
 
 use flashscope_block::{Bytes, Completion, Device, Nanos, Op};
 use flashscope_sim::nand::Interleaving;
-use flashscope_sim::sched::{self, BusOrder};
-use flashscope_sim::setup::{CleaningUnit, Scope};
+use flashscope_sim::sched::{self, BusOrder, Class};
+use flashscope_sim::setup::{CleaningUnit, OwnPriority, Scope};
 use flashscope_sim::{Counters, Profile, SimDevice};
 use proptest::prelude::*;
 
@@ -335,6 +335,25 @@ fn too_many_steps_in_a_row_are_refused() {
         let error = flashscope_sim::open(&spec).err().expect("it is refused").to_string();
         assert!(error.contains("scheduling.steps_in_a_row"), "{error}");
     }
+}
+
+// Erases of low priority let the host go first, and a write that needs a block waits for it longer.
+#[test]
+fn classes_have_their_own_priorities() {
+    let waits = |priority: OwnPriority| {
+        let mut profile = dies_on_a_bus(4, "read-first");
+        profile.flash.blocks_per_plane = 24;
+        profile.scheduling.erase_priority = priority;
+        let mut drive = drive(&profile);
+        fill(&mut drive, 1);
+        closed_loop(&mut drive, 32, 0.5, 12_000);
+        let totals = drive.nand().queue_totals().expect("commands wait in queues");
+        let of = totals.classes[Class::Erase as usize];
+        of.waited_ns / u128::from(of.started)
+    };
+    let all = [OwnPriority::Urgent, OwnPriority::Equal, OwnPriority::Low].map(waits);
+    assert!(all.windows(2).all(|pair| pair[0] < pair[1]), "{all:?}");
+    assert_eq!(waits(OwnPriority::AsCleaning), all[1]);
 }
 
 /// Submits the same requests in the same order and at the same times to any drive.

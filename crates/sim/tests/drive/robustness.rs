@@ -8,7 +8,7 @@ use flashscope_sim::setup::{Eviction, Frontiers, Merge, Scope, Transfer};
 use flashscope_sim::{Profile, SimDevice, gc, wear};
 use proptest::prelude::*;
 
-use crate::life::shape::{share_out, without_cleaning};
+use crate::life::shape::{plane_addresses, share_out, without_cleaning};
 use crate::{drive, request};
 
 pub(crate) const LOGICAL_BLOCK: u64 = 512;
@@ -55,6 +55,9 @@ pub(crate) fn profiles() -> impl Strategy<Value = Profile> {
         let [background, two_plane, control, queues, gang, copy_back, slc, cut_through] = flags.0;
         profile.background_cleaning = background;
         profile.flash.two_plane_commands = two_plane;
+        if two_plane {
+            profile.flash.two_plane_addresses = plane_addresses(profile.flash.blocks_per_plane);
+        }
         profile.interleaving = flags.2;
         profile.gang.packages = if gang { profile.flash.packages } else { 1 };
         profile.gang.sharing = if control { GangSharing::Control } else { GangSharing::Bus };

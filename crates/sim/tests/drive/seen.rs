@@ -2,16 +2,18 @@
 
 use std::ops::Range;
 
-use flashscope_block::{Device, Nanos};
+use flashscope_block::{Device, Nanos, Op};
 use flashscope_sim::nand::Interleaving;
-use flashscope_sim::observe::{Command, CommandKind, Events, Observer, Utilization};
+use flashscope_sim::observe::{
+    Command, CommandKind, Events, Observer, Utilization, UtilizationReport,
+};
 use flashscope_sim::sched::{Class, Totals};
 use flashscope_sim::setup::Scope;
 use flashscope_sim::{Profile, SimDevice};
 
-use crate::drive;
 use crate::observe::{ALWAYS, SharedFile, nanos};
-use crate::queues::{closed_loop, dies_on_a_bus, fill, sequential_writes};
+use crate::queues::{closed_loop, dies_on_a_bus, fill, sequential_writes, without_early_answers};
+use crate::{drive, request};
 
 /// Keeps all commands and suspensions.
 #[derive(Default)]
@@ -82,6 +84,57 @@ fn waits_by_class_are_those_of_the_scheduler() {
                 "{policy}: {class:?}"
             );
         }
+    }
+}
+
+/// Sends requests of up to `most` pages, one at a time, to a drive of one die a bus, and returns
+/// the use of its units.
+fn use_by_class(spec: &str, most: u64, has_queues: bool) -> UtilizationReport {
+    let base = "demo?flash.packages=2&flash.dies_per_package=1&flash.planes_per_die=1\
+                &flash.blocks_per_plane=32&flash.pages_per_block=8&over_provisioning=0.3\
+                &background_cleaning=false&interleaving=none";
+    let mut profile = flashscope_sim::setup::parse(&format!("{base}&{spec}")).expect("it reads");
+    if has_queues {
+        without_early_answers(&mut profile);
+    }
+    let mut drive = drive(&profile);
+    let seen = drive.observe(Utilization::new(&drive));
+    let mut random = fastrand::Rng::with_seed(3);
+    let unit = u64::from(drive.nand().geometry().logical_page_size);
+    let units = drive.info().capacity.0 / unit;
+    for _ in 0..1500 {
+        let op = if random.u32(..4) == 0 { Op::Read } else { Op::Write };
+        let (offset, len) = (random.u64(..units - most) * unit, random.u64(1..=most) * unit);
+        drive.submit(&request(op, offset, len, drive.now()));
+        drive.complete(Nanos::MAX).expect("a request in flight completes");
+    }
+    assert_eq!(drive.complete(drive.now() + Nanos(1_000_000_000_000)), None);
+    seen.lock().report(drive.now())
+}
+
+// With requests of one page, a drive that answers early reports the same waits and queue lengths as
+// one whose commands wait in queues. It serves the commands of larger requests in another order,
+// but reports the same commands.
+#[test]
+fn waits_by_class_are_the_same_of_early_answers() {
+    for spec in [
+        "seed=1",
+        "persistence.map=nv-ram",
+        "ftl=bast&persistence.map=pages",
+        "ftl=fast&persistence.map=pages",
+        "ftl=superblock&persistence.map=pages&log.group=2",
+        "ftl=last&persistence.map=pages&log.sequential_request=8KiB",
+        "cache.kind=lru&cache.size=32KiB",
+        "gang.packages=2&gang.queue_per_package=false",
+    ] {
+        let [early, queued] = [false, true].map(|has_queues| use_by_class(spec, 1, has_queues));
+        assert!(early.classes.len() >= 4, "{spec}: it must clean");
+        assert_eq!(early, queued, "{spec}");
+        let work = [false, true].map(|has_queues| {
+            let classes = use_by_class(spec, 8, has_queues).classes;
+            classes.iter().map(|of| (of.class, of.count, of.busy_ns)).collect::<Vec<_>>()
+        });
+        assert_eq!(work[0], work[1], "{spec}");
     }
 }
 

@@ -7,7 +7,7 @@ use super::lane::{Front, Frontier, Role};
 use super::map_storage::MapStorage;
 use crate::event::Notice;
 use crate::gc::VictimPolicy;
-use crate::nand::{Array, BlockId, Cause, Entry, Fault, Slot, Stamp};
+use crate::nand::{Array, BlockId, Cause, Entry, Fault, PlaneAddresses, Slot, Stamp};
 
 impl<M: MapStorage> PageMap<M> {
     /// Programs logical pages at the frontier `front`, opening a block if the frontier has none.
@@ -92,9 +92,11 @@ impl<M: MapStorage> PageMap<M> {
             _ => self.layout.geometry.slots_per_block,
         };
         let is_static = role == Role::Slc && self.layout.slc_blocks_per_lane > 0;
+        let twin = self.twin(front);
         let lane = self.lane(index);
         let free = if is_static { &mut lane.slc_free } else { &mut lane.free };
-        let block = free.pop_front().ok_or(Errno::ENOSPC)?;
+        let place = twin.and_then(|twin| free.iter().position(|block| *block == twin));
+        let block = free.remove(place.unwrap_or_default()).ok_or(Errno::ENOSPC)?;
         nand.open(block, role.number(), role == Role::Slc);
         let frontier =
             Frontier { block, place: nand.place(block), next: 0, places, temperature: 0 };
@@ -102,6 +104,20 @@ impl<M: MapStorage> PageMap<M> {
         self.count_opened(role);
         self.announce_free(nand, index, at);
         Ok(frontier)
+    }
+
+    /// Returns the block beside the open block of the lane on the other plane of the pair, if only
+    /// commands on such blocks can be joined.
+    fn twin(&self, front: Front) -> Option<BlockId> {
+        let (Front { lane, role }, layout) = (front, &self.layout);
+        if layout.wiring.addresses != PlaneAddresses::SameBlock {
+            return None;
+        }
+        let nth = lane % layout.lanes_per_pool;
+        let partner = lane - nth + layout.partner(nth)?;
+        let open = self.lanes[partner as usize].open_block(role)?;
+        let [first, own] = [partner, lane].map(|lane| layout.first_block(lane).0);
+        Some(BlockId(own + (open.block.0 - first)))
     }
 
     /// Reports the number of free blocks of a lane to observers.

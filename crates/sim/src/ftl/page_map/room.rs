@@ -1,5 +1,7 @@
 //! Room for the next page: chooses a lane and a frontier, and runs garbage collection if needed.
 
+use std::ops::Range;
+
 use flashscope_block::{Errno, Nanos, StreamId};
 
 use super::lane::{Front, Role};
@@ -118,7 +120,9 @@ impl<M: MapStorage> PageMap<M> {
         };
         if !through_slc && let Some(nth) = (0..lanes).find(free) {
             self.turns[number] = (turn + nth + 1) % lanes;
-            return Ok(Front { lane: in_turn(nth), role });
+            let lane = in_turn(nth);
+            let lane = self.behind(first..first + lanes, Front { lane, role }).unwrap_or(lane);
+            return Ok(Front { lane, role });
         }
         for nth in 0..lanes {
             let lane = in_turn(nth);
@@ -132,6 +136,22 @@ impl<M: MapStorage> PageMap<M> {
             }
         }
         Err(Errno::ENOSPC)
+    }
+
+    /// Returns the lane on the other plane of the pair, if it is behind in its open block and has
+    /// room. Garbage collection fills the two open blocks unevenly. The lane that is behind takes
+    /// the next pages, until both lanes write the same page again and their programs can be joined.
+    #[inline]
+    fn behind(&self, lanes: Range<u32>, front: Front) -> Option<u32> {
+        let (Front { lane, role }, per_pool) = (front, self.layout.lanes_per_pool);
+        let partner = lane / per_pool * per_pool + self.layout.partner(lane % per_pool)?;
+        let filled = |lane: u32| {
+            self.lanes[lane as usize].open_block(role).map_or(0, |frontier| frontier.next)
+        };
+        let slots = self.layout.slots_per_block();
+        let ahead = (slots + filled(lane) - filled(partner)) % slots;
+        let is_behind = ahead > 0 && ahead <= slots / 2 && lanes.contains(&partner);
+        (is_behind && self.has_room(Front { lane: partner, role })).then_some(partner)
     }
 
     /// Returns true if a lane that needs garbage collection gives its turn to the lane `other`,

@@ -29,7 +29,7 @@ impl Array {
         match (&mut self.queued, awaited(until)) {
             (Some(queued), Some(program)) => {
                 let (schedule, place) = (&self.schedule, self.schedule.place(block));
-                queued.use_block(block, |member| schedule.seat(place, member).die, program);
+                queued.use_block(block, |member| schedule.die(place, member), program);
             }
             _ => self.blocks.settle(block, until),
         }

@@ -21,6 +21,7 @@ use std::ops::Range;
 use flashscope_block::Nanos;
 
 use super::rows::Rows;
+use super::settings::Queues;
 use crate::event::{self, CommandKind};
 use crate::footprint::{Size, fixed, grown};
 use crate::memory::prefetch;
@@ -28,31 +29,8 @@ use crate::nand::due::{FAR, awaited, when_done};
 use crate::nand::schedule::Seat;
 use crate::nand::{BlockId, Cause, Page, later};
 use crate::sched::{
-    Class, Command, Level, Op, Parts, Scheduler, SchedulerEvent, Setup, Status, Task, Ticket,
-    Totals,
+    Class, Command, Level, Op, Parts, Scheduler, SchedulerEvent, Status, Task, Ticket, Totals,
 };
-
-/// The configuration of the command queues.
-#[derive(Debug, Clone, Copy)]
-pub struct Queues {
-    /// The policy and its settings.
-    pub setup: Setup,
-    /// True if the drive's own work (garbage collection, merges and so on) is executed in steps: a
-    /// die gets the next command when the previous one is done. If false, a die gets all commands
-    /// of a block at once.
-    pub steps: bool,
-    /// The number of steps that a die carries out in a row before another waiting command may go
-    /// first.
-    pub steps_in_a_row: u32,
-    /// The priority level of the drive's own work when a write of the host waits for that work.
-    pub foreground: Level,
-    /// True if background work and the reads of the host take turns.
-    pub turns: bool,
-    /// The number of consecutive blocks in a lane, a part of the array with its own free blocks.
-    pub blocks_per_lane: u32,
-    /// The number of packages in an element.
-    pub span: u32,
-}
 
 /// A command to one package, with the data that the scheduler needs.
 #[derive(Clone)]
@@ -102,27 +80,34 @@ const OBSERVED: u64 = 1 << 32;
 
 /// The unfinished commands on a block of a package.
 #[derive(Debug, Clone, Copy)]
-struct Block {
+pub(super) struct Block {
     /// The last program or erase. The programs since the last erase are a chain, labelled with
     /// their page indices.
     written: Ticket,
     /// The tally of the commands that an erase of the block waits for. Its key is the index of the
     /// block in [`QueuedArray::blocks`].
-    used: u32,
+    pub(super) used: u32,
+    /// While commands are observed: the last program that superseded a page of the block.
+    pub(super) superseded: Ticket,
     /// True if a program was issued since the last erase.
     begun: bool,
 }
 
 const NONE: u32 = u32::MAX;
 
-const UNUSED: Block = Block { written: Ticket::DONE, used: Scheduler::NO_TALLY, begun: false };
+const UNUSED: Block = Block {
+    written: Ticket::DONE,
+    used: Scheduler::NO_TALLY,
+    superseded: Ticket::DONE,
+    begun: false,
+};
 
 /// The commands of an array that wait in queues.
 pub(super) struct QueuedArray {
     pub(super) scheduler: Scheduler,
     pub(super) queues: Queues,
     /// The blocks of the first package of each element, then those of the second, and so on.
-    blocks: Vec<Block>,
+    pub(super) blocks: Vec<Block>,
     blocks_per_package: usize,
     /// The ends of the parts of the last command, one for each package.
     parts: Vec<Nanos>,
@@ -138,6 +123,8 @@ pub(super) struct QueuedArray {
     pub(super) urgent: bool,
     /// True if commands of [`Level::Low`] are possibly waiting.
     has_low: bool,
+    /// True if the last command is observed.
+    pub(super) observes: bool,
     observed: Vec<event::Command>,
     free_observed: Vec<u32>,
 }
@@ -161,6 +148,7 @@ impl QueuedArray {
             background: false,
             urgent: false,
             has_low: false,
+            observes: false,
             observed: Vec::new(),
             free_observed: Vec::new(),
         }
@@ -177,8 +165,11 @@ impl QueuedArray {
         let level = match class {
             _ if self.background => Level::Low,
             Class::Cleaning | Class::Erase | Class::Wear if self.urgent => Level::Urgent,
-            Class::HostRead | Class::HostWrite | Class::Mapping => Level::Equal,
-            Class::Cleaning | Class::Erase | Class::Wear => self.queues.foreground,
+            Class::HostRead | Class::HostWrite => Level::Equal,
+            Class::Mapping => self.queues.levels.mapping,
+            Class::Cleaning => self.queues.foreground,
+            Class::Erase => self.queues.levels.erase,
+            Class::Wear => self.queues.levels.wear,
         };
         Command {
             op: given.op,
@@ -198,12 +189,12 @@ impl QueuedArray {
     }
 
     /// Returns the index in [`QueuedArray::blocks`] of a block in package `member` of its element.
-    fn place(&self, block: BlockId, member: u32) -> usize {
+    pub(super) fn place(&self, block: BlockId, member: u32) -> usize {
         block.0 as usize + member as usize * self.blocks_per_package
     }
 
     /// Returns the key of the tally of a block.
-    fn key(place: usize) -> u32 {
+    pub(super) fn key(place: usize) -> u32 {
         u32::try_from(place).expect("fewer blocks than a u32 counts")
     }
 
@@ -227,6 +218,7 @@ impl QueuedArray {
     /// Issues a command to one package. Returns the time at which it is done.
     pub(super) fn give(&mut self, given: &FlashRequest, observed: Option<event::Command>) -> Nanos {
         let mut command = self.command(given);
+        self.observes = observed.is_some();
         if let Some(observed) = observed {
             command.owner = Some(self.observe(observed));
             self.scheduler.report_suspensions();
@@ -299,6 +291,9 @@ impl QueuedArray {
         for earlier in apart.into_iter().filter(|earlier| *earlier != Ticket::DONE) {
             at = self.order(ticket, command, earlier, at);
         }
+        if command.owner.is_some() {
+            self.note_ready(ticket, given, erases);
+        }
         if erases {
             let block = self.place(given.page.block, given.member);
             let (used, key) = (self.blocks[block].used, QueuedArray::key(block));
@@ -345,9 +340,11 @@ impl QueuedArray {
     /// its die suffices. Returns the time at which the command arrives.
     fn order(&mut self, ticket: Ticket, command: &Command, earlier: Ticket, at: Nanos) -> Nanos {
         self.raise_for(command.level, earlier);
+        // With a cache register, a read begins before the previous one is done.
+        let overlaps = self.queues.setup.cache_read && command.op == Op::Read;
         match self.follows_from(earlier, command.die, command.level) {
-            Some(from) => at.max(from),
-            None => {
+            Some(from) if !overlaps => at.max(from),
+            _ => {
                 self.scheduler.follow(ticket, earlier);
                 at
             }
@@ -375,7 +372,7 @@ impl QueuedArray {
 
     /// If a command on `die` is executed after `earlier` merely because it arrives later, returns
     /// the time of arrival of `earlier`. Returns `None` if it needs an explicit dependency.
-    fn follows_from(&self, earlier: Ticket, die: u32, level: Level) -> Option<Nanos> {
+    pub(super) fn follows_from(&self, earlier: Ticket, die: u32, level: Level) -> Option<Nanos> {
         let setup = &self.queues.setup;
         let in_order = !setup.policy.overtakes
             && !setup.cache_program
@@ -398,34 +395,6 @@ impl QueuedArray {
         };
         let from = self.follows_from(earlier, command.die, command.level);
         from.is_some() || self.scheduler.task(earlier).is_some_and(in_steps)
-    }
-
-    /// Makes the next erase of a block, in every package of its element, wait for a command. `die`
-    /// returns the die of a package.
-    pub(super) fn use_block(&mut self, block: BlockId, die: impl Fn(u32) -> u32, ticket: Ticket) {
-        for member in 0..self.queues.span {
-            self.use_block_of(block, member, die(member), ticket);
-        }
-    }
-
-    /// Makes the next erase of a block in one package wait for a command.
-    fn use_block_of(&mut self, block: BlockId, member: u32, die: u32, ticket: Ticket) {
-        let level = match (self.background, self.urgent) {
-            (true, _) => Level::Low,
-            (false, true) => Level::Urgent,
-            (false, false) => self.queues.foreground,
-        };
-        if self.scheduler.status(ticket) == Status::Done {
-            return;
-        }
-        // Background work may arrive before a command that was issued earlier for a future time.
-        let arrived = |from: Nanos| !self.scheduler.reports_idle() || from <= self.scheduler.now();
-        if self.follows_from(ticket, die, level).is_some_and(arrived) {
-            return;
-        }
-        let place = self.place(block, member);
-        let state = &mut self.blocks[place];
-        state.used = self.scheduler.count(state.used, QueuedArray::key(place), ticket);
     }
 
     /// Returns the program of a page, or [`Ticket::DONE`] if the program is finished.

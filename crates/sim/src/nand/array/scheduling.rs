@@ -45,6 +45,7 @@ impl Array {
             return self.carry_out_observed(job, members, at, timed);
         }
         let place = self.schedule.place(job.page.block);
+        self.schedule.set_row(job.kind, place, job.page);
         timed(&mut self.schedule, place, members)
     }
 
@@ -60,6 +61,7 @@ impl Array {
         timed: impl Fn(&mut Schedule, Place, Range<u32>) -> Span,
     ) -> Span {
         let place = self.schedule.place(job.page.block);
+        self.schedule.set_row(job.kind, place, job.page);
         let mut span = Span { start: Nanos::MAX, done: Nanos(0) };
         let end = members.end;
         for member in members {
@@ -169,6 +171,7 @@ impl Array {
     /// Gives a command on these packages of its element to the scheduler.
     fn give(&mut self, job: &Job, members: Range<u32>, op: Op, cells: Nanos, at: Nanos) -> Span {
         let place = self.schedule.place(job.page.block);
+        let row = self.schedule.row(job.kind, place, job.page);
         let end = members.end;
         if let Some(queued) = &mut self.queued {
             queued.begin();
@@ -181,7 +184,7 @@ impl Array {
                 page: job.page,
                 from: job.from,
                 member,
-                seat: self.schedule.seat(place, member),
+                seat: self.schedule.seat(place, member, row),
                 cells,
                 transfer: job.transfer,
                 at,

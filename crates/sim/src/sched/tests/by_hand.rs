@@ -14,7 +14,7 @@ fn on_dies(commands: &[(u64, Op, u32)]) -> Vec<(u64, Command)> {
 /// Builds commands on die 0 from times in microseconds, operations, planes and rows.
 fn in_planes(commands: &[(u64, Op, u32, u32)]) -> Vec<(u64, Command)> {
     let placed = |(at, op, plane, row): &(u64, Op, u32, u32)| {
-        (*at, Command { plane: *plane, row: *row, ..command(*op, 0) })
+        (*at, Command { plane: *plane, row: (*row).into(), ..command(*op, 0) })
     };
     commands.iter().map(placed).collect()
 }

@@ -3,9 +3,9 @@
 use arbitrary::Unstructured;
 use flashscope_block::Nanos;
 use flashscope_sim::ftl;
-use flashscope_sim::nand::{GangSharing, Interleaving};
+use flashscope_sim::nand::{GangSharing, Interleaving, PlaneAddresses};
 use flashscope_sim::sched::Level;
-use flashscope_sim::setup::{CleaningUnit, MapMemory};
+use flashscope_sim::setup::{CleaningUnit, MapMemory, OwnPriority};
 use flashscope_sim::setup::{
     Eviction, Frontiers, Identifiers, Isolation, Merge, PerPageType, Placement, Programming, Scope,
     Slc, Transfer, WhenFull,
@@ -162,6 +162,15 @@ fn pages(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     profile.persistence.summary_pages = pick(bytes, &[1, 1, 1, 2]);
 }
 
+/// Returns one of the address rules.
+pub(crate) fn plane_addresses(number: u32) -> PlaneAddresses {
+    match number % 3 {
+        0 => PlaneAddresses::Any,
+        1 => PlaneAddresses::SamePage,
+        _ => PlaneAddresses::SameBlock,
+    }
+}
+
 fn wiring(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     let scopes = [Scope::Package, Scope::Die, Scope::Plane];
     profile.allocation_pool = pick(bytes, &scopes);
@@ -170,6 +179,9 @@ fn wiring(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     profile.interleaving =
         pick(bytes, &[Interleaving::None, Interleaving::Die, Interleaving::PlanePair]);
     profile.flash.two_plane_commands = flip(bytes);
+    if profile.flash.two_plane_commands {
+        profile.flash.two_plane_addresses = plane_addresses(profile.flash.blocks_per_plane);
+    }
     profile.gang.packages = if flip(bytes) { profile.flash.packages } else { 1 };
     profile.gang.sharing = pick(bytes, &[GangSharing::Bus, GangSharing::Control]);
     profile.gang.queue_per_package = flip(bytes);
@@ -272,6 +284,15 @@ pub(crate) fn wait_in_queues(profile: &mut Profile, policy: &str) {
         1 => Level::Equal,
         _ => Level::Low,
     };
+    scheduling.erase_priority = match way / 3 % 4 {
+        0 => OwnPriority::AsCleaning,
+        1 => OwnPriority::Urgent,
+        2 => OwnPriority::Equal,
+        _ => OwnPriority::Low,
+    };
+    if way % 13 < 4 && profile.persistence.map != MapMemory::NvRam {
+        scheduling.mapping_priority = Level::Urgent;
+    }
     match policy {
         "suspend" => {
             scheduling.suspend_time = micros(way % 7);
