@@ -307,10 +307,10 @@ impl Connection {
         self.outbox.send(&self.socket, std::iter::once((reply, cost)));
     }
 
-    /// Records that the controller is shut down: all data are on the flash.
-    pub(super) fn shut_down(&self) {
+    /// Ends a shutdown of the controller. `is_done` is true if all data are on the flash.
+    pub(super) fn end_shutdown(&self, is_done: bool) {
         if let Some(role) = self.role.get() {
-            role.controller.shut_down();
+            role.controller.end_shutdown(is_done);
         }
     }
 }

@@ -253,10 +253,18 @@ impl Controller {
         cc & !known == 0 && cc & 0xFF << 16 == entries && cc & CC_COMMAND_SETS == sets
     }
 
-    /// Records that the controller is shut down: all data are on the flash.
-    pub(super) fn shut_down(&self) {
+    /// Ends a shutdown, unless a reset has ended it. `is_done` is true if all data are on the flash.
+    /// Otherwise the property keeps its old value, and the host can request the shutdown again.
+    pub(super) fn end_shutdown(&self, is_done: bool) {
         let mut state = lock(&self.state);
-        state.csts = state.csts & !CSTS_SHUTTING_DOWN | CSTS_SHUT_DOWN;
+        if state.csts & CSTS_SHUTTING_DOWN == 0 {
+            return;
+        }
+        state.csts &= !CSTS_SHUTTING_DOWN;
+        match is_done {
+            true => state.csts |= CSTS_SHUT_DOWN,
+            false => state.cc &= !CC_SHUTDOWN,
+        }
     }
 
     /// Adds a queue; returns false if the number is in use.
