@@ -99,7 +99,7 @@ fn simulated<A: Answer>(
     let block = device.info().logical_block;
     if size == Bytes(0) || !size.is_multiple_of(block) {
         return Err(usage(anyhow!(
-            "--size {} B is not a multiple of the logical block, {block}",
+            "--size {} B must be a positive multiple of the logical block, {block}",
             size.0
         )));
     }

@@ -313,7 +313,7 @@ fn invalid_attach_requests_are_refused() {
     let attach = |options: &str| {
         refused(&[&["attach"][..], &options.split_whitespace().collect::<Vec<_>>()].concat())
     };
-    assert_snapshot!(attach("sim:demo --nbd s --size 100"), @"flashscope: --size 100 B is not a multiple of the logical block, 512 B");
+    assert_snapshot!(attach("sim:demo --nbd s --size 100"), @"flashscope: --size 100 B must be a positive multiple of the logical block, 512 B");
     assert_snapshot!(attach("file:drive?size=1MiB --nbd s --speed 2"), @"flashscope: --speed is for simulated drives; `file:drive?size=1MiB` is a real drive");
     assert_snapshot!(attach("file:drive?size=1MiB --nbd s --store data"), @"flashscope: --store is for simulated drives; `file:drive?size=1MiB` is a real drive");
     assert_snapshot!(attach("sim:demo --nvme-tcp 0.0.0.0:4420"), @"flashscope: 0.0.0.0:4420 is not a loopback address: NVMe/TCP has no passwords here (neither in-band authentication nor TLS), and everyone who can reach the port could write to the drive; listen at 127.0.0.1:4420 or [::1]:4420, and forward the port by SSH");
