@@ -191,6 +191,13 @@ fn the_file_behaves_like_a_block_device() {
     let full = file.write_at(&[1; 200], SIZE.0).unwrap_err();
     assert_eq!(full.kind(), io::ErrorKind::StorageFull);
     assert_eq!(file.set_len(0).unwrap_err().raw_os_error(), Some(libc::EINVAL));
+    file.set_len(SIZE.0).unwrap();
+    let truncate = |len: u64| {
+        let size = format!("--size={len}");
+        Command::new("truncate").arg(size).arg(&served.file).output()
+    };
+    assert!(truncate(SIZE.0).unwrap().status.success(), "its own size");
+    assert!(!truncate(SIZE.0 / 2).unwrap().status.success());
     // `dd` opens its output this way.
     File::options().write(true).truncate(true).open(&served.file).unwrap();
     assert_eq!(fs::metadata(&served.file).unwrap().len(), SIZE.0);
