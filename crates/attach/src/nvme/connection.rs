@@ -153,6 +153,10 @@ impl Link for Connection {
         self.finish(&completion, Vec::new(), COST);
     }
 
+    fn abandon(&self, ids: &[u16]) {
+        ids.iter().for_each(|id| self.commands.release(*id));
+    }
+
     fn disconnect(&self) {
         self.close();
     }
@@ -410,12 +414,14 @@ impl Batch<'_> {
             return self.reply(&completion, Vec::new());
         }
         // This reply must not complete the other command with this identifier.
+        self.make_room();
         let connection = self.connection;
         connection.record(command.clone(), status);
         let format = connection.format.get().copied().unwrap_or_default();
         let reply = Reply::new(format, &completion, Vec::new(), connection.commands.head());
         connection.outbox.owe(COST);
         connection.outbox.send(&connection.socket, std::iter::once((reply, COST)));
+        self.room = self.room.saturating_sub(COST);
     }
 
     /// Submits a full batch, and waits while too many replies are pending.
