@@ -190,6 +190,12 @@ fn the_file_behaves_like_a_block_device() {
     assert_eq!(file.write_at(&[1; 200], SIZE.0 - 100).unwrap(), 100);
     let full = file.write_at(&[1; 200], SIZE.0).unwrap_err();
     assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+    let zero_end = |mode| {
+        fallocate(&file, libc::FALLOC_FL_ZERO_RANGE | mode, SIZE.0 - BLOCK, 2 * BLOCK)
+            .map_err(|error| error.kind())
+    };
+    assert_eq!(zero_end(0), Err(io::ErrorKind::StorageFull), "beyond the end");
+    assert_eq!(zero_end(libc::FALLOC_FL_KEEP_SIZE), Ok(()));
     assert_eq!(file.set_len(0).unwrap_err().raw_os_error(), Some(libc::EINVAL));
     file.set_len(SIZE.0).unwrap();
     let truncate = |len: u64| {

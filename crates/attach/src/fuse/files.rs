@@ -302,6 +302,10 @@ impl Filesystem for Files {
         reply: ReplyEmpty,
     ) {
         let (range, export) = (self.within(offset, length), self.drive.export());
+        let grows = mode & libc::FALLOC_FL_KEEP_SIZE == 0;
+        if grows && offset.saturating_add(length) > self.size() {
+            return reply.error(Errno::ENOSPC);
+        }
         match mode & !libc::FALLOC_FL_KEEP_SIZE {
             libc::FALLOC_FL_PUNCH_HOLE if self.drive.trims_to_zeros() => {
                 self.submit_parts(hole(range, export.logical_block.0), reply);
