@@ -4,7 +4,8 @@ use std::thread::JoinHandle;
 use std::{io, thread};
 
 use flashscope_block::{
-    Bytes, Data, Device, DeviceInfo, Io, Nanos, Op, PlacementLimits, StreamId, Zone, ZoneLimits,
+    Bytes, Data, Device, DeviceInfo, Errno, Io, Nanos, Op, PlacementLimits, StreamId, Zone,
+    ZoneLimits,
 };
 use flashscope_drive::Contents;
 
@@ -31,7 +32,8 @@ pub struct Export {
     pub logical_block: Bytes,
     /// True if the drive supports trims; otherwise no trim may be submitted.
     pub trims: bool,
-    /// True if the drive may be written; otherwise neither writes nor trims may be submitted.
+    /// True if the drive may be written. Otherwise [`AttachedDrive::submit`] fails writes and trims
+    /// with `EROFS`.
     pub writable: bool,
     /// The zones, if the drive has any: it is then written zone by zone.
     /// [`AttachedDrive::simulated`] takes them from the drive.
@@ -189,6 +191,9 @@ impl<A: Answer> AttachedDrive<A> {
     ///
     /// Ranges must lie within the drive and, except for a flush, must not be empty.
     pub fn submit(&self, batch: &mut Vec<PendingRequest<A>>) {
+        if !self.export.writable {
+            refuse_changes(batch);
+        }
         match &*self.backend {
             Backend::Paced(drive) => drive.submit(batch),
             Backend::PassThrough(drive) => drive.submit(batch),
@@ -223,12 +228,16 @@ impl<A: Answer> AttachedDrive<A> {
     /// Changes the states of zones immediately, in no time on the drive's clock.
     ///
     /// # Errors
-    /// The first refusal, or the error of the store. Earlier changes remain.
+    /// The first refusal, or the error of the store. Earlier changes remain. `EROFS` if the drive
+    /// may not be written.
     pub(crate) fn change_zones(
         &self,
         change: ZoneChange,
         selection: ZoneSelection,
     ) -> Result<(), RequestError> {
+        if !self.export.writable {
+            return Err(READ_ONLY);
+        }
         match &*self.backend {
             Backend::Paced(drive) => drive.change_zones(change, selection),
             Backend::PassThrough(_) => Ok(()),
@@ -263,6 +272,8 @@ impl<A: Answer> AttachedDrive<A> {
 
 impl<A: Answer> Drop for AttachedDrive<A> {
     fn drop(&mut self) {
+        // Reports the last cuts.
+        self.presence();
         match &*self.backend {
             Backend::Paced(drive) => drive.stop(),
             Backend::PassThrough(drive) => drive.stop(),
@@ -271,6 +282,21 @@ impl<A: Answer> Drop for AttachedDrive<A> {
             // A panic was already reported by the thread.
             let _ = thread.join();
         }
+    }
+}
+
+/// The error of a request that would change a drive that may not be written.
+const READ_ONLY: RequestError = RequestError::Drive(Errno(libc::EROFS));
+
+/// Fails the writes and trims of a batch for a drive that may not be written. The other requests
+/// stay in the batch.
+fn refuse_changes<A: Answer>(batch: &mut Vec<PendingRequest<A>>) {
+    let changes =
+        |pending: &mut PendingRequest<A>| matches!(pending.request.op, Op::Write | Op::Trim);
+    let refused = batch.extract_if(.., changes).map(|pending| pending.complete(Err(READ_ONLY)));
+    let mut refused: Vec<_> = refused.collect();
+    if !refused.is_empty() {
+        A::answer(&mut refused);
     }
 }
 

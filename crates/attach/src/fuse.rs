@@ -115,10 +115,13 @@ pub fn serve(
     ready: impl FnOnce(&Path),
 ) -> Result<(), Error> {
     let folder = mount::check(folder)?;
-    let mounted = MountGuard::new(Files::new(drive), folder)?;
+    let mounted = MountGuard::new(Files::new(Arc::clone(&drive)), folder)?;
     ready(&mounted.folder().join(FILE));
     while !stop.load(Ordering::SeqCst) && !mounted.is_over() {
+        // There are no connections to cut, but the call reports cuts.
+        drive.presence();
         thread::sleep(POLL_INTERVAL);
     }
+    drive.end_delays();
     mounted.unmount()
 }

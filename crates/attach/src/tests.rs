@@ -353,6 +353,29 @@ fn a_real_drive_keeps_its_own_data() {
     assert!(completions.windows(2).all(|pair| pair[0].completed <= pair[1].completed));
 }
 
+// A read-only drive refuses writes and trims of every transport. Neither the drive nor the store
+// changes.
+#[test]
+fn a_read_only_drive_refuses_changes() {
+    let fake = Fake::new(4);
+    let ios = Arc::clone(&fake.ios);
+    let export = Export { writable: false, ..fake.export() };
+    let store = Store::memory(CAPACITY).unwrap();
+    let (timing, hooks) = (Speed::Max.into(), Hooks::default());
+    let attached =
+        AttachedDrive::simulated(Box::new(fake), export, store, timing, hooks, &mut |_, _| {});
+    let attached = attached.unwrap();
+    let requests = [Op::Write, Op::Read, Op::Trim, Op::Flush].map(|op| request(op, 0, BLOCK, 1));
+    let mut answers: Vec<_> = ask(&attached, requests.into()).iter().collect();
+    answers.sort_by_key(|(number, ..)| *number);
+    let read_only = Err(Errno(libc::EROFS));
+    let results: Vec<_> = answers.iter().map(|(_, _, result)| *result).collect();
+    assert_eq!(results, [read_only, Ok(()), read_only, Ok(())]);
+    assert_eq!(done(&attached, request(Op::Read, 0, BLOCK, 0)).data, [0; 4096]);
+    let ops: Vec<Op> = ios.lock().unwrap().iter().map(|io| io.0).collect();
+    assert_eq!(ops, [Op::Read, Op::Flush, Op::Read]);
+}
+
 // A monitor reports the drive's activity and does not keep the drive alive.
 #[test]
 fn a_monitor_does_not_keep_the_drive_alive() {

@@ -114,7 +114,12 @@ fn serve_device(
     if started.is_ok() {
         ready(&PathBuf::from(format!("/dev/ublkb{id}")));
         let waiting = || ended.recv_timeout(Duration::from_millis(100));
-        while !stop.load(Ordering::Relaxed) && waiting() != ENDED {}
+        while !stop.load(Ordering::Relaxed) && waiting() != ENDED {
+            // There are no connections to cut, but the call reports cuts.
+            drive.presence();
+        }
+        // The kernel stops the device only once its requests are complete.
+        drive.end_delays();
         control.stop(id)?;
     }
     // The kernel returns the queue's fetches, and the thread ends, once the device is stopped. If

@@ -17,7 +17,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use flashscope_attach::fuse::{Error, Recipient, serve};
-use flashscope_attach::{AttachedDrive, Export, Hooks, Speed, Store};
+use flashscope_attach::{AttachedDrive, Export, FaultHook, Hooks, Speed, Store};
 use flashscope_block::{Bytes, Completion, Data, Device, DeviceInfo, DeviceKind, Io, Nanos, Op};
 use rustix::fs::FallocateFlags;
 use rustix::mount::{MountFlags, mount};
@@ -190,7 +190,20 @@ fn the_file_behaves_like_a_block_device() {
     assert_eq!(file.write_at(&[1; 200], SIZE.0 - 100).unwrap(), 100);
     let full = file.write_at(&[1; 200], SIZE.0).unwrap_err();
     assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+    let zero_end = |mode| {
+        fallocate(&file, libc::FALLOC_FL_ZERO_RANGE | mode, SIZE.0 - BLOCK, 2 * BLOCK)
+            .map_err(|error| error.kind())
+    };
+    assert_eq!(zero_end(0), Err(io::ErrorKind::StorageFull), "beyond the end");
+    assert_eq!(zero_end(libc::FALLOC_FL_KEEP_SIZE), Ok(()));
     assert_eq!(file.set_len(0).unwrap_err().raw_os_error(), Some(libc::EINVAL));
+    file.set_len(SIZE.0).unwrap();
+    let truncate = |len: u64| {
+        let size = format!("--size={len}");
+        Command::new("truncate").arg(size).arg(&served.file).output()
+    };
+    assert!(truncate(SIZE.0).unwrap().status.success(), "its own size");
+    assert!(!truncate(SIZE.0 / 2).unwrap().status.success());
     // `dd` opens its output this way.
     File::options().write(true).truncate(true).open(&served.file).unwrap();
     assert_eq!(fs::metadata(&served.file).unwrap().len(), SIZE.0);
@@ -305,6 +318,32 @@ fn a_read_only_drive_cannot_be_written() {
     };
     serve(folder.path(), attached_as(gate, false), &AtomicBool::new(true), ready).unwrap();
     assert_eq!(*ios.lock().unwrap(), [(Op::Read, 0, BLOCK)]);
+}
+
+// The reset is reported although no request was in flight.
+#[test]
+fn a_reset_without_requests_is_reported() {
+    if !can_serve() {
+        return;
+    }
+    let (sender, faults) = channel();
+    let hook: FaultHook = Box::new(move |fault| sender.send(fault.request).unwrap());
+    let plan = "[[fault]]\neffect = 'reset'\nfrom = '1ms'".parse().unwrap();
+    let hooks = Hooks { completion: None, faults: Some((plan, Some(hook))) };
+    let (export, store) =
+        (Export::new("drive", (SIZE, Bytes(BLOCK))), Store::memory(SIZE).unwrap());
+    let (gate, timing) = (Box::new(Gate::new(1)), Speed::Times(1.0).into());
+    let drive = AttachedDrive::simulated(gate, export, store, timing, hooks, &mut |_, _| {});
+    let drive = Arc::new(drive.unwrap());
+    let (folder, stop) = (TempDir::new().unwrap(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let served = scope.spawn(|| serve(folder.path(), drive, &stop, |_| {}));
+        // Without a limit, a missing report would block the test.
+        let reported = faults.recv_timeout(Duration::from_secs(60));
+        stop.store(true, Ordering::SeqCst);
+        assert_eq!(reported, Ok(None));
+        served.join().unwrap().unwrap();
+    });
 }
 
 // Nothing stays mounted after serving is stopped, after another program unmounts the folder, or if

@@ -38,13 +38,16 @@ fn show_left(bar: &ProgressBar, left: Option<Nanos>) {
     bar.set_prefix(left.map(time_left).unwrap_or_default());
 }
 
-/// The status line at the bottom of a terminal. Prints nothing elsewhere.
+/// The status line at the bottom of a terminal. Prints nothing elsewhere, nor with `--quiet`.
 #[cfg(feature = "attach")]
 pub(crate) struct Line(ProgressBar);
 
 #[cfg(feature = "attach")]
 impl Line {
     pub(crate) fn new() -> Line {
+        if print::terminal().quiet {
+            return Line(ProgressBar::hidden());
+        }
         let style = ProgressStyle::with_template("{wide_msg}");
         Line(ProgressBar::new_spinner().with_style(style.expect("the template is well formed")))
     }

@@ -53,7 +53,11 @@ impl Plan {
             ("the size of fill IOs", fill_io, block),
         ] {
             if value < least || !value.is_multiple_of(block) {
-                return wrong(format!("{name}, {} B, is not a multiple of {block}", value.0));
+                let positive = if least > Bytes(0) { "positive " } else { "" };
+                return wrong(format!(
+                    "{name}, {} B, must be a {positive}multiple of {block}",
+                    value.0
+                ));
             }
         }
         if io_size > target_size {
@@ -197,5 +201,18 @@ pub(crate) mod tests {
         for workload in wrong {
             assert!(Plan::new(workload).is_err(), "{workload:?}");
         }
+    }
+
+    // 0 is a multiple of every block: the message states the actual condition.
+    #[test]
+    fn a_size_of_0_is_refused_with_the_reason() {
+        let refusal = |workload| Plan::new(workload).unwrap_err().to_string();
+        let empty = VerificationWorkload { target_size: Bytes(0), ..WORKLOAD };
+        let positive = "must be a positive multiple of 512 B";
+        assert_eq!(refusal(empty), format!("the target size, 0 B, {positive}"));
+        let odd = VerificationWorkload { io_size: Bytes(100), ..WORKLOAD };
+        assert_eq!(refusal(odd), format!("the IO size, 100 B, {positive}"));
+        let shifted = VerificationWorkload { target_offset: Bytes(100), ..WORKLOAD };
+        assert_eq!(refusal(shifted), "the target offset, 100 B, must be a multiple of 512 B");
     }
 }

@@ -26,8 +26,9 @@ pub struct InjectedFault {
     pub request: Option<(Op, Bytes, Bytes)>,
 }
 
-/// A hook that is called for each affected request, and for cuts of all connections. Several cuts
-/// between two checks of the connections are reported once.
+/// A hook that is called for each affected request, and for each cut of all connections. Of the
+/// cuts at certain times since the last request or check, at most the last [`MAX_REPORTS`] are
+/// reported.
 pub type FaultHook = Box<dyn FnMut(&InjectedFault) + Send>;
 
 /// The decision about a request that arrives.
@@ -56,8 +57,8 @@ pub(crate) struct FaultInjector {
 
 struct State {
     rules: Vec<RuleState>,
-    /// The number of cuts that the last call of `presence` returned.
-    closed: u64,
+    /// The time up to which cuts at certain times were reported.
+    reported_until: Option<Nanos>,
     /// The number of cuts at requests.
     cuts_at_requests: u64,
     /// The times of the last cuts at requests, with the number of the rule.
@@ -82,6 +83,9 @@ struct RuleState {
 /// cut lost ends at a later cut.
 const LAST_CUTS: usize = 64;
 
+/// The maximum number of cuts that are reported at once.
+const MAX_REPORTS: usize = 1000;
+
 impl FaultInjector {
     /// Creates the injector for a drive whose clock shows `origin`. `hook` is called for each
     /// fault.
@@ -105,7 +109,7 @@ impl FaultInjector {
         let states = rules.iter().map(state).collect();
         let state = Mutex::new(State {
             rules: states,
-            closed: 0,
+            reported_until: None,
             cuts_at_requests: 0,
             last_cuts: VecDeque::new(),
             absent_until: None,
@@ -118,6 +122,7 @@ impl FaultInjector {
     pub(crate) fn at_arrival(&self, request: &Request, now: Nanos) -> Fate {
         let at = self.since(now);
         let mut state = lock(&self.state);
+        self.report_cuts(at, &mut state);
         if let Some(number) = self.absence(at, &state).or_else(|| self.cut(request, at, &mut state))
         {
             state.affect(number, &self.rules[number], at, request);
@@ -155,6 +160,7 @@ impl FaultInjector {
                 state.cuts_at_requests += 1;
                 state.last_cuts.truncate(LAST_CUTS - 1);
                 state.last_cuts.push_front((at, number));
+                state.tell(rule, at, None);
                 return Some(number);
             }
         }
@@ -199,21 +205,34 @@ impl FaultInjector {
         (self.origin + at, Err(RequestError::Lost))
     }
 
-    /// Returns the state of the connections at `now`, on the clock of the drive.
+    /// Returns the state of the connections at `now`, on the clock of the drive. Reports the cuts
+    /// since the last call.
     pub(crate) fn presence(&self, now: Nanos) -> Presence {
         let at = self.since(now);
         let mut state = lock(&self.state);
+        self.report_cuts(at, &mut state);
         let by_time: u64 = self.cuts().map(|(_, rule)| rule.window.begun(at)).sum();
         let cuts = by_time + state.cuts_at_requests;
         let is_present = self.absence(at, &state).is_none();
-        if cuts > state.closed {
-            state.closed = cuts;
-            let begins = self.cuts().map(|(number, rule)| (rule.window.last_begin(at), number));
-            let at_request = state.last_cuts.front().map(|(begin, number)| (Some(*begin), *number));
-            let (begin, number) = begins.chain(at_request).max().unwrap_or_default();
-            state.tell(&self.rules[number], begin.unwrap_or(at), None);
-        }
         Presence { is_present, cuts }
+    }
+
+    /// Reports the cuts at certain times up to `at`, in their order, that were not reported yet.
+    fn report_cuts(&self, at: Nanos, state: &mut State) {
+        let last = state.reported_until;
+        if state.hook.is_none() || last.is_some_and(|last| last >= at) {
+            return;
+        }
+        state.reported_until = Some(at);
+        let begins = self.cuts().flat_map(|(number, rule)| {
+            let begins = rule.window.begins(last, at, MAX_REPORTS as u64);
+            begins.map(move |begin| (begin, number))
+        });
+        let mut begins: Vec<(Nanos, usize)> = begins.collect();
+        begins.sort_unstable();
+        for (begin, number) in begins.split_off(begins.len().saturating_sub(MAX_REPORTS)) {
+            state.tell(&self.rules[number], begin, None);
+        }
     }
 
     /// Returns the rules that cut the connections at certain times, with their numbers.

@@ -174,7 +174,49 @@ fn a_drive_disappears_and_returns() {
     let told: Vec<_> = told.iter().map(|fault| (fault.at, fault.rule, fault.request)).collect();
     let millis = |millis: u64| Nanos::micros(1000 * millis);
     let of_request = Some((Op::Read, Bytes(UNIT), Bytes(UNIT)));
-    assert_eq!(told, [(millis(10), "gone".into(), of_request), (millis(10), "gone".into(), None)]);
+    assert_eq!(told, [(millis(10), "gone".into(), None), (millis(10), "gone".into(), of_request)]);
+}
+
+// Each cut is reported, even if several came between two checks or a request noticed them first.
+#[test]
+fn every_cut_is_reported_once() {
+    let plan = "[[fault]]\nname = 'a'\neffect = 'reset'\nfrom = '10ms'\nevery = '10ms'
+        [[fault]]\nname = 'b'\neffect = 'reset'\nfrom = '15ms'
+        [[fault]]\nname = 'c'\neffect = 'reset'\nops = ['write']";
+    let (sender, told) = channel();
+    let hook = Box::new(move |fault: &InjectedFault| sender.send(fault.clone()).unwrap());
+    let faults = FaultInjector::new(&plan.parse().unwrap(), ORIGIN, Some(hook)).unwrap();
+    let cuts = |now: u64| -> Vec<(u64, String)> {
+        assert!(faults.presence(at(now)).is_present);
+        told.try_iter()
+            .filter(|fault| fault.request.is_none())
+            .map(|fault| (fault.at.0 / 1_000_000, fault.rule))
+            .collect()
+    };
+    let told = |of: &[(u64, &str)]| -> Vec<(u64, String)> {
+        of.iter().map(|(at, rule)| (*at, (*rule).to_owned())).collect()
+    };
+    assert_eq!(cuts(9), told(&[]));
+    assert_eq!(cuts(25), told(&[(10, "a"), (15, "b"), (20, "a")]));
+    assert_eq!(cuts(25), told(&[]));
+    for millis in [31, 32] {
+        let _ = faults.at_arrival(&request(Op::Write, 0, UNIT), at(millis));
+    }
+    assert_eq!(cuts(41), told(&[(30, "a"), (31, "c"), (32, "c"), (40, "a")]));
+}
+
+// The number of reports at a check is bounded, whatever the interval of a rule.
+#[test]
+fn the_reports_of_a_check_are_bounded() {
+    let plan = "[[fault]]\neffect = 'reset'\nevery = '1ns'";
+    let (sender, told) = channel();
+    let hook = Box::new(move |fault: &InjectedFault| sender.send(fault.clone()).unwrap());
+    let faults = FaultInjector::new(&plan.parse().unwrap(), ORIGIN, Some(hook)).unwrap();
+    assert_eq!(faults.presence(at(1000)).cuts, 1_000_000_001);
+    drop(faults);
+    let told: Vec<_> = told.iter().map(|fault| fault.at.0).collect();
+    assert!((1..=1000).contains(&told.len()), "{}", told.len());
+    assert_eq!(told.last(), Some(&1_000_000_000), "the latest");
 }
 
 // The cut ends all requests in flight, and the drive is absent for the given time.

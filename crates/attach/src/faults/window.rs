@@ -26,6 +26,19 @@ impl Window {
         self.begun(time).checked_sub(1).map(|number| self.begin_of(number))
     }
 
+    /// Returns the starts later than `after` and not later than `until`: the last `most` of them,
+    /// in order. Without `after`, returns the starts from the first one.
+    pub(super) fn begins(
+        &self,
+        after: Option<Nanos>,
+        until: Nanos,
+        most: u64,
+    ) -> impl Iterator<Item = Nanos> + use<> {
+        let (window, end) = (*self, self.begun(until));
+        let start = after.map_or(0, |after| self.begun(after)).max(end.saturating_sub(most));
+        (start..end).map(move |number| window.begin_of(number))
+    }
+
     /// Returns the start of a window by its number, from 0.
     fn begin_of(&self, number: u64) -> Nanos {
         let every = self.every.map_or(0, |every| every.0);

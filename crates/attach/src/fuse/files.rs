@@ -148,6 +148,14 @@ fn hole(range: Range<u64>, block: u64) -> Vec<Request> {
     zeros(range.start..first).chain([trim]).chain(zeros(last..range.end)).collect()
 }
 
+/// Returns true if a program may set the size of the file to `requested`, which changes nothing:
+/// its own size, or 0 without a file handle. The kernel sends the latter when a program opens the
+/// file to truncate it, as `dd` does, and cannot be distinguished from a call of `truncate` on the
+/// path.
+fn may_set_size(size: u64, requested: u64, has_handle: bool) -> bool {
+    requested == size || (requested == 0 && !has_handle)
+}
+
 impl Filesystem for Files {
     fn init(&mut self, _: &fuser::Request, config: &mut KernelConfig) -> io::Result<()> {
         // An older kernel without this capability sends the requests of asynchronous IO one at a
@@ -173,8 +181,8 @@ impl Filesystem for Files {
         }
     }
 
-    /// Accepts a change of the size without a file handle, which the kernel sends when a program
-    /// opens the file to truncate it. It has no effect. Rejects all other changes.
+    /// Accepts a change of the size that [`may_set_size`] permits; it has no effect. Rejects all
+    /// other changes.
     fn setattr(
         &self,
         _: &fuser::Request,
@@ -194,7 +202,9 @@ impl Filesystem for Files {
         reply: ReplyAttr,
     ) {
         match (self.attributes(of), size) {
-            (Some(attributes), Some(_)) if open.is_none() => {
+            (Some(attributes), Some(size))
+                if may_set_size(attributes.size, size, open.is_some()) =>
+            {
                 reply.attr(&CACHE_TIMEOUT, &attributes)
             }
             (Some(_), Some(_)) => reply.error(Errno::EINVAL),
@@ -293,6 +303,10 @@ impl Filesystem for Files {
         reply: ReplyEmpty,
     ) {
         let (range, export) = (self.within(offset, length), self.drive.export());
+        let grows = mode & libc::FALLOC_FL_KEEP_SIZE == 0;
+        if grows && offset.saturating_add(length) > self.size() {
+            return reply.error(Errno::ENOSPC);
+        }
         match mode & !libc::FALLOC_FL_KEEP_SIZE {
             libc::FALLOC_FL_PUNCH_HOLE if self.drive.trims_to_zeros() => {
                 self.submit_parts(hole(range, export.logical_block.0), reply);
@@ -322,6 +336,17 @@ mod tests {
         #[allow(clippy::reversed_empty_ranges, reason = "ranges past the end are reversed")]
         let past = hole(8192..4096, 4096);
         assert_eq!(triples(past), []);
+    }
+
+    // `dd` opens the file to truncate it, and `truncate` sets the size that the file has.
+    #[test]
+    fn the_size_of_the_file_stays() {
+        let may = |requested, has_handle| may_set_size(8192, requested, has_handle);
+        assert!(may(8192, true) && may(8192, false) && may(0, false));
+        for requested in [1, 4096, 8191, 8193, u64::MAX] {
+            assert!(!may(requested, true) && !may(requested, false), "{requested}");
+        }
+        assert!(!may(0, true));
     }
 
     // A long range of zeros is split into requests of the maximum length.

@@ -67,7 +67,7 @@ impl Recipient {
             return None;
         }
         let result = result.map_err(RequestError::errno);
-        Reply::to(&to.handle, request, result).map(|reply| (reply, to.cost))
+        Reply::to(&to.handle, request, result, to.cost)
     }
 }
 

@@ -245,9 +245,12 @@ impl Handshake {
     }
 
     fn transmission_flags(&self) -> u16 {
-        let mut flags = FLAG_HAS_FLAGS | FLAG_SEND_FLUSH | FLAG_SEND_FUA | FLAG_SEND_WRITE_ZEROES;
+        let mut flags = FLAG_HAS_FLAGS | FLAG_SEND_FLUSH | FLAG_SEND_FUA;
+        let writable = self.offer.export.writable;
         let more = [
-            (self.offer.export.trims, FLAG_SEND_TRIM),
+            (!writable, FLAG_READ_ONLY),
+            (writable, FLAG_SEND_WRITE_ZEROES),
+            (writable && self.offer.export.trims, FLAG_SEND_TRIM),
             (self.structured, FLAG_SEND_DF),
             (!self.offer.exclusive, FLAG_CAN_MULTI_CONN),
         ];

@@ -34,6 +34,7 @@ pub(super) const INFO_NAME: u16 = 1;
 pub(super) const INFO_BLOCK_SIZE: u16 = 3;
 
 pub(super) const FLAG_HAS_FLAGS: u16 = 1;
+pub(super) const FLAG_READ_ONLY: u16 = 1 << 1;
 pub(super) const FLAG_SEND_FLUSH: u16 = 1 << 2;
 pub(super) const FLAG_SEND_FUA: u16 = 1 << 3;
 pub(super) const FLAG_SEND_TRIM: u16 = 1 << 5;

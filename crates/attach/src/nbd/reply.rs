@@ -1,7 +1,7 @@
 //! The replies to clients in the format of the protocol.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 
 use flashscope_block::{Errno, Op};
 
@@ -30,6 +30,8 @@ struct Count {
     left: AtomicUsize,
     /// The number of an error, or 0 for none.
     error: AtomicI32,
+    /// The cost in bytes of the completed pieces.
+    cost: AtomicU64,
 }
 
 impl PartialEq for Pieces {
@@ -48,7 +50,8 @@ impl Handle {
     /// Splits the handle into a handle for a piece and a handle for the remainder of the request.
     pub(super) fn split(self) -> (Handle, Handle) {
         let Pieces(count) = self.pieces.unwrap_or_else(|| {
-            Pieces(Arc::new(Count { left: AtomicUsize::new(1), error: AtomicI32::new(0) }))
+            let (left, error) = (AtomicUsize::new(1), AtomicI32::new(0));
+            Pieces(Arc::new(Count { left, error, cost: AtomicU64::new(0) }))
         });
         count.left.fetch_add(1, Ordering::Relaxed);
         let handle =
@@ -56,16 +59,21 @@ impl Handle {
         (handle(Arc::clone(&count)), handle(count))
     }
 
-    /// Records the result of a piece. Returns the result of the whole request after its last piece.
-    fn finish(&self, result: Result<(), Errno>) -> Option<Result<(), Errno>> {
-        let Some(Pieces(count)) = &self.pieces else { return Some(result) };
+    /// Records the result and the cost of a piece. Returns the result and the cost of the whole
+    /// request after its last piece.
+    fn finish(&self, result: Result<(), Errno>, cost: u64) -> Option<(Result<(), Errno>, u64)> {
+        let Some(Pieces(count)) = &self.pieces else { return Some((result, cost)) };
+        count.cost.fetch_add(cost, Ordering::Relaxed);
         if let Err(Errno(error)) = result {
             count.error.store(error, Ordering::Relaxed);
         }
         let is_last = count.left.fetch_sub(1, Ordering::AcqRel) == 1;
-        is_last.then(|| match count.error.load(Ordering::Relaxed) {
-            0 => Ok(()),
-            error => Err(Errno(error)),
+        is_last.then(|| {
+            let result = match count.error.load(Ordering::Relaxed) {
+                0 => Ok(()),
+                error => Err(Errno(error)),
+            };
+            (result, count.cost.load(Ordering::Relaxed))
         })
     }
 }
@@ -82,6 +90,10 @@ impl Refusal {
         Refusal { error: error::EINVAL, words }
     }
 
+    pub(super) fn read_only() -> Refusal {
+        Refusal { error: error::EPERM, words: "the drive is read-only" }
+    }
+
     pub(super) fn no_space() -> Refusal {
         Refusal { error: error::ENOSPC, words: "the range exceeds the size of the drive" }
     }
@@ -96,17 +108,21 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// Returns the reply to a completed request, or `None` while other pieces of it are in flight.
+    /// Returns the reply to a completed request and the cost of all its pieces in bytes, or `None`
+    /// while other pieces of it are in flight. `cost` is that of this piece.
     pub(super) fn to(
         handle: &Handle,
         request: Request,
         result: Result<(), Errno>,
-    ) -> Option<Reply> {
-        Some(match handle.finish(result)? {
+        cost: u64,
+    ) -> Option<(Reply, u64)> {
+        let (result, cost) = handle.finish(result, cost)?;
+        let reply = match result {
             Ok(()) if request.op == Op::Read => Reply::data(handle, request),
             Ok(()) => Reply::simple(handle, 0, Vec::new()),
             Err(errno) => Reply::error(handle, number(errno), errno.to_string().into_bytes()),
-        })
+        };
+        Some((reply, cost))
     }
 
     /// Returns the reply to a request that needed no access to the drive.

@@ -81,6 +81,10 @@ impl Transmission {
 
     /// Returns the request to the drive, or the reason why it is rejected.
     fn request(&self, header: &Header) -> Result<Request, Refusal> {
+        let changes = matches!(header.command, CMD_WRITE | CMD_TRIM | CMD_WRITE_ZEROES);
+        if changes && !self.offer.export.writable {
+            return Err(Refusal::read_only());
+        }
         let allowed = match header.command {
             CMD_READ if self.options.structured => CMD_FLAG_FUA | CMD_FLAG_DF,
             CMD_WRITE_ZEROES => CMD_FLAG_FUA | CMD_FLAG_NO_HOLE,

@@ -153,6 +153,10 @@ impl Link for Connection {
         self.finish(&completion, Vec::new(), COST);
     }
 
+    fn abandon(&self, ids: &[u16]) {
+        ids.iter().for_each(|id| self.commands.release(*id));
+    }
+
     fn disconnect(&self) {
         self.close();
     }
@@ -307,10 +311,10 @@ impl Connection {
         self.outbox.send(&self.socket, std::iter::once((reply, cost)));
     }
 
-    /// Records that the controller is shut down: all data are on the flash.
-    pub(super) fn shut_down(&self) {
+    /// Ends a shutdown of the controller. `is_done` is true if all data are on the flash.
+    pub(super) fn end_shutdown(&self, is_done: bool) {
         if let Some(role) = self.role.get() {
-            role.controller.shut_down();
+            role.controller.end_shutdown(is_done);
         }
     }
 }
@@ -410,12 +414,14 @@ impl Batch<'_> {
             return self.reply(&completion, Vec::new());
         }
         // This reply must not complete the other command with this identifier.
+        self.make_room();
         let connection = self.connection;
         connection.record(command.clone(), status);
         let format = connection.format.get().copied().unwrap_or_default();
         let reply = Reply::new(format, &completion, Vec::new(), connection.commands.head());
         connection.outbox.owe(COST);
         connection.outbox.send(&connection.socket, std::iter::once((reply, COST)));
+        self.room = self.room.saturating_sub(COST);
     }
 
     /// Submits a full batch, and waits while too many replies are pending.

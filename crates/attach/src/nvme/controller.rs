@@ -61,6 +61,9 @@ pub trait Link: Send + Sync {
     /// Completes a command.
     fn complete(&self, completion: Completion);
 
+    /// Drops commands that are never completed. The host may use their identifiers again.
+    fn abandon(&self, _ids: &[u16]) {}
+
     /// Ends the connection.
     fn disconnect(&self);
 }
@@ -214,15 +217,17 @@ impl Controller {
         if before & CC_ENABLE == 0 && cc & CC_ENABLE != 0 {
             state.csts = if self.is_supported(cc) { CSTS_READY } else { CSTS_FATAL };
         }
-        let mut links = Vec::new();
+        let (mut links, mut dropped) = (Vec::new(), Vec::new());
         if before & CC_ENABLE != 0 && cc & CC_ENABLE == 0 {
-            links = state.reset();
+            (links, dropped) = state.reset();
         }
+        let admin = state.queues.get(&0).cloned();
         let shuts_down = before & CC_SHUTDOWN == 0 && cc & CC_SHUTDOWN != 0;
         if shuts_down {
             state.csts |= CSTS_SHUTTING_DOWN;
         }
         drop(state);
+        admin.iter().for_each(|admin| admin.abandon(&dropped));
         links.iter().for_each(|link| link.disconnect());
         Ok(if shuts_down { Change::ShutDown } else { Change::None })
     }
@@ -253,10 +258,19 @@ impl Controller {
         cc & !known == 0 && cc & 0xFF << 16 == entries && cc & CC_COMMAND_SETS == sets
     }
 
-    /// Records that the controller is shut down: all data are on the flash.
-    pub(super) fn shut_down(&self) {
+    /// Ends a shutdown, unless a reset has ended it. `is_done` is true if all data are on the
+    /// flash. Otherwise the property keeps its old value, and the host can request the shutdown
+    /// again.
+    pub(super) fn end_shutdown(&self, is_done: bool) {
         let mut state = lock(&self.state);
-        state.csts = state.csts & !CSTS_SHUTTING_DOWN | CSTS_SHUT_DOWN;
+        if state.csts & CSTS_SHUTTING_DOWN == 0 {
+            return;
+        }
+        state.csts &= !CSTS_SHUTTING_DOWN;
+        match is_done {
+            true => state.csts |= CSTS_SHUT_DOWN,
+            false => state.cc &= !CC_SHUTDOWN,
+        }
     }
 
     /// Adds a queue; returns false if the number is in use.
@@ -370,15 +384,16 @@ impl Controller {
 }
 
 impl State {
-    /// Resets the controller. Returns the connections of the I/O queues, which the caller must end.
-    fn reset(&mut self) -> Vec<Arc<dyn Link>> {
+    /// Resets the controller. Returns the connections of the I/O queues, which the caller must end,
+    /// and the event requests, which the admin queue must drop.
+    fn reset(&mut self) -> (Vec<Arc<dyn Link>>, Vec<u16>) {
         self.csts = 0;
         self.resets += 1;
-        self.event_requests.clear();
+        let dropped = self.event_requests.drain(..).collect();
         self.events.clear();
         self.features = Features::new(self.features.keep_alive_ms());
         let io = self.queues.iter().filter(|(number, _)| **number > 0);
-        io.map(|(_, link)| Arc::clone(link)).collect()
+        (io.map(|(_, link)| Arc::clone(link)).collect(), dropped)
     }
 }
 

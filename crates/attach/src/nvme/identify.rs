@@ -53,6 +53,11 @@ const ZONED: u32 = CommandSet::Zoned as u32;
 const LBA_EXTENSIONS: usize = 2816;
 const LBA_EXTENSION_LEN: usize = 16;
 
+/// Values of the relative performance (RP) of an LBA format (NVM Command Set Specification 1.1,
+/// "LBA Format Data Structure").
+const RP_BEST: u32 = 0;
+const RP_DEGRADED: u32 = 3;
+
 /// Optional commands: compare, dataset management, write zeroes, verify, copy.
 const ONCS: u16 = 1 << 0 | ONCS_DEALLOCATION | 1 << 3 | 1 << 7 | 1 << 8;
 
@@ -219,9 +224,9 @@ fn identify_namespace(subsystem: &Subsystem, space: &Namespace) -> Structure {
         .bytes(104, &subsystem.guid(space));
     state_atomicity(&mut data, space);
     for (number, format) in space.formats().iter().enumerate() {
-        // Blocks smaller than those of the drive have a lower relative performance.
+        // Blocks smaller than those of the drive have degraded performance.
         let degraded = 1 << format.shift < space.drive_block().0;
-        let performance = if degraded { 2 << 24 } else { 0 };
+        let performance = if degraded { RP_DEGRADED << 24 } else { RP_BEST };
         let metadata = if format.has_metadata { METADATA_LEN } else { 0 };
         let metadata = u32::try_from(metadata).expect("few bytes");
         data.u32(128 + 4 * number, metadata | format.shift << 16 | performance);
@@ -349,4 +354,24 @@ fn command_sets(space: &Namespace) -> Structure {
     let mut data = Structure::new(IDENTIFY_LEN);
     data.u64(0, 1 << space.command_set() as u32);
     data
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attached::Export;
+    use crate::nvme::subsystem::SubsystemOptions;
+
+    // Relative performance: 0 is the best, 3 is degraded (NVM Command Set Specification 1.1, "LBA
+    // Format Data Structure").
+    #[test]
+    fn blocks_smaller_than_those_of_the_drive_are_degraded() {
+        let export = Export::new("drive", (Bytes::mib(1), Bytes(4096)));
+        let address = "127.0.0.1:4420".parse().unwrap();
+        let options = SubsystemOptions::default();
+        let subsystem = Subsystem::new(&export, &options, address, Box::new(|| None)).unwrap();
+        let data = identify_namespace(&subsystem, subsystem.namespace()).into_bytes();
+        assert_eq!((data[130], data[131]), (9, 3));
+        assert_eq!((data[134], data[135]), (12, 0));
+    }
 }

@@ -225,7 +225,7 @@ impl Job {
         };
         match rest {
             Rest::Erase { erase, .. } => subsystem.namespaces().end(erase, is_done),
-            Rest::ShutDown => self.connection.shut_down(),
+            Rest::ShutDown => self.connection.end_shutdown(is_done),
             _ => {}
         }
         // The command Sanitize was completed when the operation began.

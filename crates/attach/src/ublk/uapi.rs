@@ -122,3 +122,19 @@ pub(super) const F_FUA: u32 = 1 << 13;
 fn put(structure: &mut [u8], at: usize, value: &[u8]) {
     structure[at..at + value.len()].copy_from_slice(value);
 }
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::Bytes;
+
+    use super::*;
+    use crate::Export;
+
+    // The kernel refuses to write a device with the attribute UBLK_ATTR_READ_ONLY.
+    #[test]
+    fn a_read_only_drive_is_a_read_only_device() {
+        let export = Export::new("drive", (Bytes::mib(1), Bytes(512)));
+        let attributes = |writable| params(&Export { writable, ..export.clone() })[8];
+        assert_eq!((attributes(true) & 1, attributes(false) & 1), (0, 1));
+    }
+}

@@ -19,6 +19,7 @@ const WRITE_ZEROES: u16 = 6;
 const FUA: u16 = 1;
 const NO_HOLE: u16 = 2;
 
+const EPERM: u32 = 1;
 const EINVAL: u32 = 22;
 const ENOSPC: u32 = 28;
 
@@ -275,6 +276,40 @@ fn one_client_is_served_at_a_time() {
         second = Client::connect(&server);
     }
     assert_eq!(second.read(0, 1), [0]);
+}
+
+// A long write of zeros, which is split into pieces, leaves nothing behind that keeps its
+// connection open.
+#[test]
+fn a_client_that_wrote_long_zeros_gives_up_its_place() {
+    let server = TestServer::new(&ServerOptions { exclusive: true, ..ServerOptions::default() });
+    let mut client = Client::new(&server, false);
+    // Without a limit, a connection that never closes would block the test.
+    client.0.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    assert_eq!(client.error_of(NO_HOLE, WRITE_ZEROES, 0, 100 << 20), 0);
+    client.ask(0, DISC, 0, 0, 0);
+    assert!(client.was_disconnected());
+}
+
+// A read-only drive is offered as such (NBD protocol, NBD_FLAG_READ_ONLY). Requests that change
+// data fail with EPERM and change nothing.
+#[test]
+fn a_read_only_drive_refuses_changes() {
+    let server = TestServer::new(&ServerOptions { writable: false, ..ServerOptions::default() });
+    let mut client = Client::connect(&server);
+    let info_replies = client.option(6, &info(""));
+    let flags: u16 = 1 | 2 | 4 | 8 | 256;
+    let export = [&[0, 0], &SIZE.0.to_be_bytes()[..], &flags.to_be_bytes()];
+    assert_eq!(info_replies[0], (INFO, export.concat()));
+    let mut client = Client::new(&server, false);
+    client.ask(0, WRITE, 9, 0, 512);
+    client.send(&[0x25; 512]);
+    assert_eq!(client.simple(), (9, EPERM));
+    assert_eq!(client.error_of(0, TRIM, 0, 512), EPERM);
+    assert_eq!(client.error_of(0, WRITE_ZEROES, 0, 512), EPERM);
+    assert_eq!(client.error_of(NO_HOLE, WRITE_ZEROES, 0, 100 << 20), EPERM);
+    assert_eq!(client.error_of(0, FLUSH, 0, 0), 0);
+    assert_eq!(client.read(0, 512), [0; 512]);
 }
 
 // A client that violates the protocol is disconnected after its earlier requests are answered.

@@ -26,6 +26,8 @@ pub(crate) struct ServerOptions {
     pub speed: Speed,
     pub takes: Nanos,
     pub exclusive: bool,
+    /// True for a drive that may be written.
+    pub writable: bool,
     /// True to keep the data in a file instead of memory.
     pub kept: bool,
     pub tcp: bool,
@@ -40,6 +42,7 @@ impl Default for ServerOptions {
             speed: Speed::Max,
             takes,
             exclusive: false,
+            writable: true,
             kept: false,
             tcp: false,
             faults: None,
@@ -58,7 +61,8 @@ impl TestServer {
             false => Store::memory(SIZE).unwrap(),
         };
         let device = Box::new(FixedLatencyDrive::new(SIZE, options.takes));
-        let export = Export::new("fixed", (SIZE, Bytes(512)));
+        let export =
+            Export { writable: options.writable, ..Export::new("fixed", (SIZE, Bytes(512))) };
         let faults = options.faults.map(|plan| (plan.parse().unwrap(), None));
         let hooks = Hooks { completion: None, faults };
         let drive = AttachedDrive::simulated(

@@ -50,7 +50,7 @@ pub(crate) fn request(flags: u16, command: u16, cookie: u64, offset: u64, len: u
 /// random number below its argument.
 pub(crate) fn conversation(below: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
     // The properties of the drive, and the flags of the client.
-    let mut bytes = vec![small(below(4)), 0, 0, 0, small(below(4))];
+    let mut bytes = vec![small(below(4) | [0, 0, 0, 8][below(4)]), 0, 0, 0, small(below(4))];
     for _ in 0..below(4) {
         let data = [info("fixed"), Vec::new(), vec![0; below(40)]][below(3)].clone();
         bytes.extend(option(u32::try_from(below(13)).unwrap(), &data));
@@ -115,7 +115,8 @@ pub(crate) fn talk(bytes: &[u8]) -> Outcome {
 fn listen(kind: u8, input_bytes: &[u8], step: usize) -> Outcome {
     let trims = kind & 1 == 0;
     let logical_block = Bytes(512);
-    let export = Export { trims, ..Export::new("fixed", (SIZE, logical_block)) };
+    let writable = kind & 8 == 0;
+    let export = Export { trims, writable, ..Export::new("fixed", (SIZE, logical_block)) };
     let offer =
         Offer { export, trims_to_zeros: trims, exclusive: kind & 2 == 2, longest: MAX_TRANSFER };
     let mut outcome = Outcome { events: Vec::new(), output: Vec::new(), end: None };
@@ -127,7 +128,7 @@ fn listen(kind: u8, input_bytes: &[u8], step: usize) -> Outcome {
         while outcome.end.is_none() {
             match session.next(&mut input, &mut outcome.output, &mut || kind & 4 == 0) {
                 Ok(None) => break,
-                Ok(Some(event)) => outcome.take(&event),
+                Ok(Some(event)) => outcome.take(&event, writable),
                 Err(violation) => outcome.end = Some(violation.to_string()),
             }
         }
@@ -145,11 +146,12 @@ fn listen(kind: u8, input_bytes: &[u8], step: usize) -> Outcome {
 }
 
 impl Outcome {
-    fn take(&mut self, event: &Event) {
+    fn take(&mut self, event: &Event, writable: bool) {
         if let Event::Request(request, _) = event {
             let (offset, len) = (request.offset, request.len);
             assert!(offset.0.checked_add(len.0).is_some_and(|end| end <= SIZE.0), "{request:?}");
             assert_eq!(len.0 == 0, request.op == Op::Flush, "{request:?}");
+            assert!(writable || matches!(request.op, Op::Read | Op::Flush), "{request:?}");
             assert!(len <= MAX_TRANSFER || request.op == Op::Trim, "{request:?}");
             let data = request.data.len() as u64;
             assert!(data == 0 || (request.op == Op::Write && data == len.0), "{request:?}");

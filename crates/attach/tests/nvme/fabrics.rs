@@ -133,6 +133,19 @@ fn properties_describe_the_controller() {
     assert_eq!(admin.execute(reserved).status, 0x02, "the size");
 }
 
+// A reset drops the event requests, without completing them (NVM Express Base Specification 2.1,
+// "Controller Level Reset"). They do not fill the queue.
+#[test]
+fn a_reset_drops_the_event_requests() {
+    let target = Target::new();
+    let (mut admin, _) = target.admin();
+    for _ in 0..200 {
+        admin.submit(Entry::new(0x0c, 0), &[]);
+        assert_eq!(admin.execute(property_set(0x14, 0)).status, 0);
+        assert_eq!(admin.execute(property_set(0x14, ENABLED)).status, 0);
+    }
+}
+
 // A configuration that is not supported makes the controller fail, until it is reset.
 #[test]
 fn unsupported_configurations_are_fatal() {

@@ -2,7 +2,7 @@
 
 use flashscope_block::Nanos;
 
-use crate::initiator::{Entry, Initiator};
+use crate::initiator::{ENABLED, Entry, Initiator, property_get, property_set};
 use crate::served::Target;
 
 const WRITE_FAULT: u16 = 0x280;
@@ -66,6 +66,19 @@ fn a_stalled_drive_answers_at_the_end() {
     assert_eq!(write(&mut queue, 0, 1), 0);
     let passed = target.clock.now();
     assert!(passed >= Nanos::micros(500_000), "{passed:?}");
+}
+
+// A shutdown whose flush fails is not complete: the host can request it again.
+#[test]
+fn a_shutdown_completes_only_after_its_flush() {
+    let target = Target::faulty("[[fault]]\neffect = 'error'\nops = ['flush']\ncount = 1");
+    let (mut admin, _queue) = target.queues();
+    let shut_down = || property_set(0x14, ENABLED | 1 << 14);
+    assert_eq!(admin.execute(shut_down()).status, INTERNAL_ERROR);
+    assert_eq!(admin.execute(property_get(0x1c, 4)).result, 1, "no shutdown");
+    assert_eq!(admin.execute(property_get(0x14, 4)).result, u64::from(ENABLED));
+    assert_eq!(admin.execute(shut_down()).status, 0);
+    assert_eq!(admin.execute(property_get(0x1c, 4)).result, 1 | 2 << 2);
 }
 
 // A reset closes the queues without a reply. The host connects again and reads its data.

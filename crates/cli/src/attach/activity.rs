@@ -13,7 +13,7 @@ use flashscope_serve::{Access, Attachment, attached, serve_beside};
 use flashscope_status::StatusSocket;
 
 use super::AttachArgs;
-use crate::print::notice;
+use crate::print::{self, notice};
 use crate::progress::Line;
 use crate::{Failure, runtime, usage};
 
@@ -39,10 +39,10 @@ impl Activity {
         let address = args.listen.address.map(|address| listen(address, &monitor)).transpose()?;
         let folder = runtime::folder();
         let status = monitor.show(&folder).inspect_err(|error| {
-            notice!(
+            print::note(format_args!(
                 "flashscope: `flashscope devices` will not show this drive: {error} ({})",
                 folder.display()
-            );
+            ));
         });
         let (stop, stopped) = channel::<()>();
         let sampled = Arc::clone(&monitor);

@@ -130,10 +130,9 @@ pub(crate) struct AttachArgs {
     #[command(flatten)]
     pub memory: MemoryArgs,
 
-    /// Maximum number of requests in flight on a real drive
-    #[arg(long, value_name = "COUNT", default_value_t = 32,
-          value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub queue_depth: u32,
+    /// Maximum number of requests in flight on a real drive or on `null:` [default: 32]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub queue_depth: Option<u32>,
 
     /// The option to refuse writes.
     #[command(flatten)]

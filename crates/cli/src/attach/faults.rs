@@ -21,8 +21,7 @@ use flashscope_block::Bytes;
 use flashscope_drive::guard;
 
 use super::AttachArgs;
-use crate::print::notice;
-use crate::{Failure, usage};
+use crate::{Failure, print, usage};
 
 /// The faults to inject, and the log of the injected faults.
 pub(super) struct Faults {
@@ -56,7 +55,10 @@ impl Faults {
         }
         let rules = plan.rules.len();
         let plural = if rules == 1 { "" } else { "s" };
-        notice!("flashscope: injecting faults by {rules} rule{plural} of {}", path.display());
+        print::note(format_args!(
+            "flashscope: injecting faults by {rules} rule{plural} of {}",
+            path.display()
+        ));
         Ok(Faults { plan, path: path.into(), log, started: OnceCell::new() })
     }
 

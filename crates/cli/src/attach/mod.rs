@@ -28,6 +28,9 @@ pub(crate) use args::AttachArgs;
 use faults::Faults;
 use record::Recorder;
 
+/// The default number of requests in flight on a real drive.
+const QUEUE_DEPTH: u32 = 32;
+
 /// The default address, with the port that is assigned to NBD.
 const NBD_ADDRESS: &str = "127.0.0.1:10809";
 
@@ -68,13 +71,25 @@ fn open<A: Answer>(
 ) -> Result<AttachedDrive<A>, Failure> {
     let name = args.drive.as_str();
     if name == "null:" {
+        if args.fill.is_some() {
+            return Err(usage(anyhow!(
+                "--fill is for sim: drives; `null:` has no contents to fill"
+            )));
+        }
         let clock = Clock::new();
         let size = args.size.unwrap_or(NULL_CAPACITY);
-        let mut null = NullDevice::new(size, args.queue_depth, move || clock.now());
+        let queue_depth = args.queue_depth.unwrap_or(QUEUE_DEPTH);
+        let mut null = NullDevice::new(size, queue_depth, move || clock.now());
         check_namespaces(args, &mut null)?;
         return simulated(args, Box::new(null), (size, true, 0), outputs, round_trip);
     }
     if let Some(spec) = name.strip_prefix("sim:") {
+        if args.queue_depth.is_some() {
+            return Err(usage(anyhow!(
+                "--queue-depth is for real drives; set the depth of a simulated one with interface.queue_depth, as in \
+                 'sim:demo?interface.queue_depth=8'"
+            )));
+        }
         let (drive, seed) = simulated::open(spec, args, stop)?;
         let (size, trims) = (args.size.unwrap_or(drive.info().capacity), drive.trims());
         return simulated(args, Box::new(drive), (size, trims, seed), outputs, round_trip);
@@ -99,7 +114,7 @@ fn simulated<A: Answer>(
     let block = device.info().logical_block;
     if size == Bytes(0) || !size.is_multiple_of(block) {
         return Err(usage(anyhow!(
-            "--size {} B is not a multiple of the logical block, {block}",
+            "--size {} B must be a positive multiple of the logical block, {block}",
             size.0
         )));
     }
@@ -188,8 +203,8 @@ fn real<A: Answer>(args: &AttachArgs, outputs: Outputs<'_>) -> Result<AttachedDr
     };
     let options = drives::options(&args.drive)?;
     let ignore_open_by_others = args.consent.ignore_open_by_others;
-    let options =
-        OpenOptions { access, ignore_open_by_others, queue_depth: args.queue_depth, ..options };
+    let queue_depth = args.queue_depth.unwrap_or(QUEUE_DEPTH);
+    let options = OpenOptions { access, ignore_open_by_others, queue_depth, ..options };
     let (contents, info) = Contents::open(&options).map_err(usage)?;
     let export = Export {
         writable: !args.read_only.is_set,

@@ -72,7 +72,7 @@ fn check_zone_size(drive: &mut Drive, args: &AttachArgs) -> Result<(), Failure> 
     }
     match args.size {
         Some(size) if !size.is_multiple_of(zone) => Err(usage(anyhow!(
-            "--size {} B is not a multiple of the size of a zone, {zone}",
+            "--size {} B must be a positive multiple of the size of a zone, {zone}",
             size.0
         ))),
         _ => Ok(()),

@@ -87,6 +87,21 @@ fn a_database_waits_for_a_late_flush() {
 }
 
 #[test]
+fn quiet_hides_the_note_about_faults() {
+    let place = Scratch::on_disk();
+    fs::write(place.at("plan.toml"), "[[fault]]\neffect = 'reset'").unwrap();
+    let attach = ["attach", "null:", "--nbd", "s", "--faults", "plan.toml"];
+    for (quiet, note) in [(&[][..], true), (&["--quiet"], false)] {
+        let mut running = place.start(&[&attach[..], quiet].concat());
+        assert!(running.reaches("socket", || place.at("s").exists()));
+        running.signal("-INT");
+        let (status, stderr) = running.wait();
+        assert!(status.success(), "{stderr}");
+        assert_eq!(stderr.contains("injecting faults"), note, "{stderr}");
+    }
+}
+
+#[test]
 fn wrong_options_of_faults_are_refused() {
     let place = Scratch::on_disk();
     fs::write(place.at("plan.toml"), "[[fault]]\neffect = 'stall'").unwrap();

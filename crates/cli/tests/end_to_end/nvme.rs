@@ -169,7 +169,7 @@ fn options_without_zones_are_refused() {
     insta::assert_snapshot!(message(ZONED), @"flashscope: `ZONED` has zones, which NBD, FUSE and ublk do not support: serve it with --nvme-tcp 127.0.0.1:4420, or attach it without zones, with zones.blocks=0");
     insta::assert_snapshot!(message(&format!("{ZONED} --nbd 127.0.0.1:0")), @"flashscope: `ZONED` has zones, which NBD, FUSE and ublk do not support: serve it with --nvme-tcp 127.0.0.1:4420, or attach it without zones, with zones.blocks=0");
     insta::assert_snapshot!(message(&format!("{ZONED} --nvme-tcp 127.0.0.1:0 --fill random")), @"flashscope: --fill is for drives without zones: the zones of `ZONED` begin empty; write them after you attach it");
-    insta::assert_snapshot!(message(&format!("{ZONED} --nvme-tcp 127.0.0.1:0 --size 3MiB")), @"flashscope: --size 3145728 B is not a multiple of the size of a zone, 2 MiB");
+    insta::assert_snapshot!(message(&format!("{ZONED} --nvme-tcp 127.0.0.1:0 --size 3MiB")), @"flashscope: --size 3145728 B must be a positive multiple of the size of a zone, 2 MiB");
     let uneven = ZONED.replace("zones.blocks=1", "zones.blocks=3");
     insta::assert_snapshot!(message(&format!("{uneven} --nvme-tcp 127.0.0.1:0")).replace(&uneven, "UNEVEN"), @"flashscope: the zones of `UNEVEN` have 6291456 bytes, and Linux accepts only powers of two: set zones.size=8388608, whose end stays unwritten, or choose other zones.blocks or zones.lanes");
 }

@@ -314,9 +314,12 @@ fn invalid_attach_requests_are_refused() {
     let attach = |options: &str| {
         refused(&[&["attach"][..], &options.split_whitespace().collect::<Vec<_>>()].concat())
     };
-    assert_snapshot!(attach("sim:demo --nbd s --size 100"), @"flashscope: --size 100 B is not a multiple of the logical block, 512 B");
+    assert_snapshot!(attach("sim:demo --nbd s --size 100"), @"flashscope: --size 100 B must be a positive multiple of the logical block, 512 B");
     assert_snapshot!(attach("file:drive?size=1MiB --nbd s --speed 2"), @"flashscope: --speed is for simulated drives; `file:drive?size=1MiB` is a real drive");
     assert_snapshot!(attach("file:drive?size=1MiB --nbd s --store data"), @"flashscope: --store is for simulated drives; `file:drive?size=1MiB` is a real drive");
+    assert_snapshot!(attach("null: --nbd s --size 0"), @"flashscope: --size 0 B must be a positive multiple of the logical block, 512 B");
+    assert_snapshot!(attach("sim:demo --nbd s --queue-depth 8"), @"flashscope: --queue-depth is for real drives; set the depth of a simulated one with interface.queue_depth, as in 'sim:demo?interface.queue_depth=8'");
+    assert_snapshot!(attach("null: --nbd s --fill random"), @"flashscope: --fill is for sim: drives; `null:` has no contents to fill");
     assert_snapshot!(attach("sim:demo --nvme-tcp 0.0.0.0:4420"), @"flashscope: 0.0.0.0:4420 is not a loopback address: NVMe/TCP has no passwords here (neither in-band authentication nor TLS), and everyone who can reach the port could write to the drive; listen at 127.0.0.1:4420 or [::1]:4420, and forward the port by SSH");
     assert_snapshot!(attach("sim:demo --nvme-tcp 4420"), @"flashscope: `4420` is not an address: name HOST:PORT, such as 127.0.0.1:4420");
     assert_snapshot!(attach("sim:demo --nbd s --destroy-data-on x"), @"flashscope: --destroy-data-on is for real drives; `sim:demo` is simulated");
