@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "memory, and holes in a store, which crates/drive/src/store.rs opens"
+        reason = "memory, and holes in a store: crates/drive/src/store.rs opens the store"
     )
 )]
 

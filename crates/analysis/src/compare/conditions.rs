@@ -1,6 +1,7 @@
-use flashscope_block::Bytes;
+use flashscope_block::{Bytes, Op};
 use flashscope_document::manifest::State;
 
+use super::numbers::WorkloadNumbers;
 use super::{Contestant, Subject};
 use crate::words::list;
 
@@ -31,8 +32,31 @@ pub(super) fn differing(results: &[Contestant<'_>]) -> Vec<String> {
                 first.name, other.name
             ));
         }
+        let differs = first.numbers.iter().find_map(|workload| {
+            let same = other.numbers.iter().find(|other| other.name == workload.name)?;
+            let windows = workload.window.zip(same.window)?;
+            (!same_phase(workload, same)).then(|| (workload.name.text(), windows))
+        });
+        if let Some((name, (a, b))) = differs {
+            all.push(format!(
+                "Runs of {name} counted the IOs from {} to {} in {} and from {} to {} in {}: numbers of other phases have \
+                 no verdict. Set `--io-ignore` and `--io-count` for both.",
+                a.ignored,
+                a.end(),
+                first.name,
+                b.ignored,
+                b.end(),
+                other.name
+            ));
+        }
     }
     all
+}
+
+/// Returns true unless the runs of two workloads are known to have measured other phases.
+pub(super) fn same_phase(one: &WorkloadNumbers, other: &WorkloadNumbers) -> bool {
+    let writes = one.name.operation() != Some(Op::Read);
+    one.window.zip(other.window).is_none_or(|(a, b)| a.agrees_with(b, writes))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a ratio needs few digits")]

@@ -139,7 +139,10 @@ fn workloads(all: &[Contestant<'_>]) -> Vec<ComparedWorkload> {
             }
             let of = |result: &Contestant<'_>| {
                 let same = result.numbers.iter().find(|other| other.name == workload.name)?;
-                same.numbers.iter().find(|(of, _)| of == quantity).map(|(_, number)| *number)
+                let (_, number) = same.numbers.iter().find(|(of, _)| of == quantity)?;
+                // Numbers of different phases have no verdict.
+                let is_comparable = conditions::same_phase(workload, same);
+                Some(if is_comparable { *number } else { Number::alone(number.value.value) })
             };
             let results: Vec<Option<Number>> = all.iter().map(of).collect();
             if results.iter().flatten().count() > 1 {

@@ -87,6 +87,15 @@ impl WorkloadName {
         WorkloadName { part: Some(op), ..self.clone() }
     }
 
+    /// Returns the only operation of the workload; `None` for several.
+    pub(super) fn operation(&self) -> Option<Op> {
+        self.part.or(match self.what {
+            What::Pattern { reads_percent: 0, .. } => Some(Op::Write),
+            What::Pattern { reads_percent: 100, .. } => Some(Op::Read),
+            _ => None,
+        })
+    }
+
     /// Returns the name for quantities that do not depend on the IOs in flight.
     pub(super) fn at_any_depth(&self) -> WorkloadName {
         WorkloadName { in_flight: None, ..self.clone() }

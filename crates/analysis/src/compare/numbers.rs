@@ -5,7 +5,7 @@ use flashscope_document::prediction::PredictionReport;
 use flashscope_document::twin::{DepthSource, Range, TwinPrediction};
 use flashscope_document::what_if::{Quantity, Variant};
 use flashscope_document::{LatencyNs, Manifest, Simulation};
-use flashscope_stats::{Estimate, mean_of_repeats};
+use flashscope_stats::{Estimate, Spread, mean_of_repeats};
 use flashscope_workload::job::JobAddresses;
 use flashscope_workload::pattern::{Address, Reference};
 use serde_json::Value;
@@ -18,7 +18,10 @@ use super::spread::{self, RepeatedWorkload};
 /// are enough data.
 const BATCH_FREEDOM: f64 = 31.0;
 
-const PERCENTILES: [Quantity; 3] =
+/// Student's quantile of 95 % intervals with these degrees of freedom.
+const BATCH_QUANTILE: f64 = 2.04;
+
+pub(super) const PERCENTILES: [Quantity; 3] =
     [Quantity::MedianLatency, Quantity::P99Latency, Quantity::P999Latency];
 
 /// A number with its 95 % interval, and the degrees of freedom of the interval.
@@ -35,6 +38,37 @@ pub(super) struct WorkloadNumbers {
     pub numbers: Vec<(Quantity, Number)>,
     /// The target space, if the workload is random and its space is known.
     pub space: Option<Bytes>,
+    /// The counted IOs of a run, for a measurement.
+    pub window: Option<Window>,
+}
+
+/// The IOs of a run that count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Window {
+    /// The number of IOs ignored at the start.
+    pub ignored: u64,
+    /// The number of IOs after them.
+    pub ios: u64,
+}
+
+impl Window {
+    fn of(facts: &RunFacts) -> Window {
+        Window { ignored: facts.ignored, ios: facts.ios }
+    }
+
+    /// Returns the number of the first IO after the window.
+    pub(super) fn end(self) -> u64 {
+        self.ignored + self.ios
+    }
+
+    /// Returns true if both windows show the same phase of a run: their starts differ by at most a
+    /// tenth of the shorter one. The cost of writes grows as free blocks run out, so their ends
+    /// must agree, too.
+    pub(super) fn agrees_with(self, other: Window, writes: bool) -> bool {
+        let tolerance = self.ios.min(other.ios) / 10;
+        let is_near = |a: u64, b: u64| a.abs_diff(b) <= tolerance;
+        is_near(self.ignored, other.ignored) && (!writes || is_near(self.end(), other.end()))
+    }
 }
 
 /// Returns the numbers of a result, by workload.
@@ -87,7 +121,7 @@ fn measured(manifest: &Manifest, facts: &Facts) -> Vec<RepeatedWorkload> {
         if runs.is_empty() {
             continue;
         }
-        let (name, space) = (group.name, group.space);
+        let (name, space, window) = (group.name, group.space, Window::of(runs[0].1));
         for op in Op::ALL {
             let parts = runs.iter().filter_map(|(_, facts)| {
                 facts.operations.iter().find(|part| part.op == op).map(|part| part.latency_ns)
@@ -95,17 +129,26 @@ fn measured(manifest: &Manifest, facts: &Facts) -> Vec<RepeatedWorkload> {
             let parts: Vec<Latency> = parts.collect();
             if parts.len() == runs.len() {
                 let quantities = latencies(&parts);
-                all.push(RepeatedWorkload { name: name.part(op), quantities, space });
+                let within = within(&parts);
+                all.push(RepeatedWorkload {
+                    name: name.part(op),
+                    quantities,
+                    space,
+                    window,
+                    within,
+                });
             }
         }
-        let mut quantities = rates(&runs);
         // The latency over all IOs of a mix depends on the shares of its operations. Only its parts
         // are compared.
+        let mut quantities = Vec::new();
+        let latency: Vec<Latency> = runs.iter().map(|(_, facts)| facts.latency_ns).collect();
         if runs[0].1.operations.is_empty() {
-            let latency: Vec<Latency> = runs.iter().map(|(_, facts)| facts.latency_ns).collect();
             quantities.extend(latencies(&latency));
         }
-        all.push(RepeatedWorkload { name, quantities, space });
+        let within = within(&latency);
+        quantities.extend(rates(&runs));
+        all.push(RepeatedWorkload { name, quantities, space, window, within });
     }
     if manifest.imported.as_ref().is_some_and(|imported| imported.window_ns.is_some()) {
         // Percentiles of means of windows are not percentiles of IOs.
@@ -222,6 +265,18 @@ fn rates(runs: &[(&Run, &RunFacts)]) -> Vec<(Quantity, Vec<f64>)> {
     ]
 }
 
+/// Returns the mean relative variance of the means of runs, from the response times within each;
+/// `None` if a run has no interval.
+fn within(runs: &[Latency]) -> Option<Spread> {
+    let of = |run: &Latency| {
+        let error = run.mean.half_width()? / BATCH_QUANTILE / run.mean.value;
+        Some(Spread { variance: error.powi(2), freedom: BATCH_FREEDOM })
+    };
+    let all: Option<Vec<Spread>> = runs.iter().map(of).collect();
+    let variance = Spread::pooled(&all?)?.variance;
+    Some(Spread { variance, freedom: BATCH_FREEDOM })
+}
+
 /// Returns a rate. In a closed loop, the rate is the IOs in flight over the mean latency (Little's
 /// law). Its relative interval is therefore that of the mean latency.
 fn rate_number(rate: f64, mean: Number) -> Option<Number> {
@@ -256,15 +311,22 @@ fn simulated(simulation: &Simulation<Value>) -> Vec<WorkloadNumbers> {
     ];
     let parts: Vec<(Op, &LatencyNs)> =
         parts.into_iter().filter_map(|(op, latency)| Some((op, latency.as_ref()?))).collect();
-    let space = Some(simulation.drive.capacity);
+    let is_random = matches!(name.what, What::Pattern { is_random: true, .. });
+    let space = is_random.then_some(simulation.drive.capacity);
     let mut all: Vec<WorkloadNumbers> = match &parts[..] {
-        [(_, one)] => vec![WorkloadNumbers { name: name.clone(), numbers: of_latency(one), space }],
+        [(_, one)] => vec![WorkloadNumbers {
+            name: name.clone(),
+            numbers: of_latency(one),
+            space,
+            window: None,
+        }],
         _ => parts
             .iter()
             .map(|(op, one)| WorkloadNumbers {
                 name: name.part(*op),
                 numbers: of_latency(one),
                 space,
+                window: None,
             })
             .collect(),
     };
@@ -280,12 +342,14 @@ fn simulated(simulation: &Simulation<Value>) -> Vec<WorkloadNumbers> {
         let numbers: Vec<_> = numbers.collect();
         match all.iter_mut().find(|one| one.name == name) {
             Some(whole) => whole.numbers.extend(numbers),
-            None => all.push(WorkloadNumbers { name: name.clone(), numbers, space }),
+            None => {
+                all.push(WorkloadNumbers { name: name.clone(), numbers, space, window: None });
+            }
         }
     }
     if let Some(value) = simulation.write_amplification {
         let numbers = vec![(Quantity::WriteAmplification, Number::alone(value))];
-        all.push(WorkloadNumbers { name: name.at_any_depth(), numbers, space });
+        all.push(WorkloadNumbers { name: name.at_any_depth(), numbers, space, window: None });
     }
     all
 }
@@ -307,7 +371,7 @@ fn what_if(variant: &Variant, repeats: u32) -> Vec<WorkloadNumbers> {
     let numbers = numbers.map(|one| (one.quantity, Number { value: one.value, freedom }));
     let (at_any_depth, numbers): (Vec<_>, Vec<_>) =
         numbers.partition(|(quantity, _)| *quantity == Quantity::WriteAmplification);
-    let of = |(name, numbers)| WorkloadNumbers { name, numbers, space: None };
+    let of = |(name, numbers)| WorkloadNumbers { name, numbers, space: None, window: None };
     [(name.at_any_depth(), at_any_depth), (name, numbers)].map(of).into()
 }
 
@@ -323,6 +387,7 @@ fn predicted(report: &PredictionReport) -> Vec<WorkloadNumbers> {
         name,
         numbers: vec![(Quantity::WriteAmplification, number)],
         space: None,
+        window: None,
     }]
 }
 
@@ -349,7 +414,8 @@ fn of_twin(prediction: &TwinPrediction) -> Vec<WorkloadNumbers> {
         name: name.at_any_depth(),
         numbers: vec![(Quantity::WriteAmplification, number(range))],
         space: None,
+        window: None,
     });
-    let timed = WorkloadNumbers { name, numbers, space: Some(prediction.filled) };
+    let timed = WorkloadNumbers { name, numbers, space: Some(prediction.filled), window: None };
     std::iter::once(timed).chain(amplified).collect()
 }

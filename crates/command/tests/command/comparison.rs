@@ -73,15 +73,20 @@ fn compared_measurements(a: &MeasuredDrive, b: &MeasuredDrive) -> Comparison {
     compare(&[a, b], Some(LIMIT))
 }
 
-/// Returns the number of verdicts in a comparison that claim a difference.
-fn differences(comparison: &Comparison) -> usize {
-    let numbers = comparison.workloads.iter().flat_map(|workload| &workload.quantities);
-    let numbers = numbers.flat_map(|quantity| &quantity.results);
-    numbers
-        .filter(|number| {
-            matches!(number.verdict, Some(ComparisonVerdict::Better | ComparisonVerdict::Worse))
-        })
-        .count()
+/// Returns the verdicts of a comparison that claim a difference.
+fn differences(comparison: &Comparison) -> Vec<String> {
+    let mut found = Vec::new();
+    for workload in &comparison.workloads {
+        for compared in &workload.quantities {
+            let number = &compared.results[1];
+            if matches!(number.verdict, Some(ComparisonVerdict::Better | ComparisonVerdict::Worse))
+            {
+                let values = [&compared.results[0].value, &number.value, &number.ratio];
+                found.push(format!("{}: {:?} {values:?}", workload.name, compared.quantity));
+            }
+        }
+    }
+    found
 }
 
 /// Counts the comparisons with a false verdict, and those with a false regression. Returns both
@@ -91,9 +96,11 @@ fn false_alarms(comparisons: impl Iterator<Item = Comparison>) -> (usize, usize,
         assert!(one.workloads.iter().any(|workload| {
             workload.quantities.iter().any(|quantity| quantity.results[1].verdict.is_some())
         }));
+        let different = differences(&one);
+        different.iter().for_each(|one| println!("{one}"));
         let regressed = !one.regressions.as_ref().unwrap().found.is_empty();
         (
-            verdicts + usize::from(differences(&one) > 0),
+            verdicts + usize::from(!different.is_empty()),
             regressions + usize::from(regressed),
             all + 1,
         )
