@@ -34,13 +34,13 @@ class BenchOptions(TypedDict, total=False):
     fio_job: Path
     """Run a job file of fio instead of the micro-benchmarks"""
     test: str | int
-    """Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead"""
+    """Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead of micro-benchmarks"""
     round: Time
     """Length of each run in a round of --test"""
     max_rounds: int
     """Maximum number of rounds of --test [default: 25, or 1440 for pts-write-saturation]"""
     queue_depth: int
-    """IOs in flight in --test [default: 128 (32 for each of four threads), or fewer if the drive accepts fewer]"""
+    """IOs in flight in --test; always 1 in pts-latency [default: 128 (32 for each of four threads), or fewer if the drive accepts fewer]"""
     grid: bool
     """Measure uniform writes instead of the micro-benchmarks, over a grid of mean lengths and of free space"""
     grid_lengths: Sequence[int]
@@ -72,7 +72,7 @@ class BenchOptions(TypedDict, total=False):
     io_ignore: str | int
     """IOs at the start of a run that the statistics leave out (IOIgnore) [default: found by the preparation, or 0 with --io-count]"""
     run_pause: Time
-    """Pause between runs [default: found by the preparation; 1s with --io-count; none with --test and --grid]"""
+    """Pause between runs [default: found by the preparation; 1s with --io-count; none with --test, --fio-job and --grid]"""
     preparation_io_count: int
     """IOs in each run of the preparation"""
     io_size: Size
@@ -86,7 +86,7 @@ class BenchOptions(TypedDict, total=False):
     seed: int
     """Seed of all random choices, unless the workload has its own; the same seed gives the same IOs"""
     budget_time: Time
-    """Time limit, on the clock of the drive; experiments that do not fit are left out"""
+    """Time limit, on the clock of the drive; runs that do not fit are left out"""
     budget_bytes: Size
     """Limit on bytes written, including those that bring the drive into its state"""
     on_error: Literal["continue", "stop"]
@@ -137,7 +137,7 @@ class PredictOptions(TypedDict, total=False):
     like: Literal["bast", "fast", "page-map"]
     """FTL of the drive of --grid: log blocks that each serve one data block, log blocks for any data block, or a page map [default: the FTL of a simulated drive, or fast for a real drive]"""
     block_size: Size
-    """Size of an erase block of the drive of --grid [default: as the drive reported it, or 1 MiB]"""
+    """Size of an erase block of the drive of --grid [default: as the drive or the profile states it, or 1 MiB]"""
     ranges: Literal["whole", "written"]
     """With a model of uniform writes: count the complete logical block of a range as its space, or only the written pages"""
     stretches: Literal["log-list", "stationary", "own-time"]
@@ -166,7 +166,7 @@ class ProbeOptions(TypedDict, total=False):
     only: Sequence[str | int]
     """Probe only these parameters, by name and separated by commas, and the parameters that they depend on"""
     budget_time: Time
-    """Time limit, on the clock of the drive; experiments that do not fit are left out"""
+    """Time limit, on the clock of the drive; runs that do not fit are left out"""
     read_only: bool
     """Open the drive for reading only, and run only experiments that do not write"""
     seed: int
@@ -268,11 +268,11 @@ class TraceCollectionOptions(TypedDict, total=False):
     time: str | int
     """The column of the issue time in delimited text (format `csv`), by its number from 0 or its name in the first line, and its unit, such as `0:us`: s, ms, us, ns, or filetime (100 ns since 1601)"""
     offset: str | int
-    """The same for the offset: bytes, sectors, or a unit such as `4KiB`"""
+    """The column of the offset, with a unit after a colon: bytes (the default), sectors, or a length such as `4KiB`"""
     size: str | int
-    """The same for the length"""
+    """The column of the length, with a unit as for `offset`"""
     op: str | int
-    """The same for the operation, a word such as `R` or `write`; or the text of reads after a colon, such as `1:28`, if every other text is a write"""
+    """The column of the operation, with words such as `R` or `write`; or this column, a colon and the text of reads, such as `1:28`, if every other text is a write"""
     ops: str | int
     """Only these operations, separated by commas: `read`, `write`, `trim` and `flush`"""
     jobs: str | int

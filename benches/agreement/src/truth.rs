@@ -44,11 +44,13 @@ pub fn truth(profile: &Profile, quantity: Quantity) -> Result<f64, Reason> {
 /// The fields of a profile in ns and bytes.
 struct Drive<'a> {
     profile: &'a Profile,
-    /// The times to read a page, to move it over the serial bus, to program it, and to erase a
-    /// block.
+    /// The time to read a page.
     read: f64,
+    /// The time to move a page over the serial bus.
     bus: f64,
+    /// The time to program a page.
     program: f64,
+    /// The time to erase a block.
     erase: f64,
     page: u64,
     /// The number of consecutive bytes on one package.

@@ -279,7 +279,7 @@ impl<A: Answer> Drop for AttachedDrive<A> {
             Backend::PassThrough(drive) => drive.stop(),
         }
         for thread in self.threads.drain(..) {
-            // A panic was already reported by the thread.
+            // If the thread panicked, it has already reported that.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! `flashscope bench` and `flashscope plan`.
+//! The commands `flashscope bench` and `flashscope plan`.
 
 use flashscope_command::bench::{self, BenchArgs, BenchResult, PlanArgs, outcome};
 use flashscope_command::options::JsonArgs;

@@ -1,4 +1,4 @@
-//! `flashscope compare`.
+//! The command `flashscope compare`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `flashscope demo`.
+//! The command `flashscope demo`.
 
 #![cfg_attr(
     lint_writes,

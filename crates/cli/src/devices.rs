@@ -1,4 +1,4 @@
-//! `flashscope devices`.
+//! The command `flashscope devices`.
 
 use std::path::Path;
 

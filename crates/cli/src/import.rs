@@ -1,4 +1,4 @@
-//! `flashscope import`.
+//! The command `flashscope import`.
 
 use std::sync::atomic::AtomicBool;
 

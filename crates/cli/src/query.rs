@@ -1,4 +1,4 @@
-//! `flashscope query`.
+//! The command `flashscope query`.
 
 use std::io::Write;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `flashscope report`.
+//! The command `flashscope report`.
 
 #![cfg_attr(
     lint_writes,

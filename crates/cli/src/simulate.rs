@@ -1,4 +1,4 @@
-//! `flashscope simulate`.
+//! The command `flashscope simulate`.
 
 use std::io::Write;
 

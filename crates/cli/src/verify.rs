@@ -1,4 +1,4 @@
-//! `flashscope verify`.
+//! The command `flashscope verify`.
 
 use std::fmt::Write;
 

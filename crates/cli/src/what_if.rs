@@ -1,4 +1,4 @@
-//! `flashscope what-if`.
+//! The command `flashscope what-if`.
 
 use std::io::Write;
 

@@ -117,7 +117,8 @@ pub struct CollectionTotal {
     pub accessed_bytes: Estimate,
     /// The bytes of the distinct pages written, summed over the volumes.
     pub written_bytes: Estimate,
-    /// Bytes written over the bytes of the distinct pages written; absent if nothing is written.
+    /// Bytes written, divided by the bytes of the distinct pages written; absent if nothing is
+    /// written.
     pub overwrite_ratio: Option<Estimate>,
 }
 
@@ -169,7 +170,8 @@ pub struct VolumeStatistics {
     pub accessed_bytes: Estimate,
     /// The bytes of the distinct pages written.
     pub written_bytes: Estimate,
-    /// Bytes written over the bytes of the distinct pages written; absent if nothing is written.
+    /// Bytes written, divided by the bytes of the distinct pages written; absent if nothing is
+    /// written.
     pub overwrite_ratio: Option<Estimate>,
     /// The mean time between two successive writes of a page, in nanoseconds; absent if no page is
     /// written twice.

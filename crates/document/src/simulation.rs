@@ -104,8 +104,8 @@ pub struct Simulation<O> {
     /// The tenants: concurrent workloads, each in its own namespace. Empty for a single workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<TenantResult>,
-    /// The smallest slowdown of a tenant over the largest, at most 1; absent unless each tenant
-    /// also ran alone.
+    /// The smallest slowdown of a tenant divided by the largest, at most 1; absent unless each
+    /// tenant also ran alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub fairness: Option<f64>,

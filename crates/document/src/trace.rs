@@ -62,9 +62,9 @@ pub struct TraceFacts {
     pub sizes: Option<SizeFacts>,
     /// The pages touched.
     pub footprint: Footprint,
-    /// Bytes written over the bytes of the distinct pages written. It is the mean number of times
-    /// that a page is written: 1 without overwriting, and below 1 if writes are smaller than a
-    /// page. Absent if nothing is written.
+    /// Bytes written, divided by the bytes of the distinct pages written. It is the mean number of
+    /// times that a page is written: 1 without overwriting, and below 1 if writes are smaller than
+    /// a page. Absent if nothing is written.
     pub overwrite_ratio: Option<Estimate>,
     /// The sequentiality of accesses.
     pub sequentiality: Option<Sequentiality>,
@@ -303,7 +303,8 @@ pub struct Misalignment {
 pub struct InterArrival {
     /// The arithmetic mean.
     pub mean: f64,
-    /// The standard deviation over the mean: 1 for a Poisson process; absent if the mean is 0.
+    /// The standard deviation divided by the mean; 1 for a Poisson process. Absent if the mean is
+    /// 0.
     pub coefficient_of_variation: Option<f64>,
     /// The shortest time.
     pub min: u64,
@@ -342,7 +343,7 @@ pub struct Burstiness {
     pub windows: u64,
     /// The maximum number of requests in a window.
     pub peak_requests: u64,
-    /// The peak over the mean of all windows.
+    /// The peak divided by the mean of all windows.
     pub peak_to_mean: f64,
     /// The index of dispersion for counts: variance over mean of the requests in a window (Gusella,
     /// IEEE JSAC 9, 1991). It is 1 at every length for a Poisson process, and grows with the length

@@ -49,9 +49,9 @@ pub struct Twin {
     pub queue_depth: Option<MeasuredDepth>,
     /// Advice on what to measure next, for the fields that the sources do not determine.
     pub measure_next: Vec<String>,
-    /// The factors by which intervals are widened beyond the range of the draws: for mean response
-    /// times, then for 99th percentiles. The share `confidence` of the runs that the twin was
-    /// fitted to differs from the measurement by at most this factor.
+    /// The factors by which intervals are widened beyond the range of the alternative drives in
+    /// `draws`: for mean response times, then for 99th percentiles. The share `confidence` of the
+    /// simulated values of `runs` differs from the measured ones by at most this factor.
     pub spread: [f64; 2],
     /// Alternative drives that fit the measurements as well: the fields in which each differs from
     /// the profile.

@@ -36,8 +36,8 @@ pub struct DriveWatch {
     pub health: Option<Health>,
     /// The latency monitor at that time; absent if the drive has none.
     pub latency_monitor: Option<LatencyMonitor>,
-    /// The bytes written to the flash over the bytes that hosts wrote; absent if the drive does not
-    /// count them, or if hosts wrote too little.
+    /// The bytes written to the flash, divided by the bytes that hosts wrote; absent if the drive
+    /// does not count them, or if hosts wrote too little.
     pub write_amplification: Option<WatchedAmplification>,
     /// The endurance forecast.
     pub endurance: EnduranceForecast,

@@ -64,9 +64,9 @@ pub struct Recording {
     /// A lock held during the recording, which excludes other recordings.
     _lock: File,
     events: Events,
-    /// Complete events to return to the reader, and the number of their bytes that were already
-    /// returned.
+    /// Complete events to return to the reader.
     ready: Vec<u8>,
+    /// The number of bytes of `ready` that were already returned.
     given: usize,
     watch: Box<dyn FnMut(&Report) -> bool + Send>,
     until: Option<(Clock, Nanos)>,

@@ -82,12 +82,12 @@ fn simulated<'t>(
 }
 
 impl TwinNumbers<'_> {
-    /// Returns the values of a number of a run on the draws.
+    /// Returns the values of a number of a run on the alternative drives.
     fn drawn(&self, run: usize, number: usize) -> Vec<f64> {
         self.draws.iter().map(|numbers| numbers[run][number]).collect()
     }
 
-    /// Returns the interval of a number of a run, for given values on the draws.
+    /// Returns the interval of a number of a run, for given values on the alternative drives.
     fn interval(&self, run: usize, (number, spread): (usize, usize), draws: Vec<f64>) -> Range {
         let range = Range::around(self.best[run][number], draws, self.twin.confidence);
         range.wider(self.twin.spread[spread])

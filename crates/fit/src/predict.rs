@@ -131,12 +131,12 @@ impl<'t> Intervals<'t> {
         Intervals { twin, best, others, extrapolated, factors, own_writes }
     }
 
-    /// Returns the values of a number on the draws.
+    /// Returns the values of a number on the alternative drives.
     fn drawn(&self, number: Number) -> Vec<f64> {
         self.others.iter().filter_map(number).collect()
     }
 
-    /// Returns the interval of a number, for given values on the draws.
+    /// Returns the interval of a number, for given values on the alternative drives.
     fn interval(
         &self,
         (number, factor): (Number, usize),

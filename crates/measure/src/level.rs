@@ -18,9 +18,11 @@ pub(crate) struct LevelDetector {
     precision: Option<Precision>,
     /// Bytes in a window.
     window: u64,
-    /// Bytes and ns of the current window so far, and the flash counters at its start.
+    /// The bytes of the current window so far.
     bytes: u64,
+    /// The sum of the response times in the current window so far, in nanoseconds.
     nanos: u64,
+    /// The flash counters at the start of the current window.
     flash: Option<Flash>,
     seen: u64,
     /// The cost in each window before the IOs that count.

@@ -312,8 +312,9 @@ struct Meter<'a, 'e, D, R> {
     zones: Option<ZoneLimits>,
     /// Bytes in a window of the warm-up, if windows are measured in bytes.
     window: u64,
-    /// The bytes written and trimmed at which the next window ends, and the gauge at its start.
+    /// The bytes written and trimmed at which the current window ends.
     window_end: u64,
+    /// The gauge at the start of the current window.
     window_start: R,
     /// The bytes written and trimmed in the warm-up.
     modified: Bytes,

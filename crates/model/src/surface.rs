@@ -26,7 +26,7 @@ const STEEPEST: f64 = 1.2;
 /// The reason why points do not form a grid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum GridError {
-    /// Fewer than two coordinates in a direction.
+    /// Fewer than two mean lengths, or fewer than two free spaces.
     #[error("only {0} {1}; give at least two")]
     TooFew(usize, &'static str),
     /// The number of values differs from the number of points, which is the number of lengths times
@@ -64,8 +64,9 @@ pub enum GridError {
 /// wherever its grid points are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Surface {
-    /// Logarithms of mean lengths and free spaces, in ascending order.
+    /// Logarithms of the mean lengths, in ascending order.
     lens: Vec<f64>,
+    /// Logarithms of the free spaces, in ascending order.
     frees: Vec<f64>,
     /// The grid points, ordered by length, then by free space.
     nodes: Vec<Node>,

@@ -165,7 +165,7 @@ pub extern "C" fn playground_pages_len() -> usize {
     on(|playground| playground.pages().len())
 }
 
-/// Returns a byte for each block: see [`Playground::emptied`].
+/// Returns the address of one byte for each block: see [`Playground::emptied`].
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_emptied() -> *const u8 {
     with(|page| page.emptied.as_ptr())
@@ -177,19 +177,19 @@ pub extern "C" fn playground_emptied_len() -> usize {
     with(|page| page.emptied.len())
 }
 
-/// Returns the erases of each block.
+/// Returns the address of the number of erases of each block; null without a drive.
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_erases() -> *const u32 {
     with(|page| page.playground.as_ref().map_or(std::ptr::null(), |one| one.erases().as_ptr()))
 }
 
-/// Returns the numbers in the order of [`playground_names`].
+/// Returns the address of the numbers, in the order of [`playground_names`].
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_numbers() -> *const f64 {
     with(|page| page.numbers.as_ptr())
 }
 
-/// Returns the curve: see [`Playground::curve`].
+/// Returns the address of the curve: see [`Playground::curve`].
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_curve() -> *const f64 {
     with(|page| page.curve.as_ptr())
@@ -201,7 +201,7 @@ pub extern "C" fn playground_curve_len() -> usize {
     with(|page| page.curve.len())
 }
 
-/// Returns the IOs in flight: see [`Playground::in_flight`].
+/// Returns the address of the IOs in flight: see [`Playground::in_flight`].
 #[unsafe(no_mangle)]
 pub extern "C" fn playground_in_flight() -> *const u32 {
     with(|page| page.in_flight.as_ptr())

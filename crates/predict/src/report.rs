@@ -70,8 +70,9 @@ pub struct Numbers {
     nand: Nand,
     page_size: f64,
     pages_per_block: f64,
-    /// The number of buses to packages, and of the parts of packages that work in parallel.
+    /// The number of serial buses.
     buses: f64,
+    /// The number of units, which carry out commands in parallel.
     units: f64,
     /// The number of pools, in each of which a block may be collected earlier or later than
     /// predicted.

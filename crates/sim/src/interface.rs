@@ -16,8 +16,9 @@ pub(crate) struct Costs {
     pub(crate) request: Nanos,
     /// The transfer of 1024 bytes of data in either direction.
     pub(crate) per_kib: Nanos,
-    /// The time for which a core works on a command, and the number of cores.
+    /// The time for which a core works on a command.
     pub(crate) command: Nanos,
+    /// The number of cores.
     pub(crate) cores: u32,
 }
 
@@ -105,8 +106,9 @@ enum Answer {
 struct Sending {
     /// The time at which the first page is available and sending may begin.
     first: Nanos,
-    /// The time to send all of the data, and the time to send its last page.
+    /// The time to send all of the data.
     transfer: Nanos,
+    /// The time to send the last page of the data.
     last_transfer: Nanos,
 }
 

@@ -48,8 +48,8 @@ pub fn run_alone(
     Ok(())
 }
 
-/// Returns the smallest slowdown over the largest. Returns `None` if there is only one tenant, or
-/// if the slowdown of a tenant is unknown.
+/// Returns the smallest slowdown divided by the largest. Returns `None` if there is only one
+/// tenant, or if the slowdown of a tenant is unknown.
 fn fairness(tenants: &[TenantResult]) -> Option<f64> {
     let slowdowns: Option<Vec<f64>> = tenants.iter().map(|tenant| tenant.slowdown).collect();
     let slowdowns = slowdowns.filter(|slowdowns| slowdowns.len() > 1)?;

@@ -65,8 +65,9 @@ struct Stream {
     end: usize,
     /// The length of the next record, once it is buffered completely.
     whole: Option<usize>,
-    /// The number of records read, and the position of the next one in the content.
+    /// The number of records read.
     record: u64,
+    /// The position of the next record in the content.
     byte: u64,
     at_end: bool,
 }

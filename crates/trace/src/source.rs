@@ -37,9 +37,9 @@ pub struct Source {
     )]
     is_file: bool,
     content: Box<dyn Read + Send>,
-    /// The first bytes of the content, and the number of those bytes already returned to the
-    /// reader.
+    /// The first bytes of the content.
     head: Vec<u8>,
+    /// The number of bytes of `head` that were already returned to the reader.
     given: usize,
     compression: Option<&'static str>,
     /// The bytes read from the file, before decompression.

@@ -137,9 +137,11 @@ impl Stream for RandomFill {
 pub struct SequentialFill {
     next: Bytes,
     end: Bytes,
-    /// The start of the current zone, the distance between zones, and the capacity of a zone.
+    /// The start of the current zone.
     zone: Bytes,
+    /// The distance from the start of a zone to that of the next.
     size: Bytes,
+    /// The capacity of a zone.
     capacity: Bytes,
 }
 

@@ -31,8 +31,9 @@ pub struct SpareSpace {
     /// Bytes of a write: a page of the drive's mapping.
     #[serde(rename = "page_bytes")]
     pub page: Bytes,
-    /// The pages that the drive programs before it has to collect a block, beyond the addressable
-    /// pages, divided by the addressable pages ([`MIN_SPARE`] to [`MAX_SPARE`]).
+    /// The effective over-provisioning: the number of pages that the drive can program before it
+    /// has to collect a block, divided by the number of addressable pages, minus 1. A steady fill
+    /// limits it to the range from [`MIN_SPARE`] to [`MAX_SPARE`].
     pub share: f64,
 }
 
@@ -77,8 +78,9 @@ pub struct SteadyFill {
     size: Bytes,
     page: Bytes,
     pages: u64,
-    /// The number of writes of the pass, and of all writes.
+    /// The number of writes in the pass, which programs all pages once.
     pass: u64,
+    /// The number of all writes: those of the pass, then random ones.
     all: u64,
     /// The age at which blocks are collected.
     age: f64,

@@ -177,7 +177,8 @@ class CollectionTotal:
     """
     overwrite_ratio: common.Estimate | None = None
     """
-    Bytes written over the bytes of the distinct pages written; absent if nothing is written.
+    Bytes written, divided by the bytes of the distinct pages written; absent if nothing is
+    written.
     """
     read_sizes: Quantiles | None = None
     """
@@ -266,7 +267,8 @@ class VolumeStatistics:
     """
     overwrite_ratio: common.Estimate | None = None
     """
-    Bytes written over the bytes of the distinct pages written; absent if nothing is written.
+    Bytes written, divided by the bytes of the distinct pages written; absent if nothing is
+    written.
     """
     read_sizes: Quantiles | None = None
     """

@@ -49,8 +49,7 @@ class Rank:
 
     place: int
     """
-    One more than the number of results that are faster beyond uncertainty. Results that do not
-    differ share a place.
+    One more than the number of results that are faster by more than 2 %, beyond uncertainty.
     """
     result: int
     """

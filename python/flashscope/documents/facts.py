@@ -380,8 +380,8 @@ class Verdict:
     """
     effect: common.Estimate | None = None
     """
-    The effect of the parameter: the ratio of the highest to the lowest cost, as the rule of the
-    micro-benchmark compares them. Absent if the experiment was not performed.
+    The effect of the parameter: the ratio of the highest to the lowest of the costs that the
+    rule compares. Absent if the experiment was not performed.
     """
 
 
@@ -581,8 +581,8 @@ class RunFacts:
     service_ns: common.Latency | None = None
     """
     The service times of concurrent streams: the part of the response time that an IO spends on
-    the drive. Present if IOs waited in the queue of the host first, because the drive accepts
-    fewer IOs at once than there are streams. `latency_ns` includes that wait.
+    the drive. Present if IOs waited in the queue of the host first, because the run has
+    more IOs in flight than the drive accepts. `latency_ns` includes that wait.
     """
     uniform: UniformFacts | None = None
     """

@@ -15,7 +15,7 @@ class Address1:
     Slot `i mod slots`.
 
     Table 1 gives the plain `i × IOSize` for the baseline and adds the `mod TargetSize` for
-    Locality; both are the same as long as the target space holds the whole run.
+    Locality. Both are the same as long as the target space holds the whole run.
     """
 
     function: Literal['sequential']
@@ -196,8 +196,8 @@ class Enforcing:
 class GridRule:
     """
     The measurement rule of a grid. Each run writes until the drive is steady: until the cost per
-    byte is level over several windows of writes. IOs count from then on. The size of a window is
-    half of the flash available to the writes, which is the target space plus the free space.
+    byte is level over several windows of writes. IOs count from then on. A window is half of the
+    flash available to the writes (the target space plus the free space), but at least 512 IOs.
     """
 
     free_bytes: common.Bytes
@@ -301,7 +301,7 @@ class JobAddresses3:
 @dataclass(frozen=True)
 class JobAddresses4:
     """
-    Random offsets, rank k in proportion to 1/k^exponent.
+    Random offsets: rank k occurs in proportion to 1/k^exponent.
     """
 
     exponent: float
@@ -884,8 +884,9 @@ class SpareSpace:
     """
     share: float
     """
-    The pages that the drive programs before it has to collect a block, beyond the addressable
-    pages, divided by the addressable pages ([`MIN_SPARE`] to [`MAX_SPARE`]).
+    The effective over-provisioning: the number of pages that the drive can program before it
+    has to collect a block, divided by the number of addressable pages, minus 1. A steady fill
+    limits it to the range from [`MIN_SPARE`] to [`MAX_SPARE`].
     """
 
 
@@ -1317,8 +1318,8 @@ class HealthChange:
     """
     write_amplification: WriteAmplification | None = None
     """
-    The bytes written to the flash over the bytes that hosts wrote. Absent if one of the two is
-    unknown, or if the host wrote less than 101 data units of 512,000 bytes.
+    The bytes written to the flash, divided by the bytes that hosts wrote. Absent if one of the
+    two is unknown, or if the host wrote less than 101 data units of 512,000 bytes.
     """
 
 
@@ -1375,7 +1376,7 @@ class Job:
     """
     process_shift_bytes: common.Bytes
     """
-    The distance from the target space of a process to that of the next one.
+    The distance from the start of the target space of a process to that of the next process.
     """
     processes: int
     """
@@ -1411,7 +1412,7 @@ class Job:
     """
     end_bytes: common.Bytes | None = None
     """
-    The bytes after which a process ends; absent if only its time ends it.
+    The bytes after which a process ends; absent if only its number of IOs or its time ends it.
     """
     flush_every: int | None = None
     """
@@ -1419,7 +1420,7 @@ class Job:
     """
     most_ios: int | None = None
     """
-    The maximum number of reads and other IOs of a process.
+    The maximum number of IOs of a process, without flushes.
     """
     think: ThinkTime | None = None
     """
@@ -1427,7 +1428,7 @@ class Job:
     """
     time_ns: common.Nanos | None = None
     """
-    The time on the clock of the drive after which a process issues no IO.
+    The time from its first IO, on the clock of the drive, after which a process issues no IO.
     """
 
 
@@ -1448,7 +1449,7 @@ class Methodology:
     """
     repeats: int
     """
-    The number of repeats of each run, each with other random addresses.
+    The number of executions of each run, each with other random addresses.
     """
     budget: Budget | None = None
     """

@@ -159,7 +159,7 @@ class PredictionReport:
     """
     equivalent_throughput: common.PredictedValue | None = None
     """
-    The smallest possible number of erases for these writes, relative to the predicted one;
+    The smallest possible number of erases for these writes, relative to the predicted number;
     absent if nothing is erased.
     """
     erases: common.PredictedValue | None = None

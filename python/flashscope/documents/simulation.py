@@ -698,7 +698,7 @@ class TenantResult:
 @dataclass(frozen=True)
 class UnitUse:
     """
-    The use of a unit.
+    The use of a unit: a part of a package, or a gang, that carries out one command at a time.
     """
 
     busy_by_bucket_ns: list[int]
@@ -944,7 +944,7 @@ class EraseReport:
     """
     health: Health
     """
-    The stage of the drive's life.
+    The drive's lost blocks, migrations and end of life.
     """
     histogram: Histogram
     """
@@ -1003,7 +1003,7 @@ class ActivitiesReport:
     """
     count_by_bucket: dict[str, list[int]]
     """
-    For each kind, the number of activities that started in each bucket. Kinds without
+    For each kind, the number of finished activities that started in each bucket. Kinds without
     activities are left out.
     """
     left_out: int
@@ -1097,7 +1097,7 @@ class Simulation:
     """
     fill: SimulationFill
     """
-    The fill before the warm-up: none, or every page once.
+    The fill before the warm-up.
     """
     flash_programs: dict[str, int]
     """
@@ -1189,8 +1189,8 @@ class Simulation:
     """
     fairness: float | None = None
     """
-    The smallest slowdown of a tenant over the largest, at most 1; absent unless each tenant
-    also ran alone.
+    The smallest slowdown of a tenant divided by the largest, at most 1; absent unless each
+    tenant also ran alone.
     """
     host_pages_absorbed: int | None = 0
     """
@@ -1238,8 +1238,8 @@ class Simulation:
     total_write_amplification: float | None = None
     """
     The write amplification of the workload and the drive together: flash pages programmed per
-    flash page's worth of logical pages that the workload wrote. Pages that it moved do not
-    count. Absent if it moved no page or wrote no other.
+    flash page's worth of logical pages that the workload wrote. Moved pages do not count.
+    Absent if the workload moved no page, or wrote only moved pages.
     """
     trim_latency_ns: LatencyNs | None = None
     """

@@ -27,7 +27,7 @@ class Burstiness:
     """
     peak_to_mean: float
     """
-    The peak over the mean of all windows.
+    The peak divided by the mean of all windows.
     """
     window_ns: common.Nanos
     """
@@ -536,7 +536,8 @@ class InterArrival:
     """
     coefficient_of_variation: float | None = None
     """
-    The standard deviation over the mean: 1 for a Poisson process; absent if the mean is 0.
+    The standard deviation divided by the mean; 1 for a Poisson process. Absent if the mean is
+    0.
     """
 
 
@@ -764,9 +765,9 @@ class TraceFacts:
     """
     overwrite_ratio: common.Estimate | None = None
     """
-    Bytes written over the bytes of the distinct pages written. It is the mean number of times
-    that a page is written: 1 without overwriting, and below 1 if writes are smaller than a
-    page. Absent if nothing is written.
+    Bytes written, divided by the bytes of the distinct pages written. It is the mean number of
+    times that a page is written: 1 without overwriting, and below 1 if writes are smaller than
+    a page. Absent if nothing is written.
     """
     read_bytes_share: float | None = None
     """

@@ -292,9 +292,9 @@ class Twin:
     """
     spread: list[float]
     """
-    The factors by which intervals are widened beyond the range of the draws: for mean response
-    times, then for 99th percentiles. The share `confidence` of the runs that the twin was
-    fitted to differs from the measurement by at most this factor.
+    The factors by which intervals are widened beyond the range of the alternative drives in
+    `draws`: for mean response times, then for 99th percentiles. The share `confidence` of the
+    simulated values of `runs` differs from the measured ones by at most this factor.
     """
     times: list[Time]
     """

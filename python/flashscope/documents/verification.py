@@ -265,7 +265,7 @@ class Verification:
     """
     bytes: JudgedBytes
     """
-    The judgement of each byte; the numbers add up to the target.
+    The judgement of each byte; the numbers add up to the size of the target space.
     """
     clock_jumps: list[ClockJump]
     """
@@ -273,7 +273,7 @@ class Verification:
     """
     device: common.DeviceInfo
     """
-    The drive, as it was while it was written.
+    The description of the drive during the writing.
     """
     ending: WritingEnd
     """

@@ -119,7 +119,7 @@ export const REQUEST_RATE: Measure = {
 /** Bytes on a log scale. */
 export const LOG_BYTES: Measure = { write: bytes, ticks: sizeLadder, log: true };
 
-/** Lengths of windows of time on a log scale. */
+/** Lengths of time windows on a log scale. */
 export const WINDOW: Measure = {
   title: 'length of the window',
   write: longTime,

@@ -224,7 +224,7 @@ export class DropSource implements Source {
     if (file.size > MAX_BYTES) return tooLarge(file);
     if (PROFILE.test(name)) {
       if (!hasModule('playground')) {
-        return `This page was built without the playground. ${name} opens with “flashscope simulate --drive sim:./${name}”.`;
+        return `This page was built without the playground. To simulate ${name}, run “flashscope simulate --drive sim:./${name}”.`;
       }
       try {
         return { kind: 'profile', id: await addProfile(name, await file.text()) };
@@ -256,7 +256,7 @@ export class DropSource implements Source {
     if (!hasModule('trace-page')) {
       return [
         undefined,
-        `This page was built without the reader of traces. ${name} opens with “flashscope trace stat ${name} --html PAGE.html”.`,
+        `This page was built without the reader of traces. To view ${name}, run “flashscope trace stat ${name} --html PAGE.html”.`,
       ];
     }
     try {

@@ -201,7 +201,8 @@ export class Drive {
     exports.playground_picture();
     const length = exports.playground_pages_len();
     const blocks = exports.playground_emptied_len();
-    // The functions above may have moved the memory; the functions below only return addresses in it.
+    // The functions above may have grown the memory, which replaces `memory.buffer`. The functions
+    // below only return addresses and lengths.
     const { buffer } = exports.memory;
     const copy = into?.byteLength === length ? new Uint8Array(into) : new Uint8Array(length);
     copy.set(new Uint8Array(buffer, exports.playground_pages(), length));

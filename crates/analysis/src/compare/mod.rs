@@ -166,7 +166,8 @@ fn workloads(all: &[Contestant<'_>]) -> Vec<ComparedWorkload> {
     compared_workloads
 }
 
-/// Returns the verdict of a result for a quantity of a workload.
+/// Returns the ratio of a result to the baseline for a quantity of a workload, and its verdict;
+/// `None` if either is missing.
 fn verdict_of(
     workload: &ComparedWorkload,
     quantity: Quantity,

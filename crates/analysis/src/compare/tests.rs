@@ -1,4 +1,5 @@
 use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_stats::Estimate;
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 
 use super::name::{InFlight, WorkloadName};
@@ -179,9 +180,9 @@ fn more_comparisons_need_clearer_differences() {
         let (ratio, _) = verdict_of(&comparison.workloads[0], Quantity::MeanLatency, 1).unwrap();
         ratio.half_width().unwrap()
     };
-    // With 2 degrees of freedom, twice as many comparisons widen the tails by up to the square root
-    // of 2.
-    assert!(width(&two) > 1.35 * width(&one));
+    // The quantiles of 0.9958 and 0.9979 with 31 degrees of freedom differ by 10 %. The rates count
+    // as comparisons, too.
+    assert!(width(&two) > 1.05 * width(&one));
 }
 
 #[test]
@@ -189,7 +190,7 @@ fn a_conclusion_states_what_differs_and_what_does_not() {
     let found = of_writes(&[1.0, 0.5], None);
     assert_eq!(
         found.conclusions[0].text,
-        "new is 1.98 to 2.02 times as fast as old in random writes."
+        "new is 1.95 to 2.06 times as fast as old in random writes."
     );
     assert_eq!(found.conclusions[0].evidence[0].verdict, ComparisonVerdict::Better);
     let same = of_writes(&[1.0, 1.0], None);
@@ -237,7 +238,7 @@ fn the_experiment_in_the_largest_space_stands_for_a_pattern() {
     let one = Contestant::new("a", subject);
     assert_eq!(one.workloads(), ["random writes of 512 B"]);
     assert_eq!(one.numbers[0].space, Some(Bytes::gib(1)));
-    assert!(one.numbers[0].numbers[0].1.value.covers(1e6));
+    assert_eq!(one.numbers[0].numbers[0].1.value, Estimate::symmetric(1e6, None));
 }
 
 #[test]

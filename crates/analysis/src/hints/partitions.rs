@@ -24,7 +24,7 @@ fn partitions(means: &Means) -> HintResult {
     let (judgement, finding) = match bounded {
         CheapLimit::No => (
             Judgement::DoesNotHold,
-            "Sequential writes that alternate between partitions are slow with any number of them."
+            "Sequential writes that alternate between partitions are slow with any number of partitions."
                 .into(),
         ),
         CheapLimit::Unlimited { measured, ratio } => (

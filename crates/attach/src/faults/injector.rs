@@ -70,8 +70,9 @@ struct State {
 
 struct RuleState {
     random: fastrand::Rng,
-    /// The number of requests to which the rule applied, and the number of those that it chose.
+    /// The number of requests to which the rule applied.
     matched: u64,
+    /// The number of these requests that the rule chose.
     chosen: u64,
     /// The number of requests that the rule affected. A cut also affects requests in flight.
     affected: u64,

@@ -216,8 +216,9 @@ struct Batch<'a> {
     connection: &'a Arc<Connection>,
     drive: &'a AttachedDrive<Recipient>,
     requests: Vec<PendingRequest<Recipient>>,
-    /// The cost of the requests in the batch in bytes, and the maximum allowed.
+    /// The cost of the requests in the batch, in bytes.
     owed: u64,
+    /// The maximum of `owed`.
     room: u64,
 }
 

@@ -108,7 +108,7 @@ fn let_go<C: Client>(clients: Vec<ClientThread<C>>) {
             // clients.
             time = Duration::ZERO;
         }
-        // A panic was already reported by the thread.
+        // If the thread panicked, it has already reported that.
         let _ = thread.join();
     }
 }

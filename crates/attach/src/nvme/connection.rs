@@ -326,8 +326,9 @@ struct Batch<'a> {
     space: &'a Namespace,
     steps: &'a Sender<Step>,
     requests: Vec<PendingRequest<Recipient>>,
-    /// The cost of the commands in the batch in bytes, and the maximum allowed.
+    /// The cost of the commands in the batch, in bytes.
     owed: u64,
+    /// The maximum of `owed`.
     room: u64,
 }
 

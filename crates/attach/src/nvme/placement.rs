@@ -61,7 +61,7 @@ const EVENTS: [u8; 2] = [EVENT_UNIT_NOT_FULL, EVENT_INVALID_IDENTIFIER];
 const EVENT_UNIT_NOT_FULL: u8 = 0x00;
 const EVENT_INVALID_IDENTIFIER: u8 = 0x03;
 
-/// A command on the handles, which the drive executes immediately.
+/// A command that reports or updates reclaim unit handles. The drive executes it immediately.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PlacementCommand {
     /// Reports the handles in this number of bytes.

@@ -115,7 +115,7 @@ impl Queue {
     pub(super) fn open(id: u32, drive: Arc<AttachedDrive<Recipient>>) -> Result<Queue, Error> {
         let path = format!("/dev/ublkc{id}");
         let file = OpenOptions::new().read(true).write(true).open(path);
-        let file = file.map_err(failed("open the requests of the block device"))?;
+        let file = file.map_err(failed("open the request queue of the block device"))?;
         let descriptions =
             Descriptions::map(&file).map_err(failed("share memory with the kernel"))?;
         let buffers = vec![0; usize::from(QUEUE_DEPTH) * MAX_IO as usize].into_boxed_slice();

@@ -1,4 +1,4 @@
-//! `flashscope attach`.
+//! The command `flashscope attach`.
 
 mod activity;
 mod args;

@@ -1,4 +1,4 @@
-//! `flashscope predict`.
+//! The command `flashscope predict`.
 
 pub(crate) mod text;
 

@@ -1,4 +1,4 @@
-//! `flashscope probe`.
+//! The command `flashscope probe`.
 
 mod text;
 

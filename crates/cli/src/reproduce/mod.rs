@@ -1,4 +1,4 @@
-//! `flashscope reproduce`.
+//! The command `flashscope reproduce`.
 
 mod args;
 mod book;

@@ -1,4 +1,4 @@
-//! `flashscope serve`.
+//! The command `flashscope serve`.
 
 mod what_ifs;
 

@@ -1,4 +1,4 @@
-//! `flashscope sweep`.
+//! The command `flashscope sweep`.
 
 mod ray;
 

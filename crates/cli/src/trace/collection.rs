@@ -1,4 +1,4 @@
-//! `flashscope trace collection`.
+//! The command `flashscope trace collection`.
 
 use flashscope_command::trace::collection::{CollectionArgs, CollectionResult, PreparedCollection};
 

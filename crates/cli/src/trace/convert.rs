@@ -1,4 +1,4 @@
-//! `flashscope trace convert`.
+//! The command `flashscope trace convert`.
 
 use std::sync::atomic::Ordering;
 

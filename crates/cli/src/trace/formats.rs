@@ -1,4 +1,4 @@
-//! `flashscope trace formats`.
+//! The command `flashscope trace formats`.
 
 use std::io::Write;
 

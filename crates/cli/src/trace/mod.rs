@@ -1,4 +1,4 @@
-//! `flashscope trace`.
+//! The command `flashscope trace`.
 
 mod collection;
 mod convert;

@@ -1,4 +1,4 @@
-//! `flashscope trace record`.
+//! The command `flashscope trace record`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `flashscope trace stat`.
+//! The command `flashscope trace stat`.
 
 #![cfg_attr(
     lint_writes,

@@ -1,4 +1,4 @@
-//! `flashscope twin`.
+//! The command `flashscope twin`.
 
 pub(crate) mod text;
 

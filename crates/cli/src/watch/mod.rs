@@ -1,4 +1,4 @@
-//! `flashscope watch`.
+//! The command `flashscope watch`.
 
 mod text;
 

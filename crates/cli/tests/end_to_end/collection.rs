@@ -1,4 +1,4 @@
-//! `flashscope trace collection`.
+//! Tests `flashscope trace collection`.
 
 use std::fs;
 use std::path::PathBuf;

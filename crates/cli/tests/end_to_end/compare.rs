@@ -1,4 +1,4 @@
-//! `flashscope compare`.
+//! Tests `flashscope compare`.
 
 use std::fs;
 
@@ -42,6 +42,21 @@ fn a_regression_has_an_exit_status_of_its_own() {
     compare(&["new.flashscope", "old.flashscope"], &limit).ok();
     let same = compare(&["old.flashscope", "same.flashscope"], &limit).ok().stdout;
     assert!(same.contains("no regression beyond 5 %"), "{same}");
+}
+
+#[test]
+fn a_limit_needs_numbers_that_have_a_verdict() {
+    let place = Scratch::in_memory();
+    for name in ["a.flashscope", "b.flashscope"] {
+        let options = ["--only", "granularity", "--io-size", "4KiB", "--repeats", "1"];
+        place.bench(&format!("sim:{DRIVE}"), name, &options).ok();
+    }
+    let results = ["compare", "a.flashscope", "b.flashscope"];
+    let found = place.run(&results).ok().stdout;
+    assert!(found.contains("so measure with `--repeats 3`"), "{found}");
+    let limited = place.run(&[&results[..], &["--fail-on-regression", "5%"]].concat());
+    assert_eq!(limited.status, 2, "{}", limited.stderr);
+    assert!(limited.stderr.contains("no number has an interval"), "{}", limited.stderr);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `flashscope devices`.
+//! Tests `flashscope devices`.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! `flashscope import`.
+//! Tests `flashscope import`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `flashscope predict`.
+//! Tests `flashscope predict`.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `flashscope probe`.
+//! Tests `flashscope probe`.
 
 use std::fs;
 use std::process::Command;

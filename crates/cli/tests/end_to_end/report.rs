@@ -1,4 +1,4 @@
-//! `flashscope demo` and `flashscope report`.
+//! Tests `flashscope demo` and `flashscope report`.
 
 use std::fs;
 

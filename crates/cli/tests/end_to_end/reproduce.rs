@@ -1,4 +1,4 @@
-//! `flashscope reproduce`.
+//! Tests `flashscope reproduce`.
 
 use std::fs;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! `flashscope simulate`.
+//! Tests `flashscope simulate`.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `flashscope trace stat`.
+//! Tests `flashscope trace stat`.
 
 use std::fs;
 use std::io::Write;

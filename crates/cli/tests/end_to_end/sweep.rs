@@ -1,4 +1,4 @@
-//! `flashscope sweep`.
+//! Tests `flashscope sweep`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

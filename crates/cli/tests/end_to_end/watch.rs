@@ -1,4 +1,4 @@
-//! `flashscope watch`.
+//! Tests `flashscope watch`.
 
 use std::fmt::Write;
 use std::fs;

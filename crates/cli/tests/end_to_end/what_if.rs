@@ -1,4 +1,4 @@
-//! `flashscope what-if`.
+//! Tests `flashscope what-if`.
 
 use std::fs::{self, File};
 

@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "saves a plan, under a name that nothing has; removes the file that it created as a drive, only after the guard opened it, under a name that was free"
+        reason = "a plan, and the removal of the file that it created as a drive: the plan gets a name that nothing has; the guard opened the file first, under a name that was free"
     )
 )]
 

@@ -81,13 +81,19 @@ pub fn compare_inputs(
     }
 }
 
-/// Returns the outcome of a comparison: an error if it found a regression.
+/// Returns the outcome of a comparison.
 ///
 /// # Errors
-/// [`Failure::Finding`].
+/// [`Failure::Finding`] for a regression, and a usage error if there is a limit but no number that
+/// could exceed it.
 pub fn outcome(comparison: &Comparison) -> Result<(), Failure> {
     let Some(RegressionCheck { limit, found, .. }) = &comparison.regressions else { return Ok(()) };
+    let numbers = comparison.workloads.iter().flat_map(|workload| &workload.quantities);
+    let mut numbers = numbers.flat_map(|compared| &compared.results);
     match found.len() {
+        0 if numbers.all(|number| number.verdict.is_none()) => Err(usage(anyhow!(
+            "no number has an interval, so no regression can be found: benchmarks need `--repeats 3`"
+        ))),
         0 => Ok(()),
         count => Err(Failure::Finding(anyhow!(
             "{count} regression{} beyond {} %",

@@ -300,8 +300,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns true if a switch is on, as it is without a value; `None` if the job does not have
-    /// the switch.
+    /// Returns the value of a switch; a switch without a value is on. Returns `None` if the job
+    /// does not have the switch.
     pub(super) fn flag(&self, name: &str) -> Result<Option<bool>> {
         let Some(given) = self.given.get(name) else { return Ok(None) };
         match given.value.as_deref() {

@@ -6,7 +6,7 @@ use crate::names;
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub struct BudgetArgs {
-    /// Time limit, on the clock of the drive; experiments that do not fit are left out
+    /// Time limit, on the clock of the drive; runs that do not fit are left out
     #[arg(long, value_name = "TIME", value_parser = names::duration)]
     pub budget_time: Option<Nanos>,
 

@@ -189,7 +189,7 @@ pub const PARAMETERS: &[Spec] = &[
         name: "request-cost",
         title: "Cost of a read request",
         summary: "The median time of a read of 4 KiB at a random address, with no other request in flight \
-                         and without a switch of groups",
+                         and in the same address group as the previous read",
         source: "Sun and Zhang, section 3.3",
         ..TIME
     },

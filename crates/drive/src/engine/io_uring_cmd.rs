@@ -17,7 +17,7 @@ use crate::nvme::namespace::{directory, open_character_device};
 use crate::nvme::nvm::{IO_COMMAND, Nvm, errno};
 use crate::nvme::{CommandError, Controller};
 
-/// NVMe commands to one namespace.
+/// Encodes IOs as NVMe commands to one namespace, and converts the results.
 struct Commands {
     nvm: Nvm,
     /// The length in bytes of each slot's IO. A command transfers the whole length or nothing.

@@ -200,7 +200,8 @@ fn with_scsi(host: &str) -> Machine {
     machine
 }
 
-// The link of their shared controller does not count.
+// A SCSI disk has no PCIe link: the link of the controller, which several disks share, is not
+// reported for a disk.
 #[test]
 fn scsi_disks_are_distinguished_by_their_bus() {
     let cases = [

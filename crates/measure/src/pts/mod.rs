@@ -123,7 +123,7 @@ impl Test {
         wanted.filter(|_| self.queue_depth.is_none()).unwrap_or(QUEUE_DEPTH)
     }
 
-    /// Returns the IOs in flight on a drive with a queue depth of `most`.
+    /// Returns the number of IOs to keep in flight on a drive with a maximum queue depth of `most`.
     ///
     /// # Errors
     /// If `wanted` exceeds the maximum of the test or the drive.

@@ -69,24 +69,26 @@ struct Parts {
     block: f64,
     /// The share of middles among all fragments.
     middles: f64,
-    /// Mean and variance of the length of heads and tails.
+    /// The mean length of heads and tails.
     mean: f64,
+    /// The variance of the length of heads and tails.
     variance: f64,
-    /// The mean remainder of a head or tail that fills a log block, and the probability of a
-    /// remainder.
+    /// The mean remainder of a head or tail that fills a log block.
     rest: f64,
+    /// The probability that a head or tail that fills a log block leaves a remainder.
     leaves: f64,
 }
 
 /// A log block that has just been started.
 struct Log {
-    /// Mean and variance of the number of pages in the log block. The unit of `variances` is the
-    /// variance of the length of one fragment.
+    /// The mean number of pages in the log block.
     pages: f64,
+    /// The variance of the number of pages in the log block, in units of the variance of the length
+    /// of one fragment.
     variances: f64,
-    /// The cached probabilities that the log block has room left after 1, 2, … more fragments, and
-    /// their number.
+    /// The cached probabilities that the log block has room left after 1, 2, … more fragments.
     rooms: [f64; CACHED],
+    /// The number of cached probabilities.
     cached: u8,
 }
 

@@ -34,7 +34,7 @@ pub fn redrawing(mix: &Mix, alpha: f64, units: f64) -> f64 {
     let valid = |time: f64| -> f64 {
         classes.iter().map(|(share, own)| share * (-own * time).exp()).sum::<f64>().min(1.0)
     };
-    // Trapezoids over the logarithm of the time.
+    // Integrates by the trapezoidal rule over the logarithm of the time.
     let (mut time, mut sum, mut before) = (EARLIEST / units, EARLIEST / units, 1.0);
     while before > NEGLIGIBLE && time < LATEST {
         let next = time * STEP;

@@ -24,9 +24,9 @@ pub(super) struct Blocks {
     next: u32,
     /// The open block, or [`NONE`].
     open: u32,
-    /// The number of pages in the open block, and the ranges of its pages that are not in
-    /// `written_to` yet.
+    /// The number of pages in the open block.
     filled: u32,
+    /// The ranges of pages of the open block that are not in `written_to` yet.
     pending: Vec<Range<u32>>,
     /// Blocks that lose pages to pending writes, with the number of pages lost; empty between
     /// operations.

@@ -14,10 +14,11 @@ pub(super) struct Pages {
     written: Vec<u32>,
     victims: Victims,
     free: Vec<u32>,
-    /// The open block, or [`NONE`]; the number of pages written to it, and how many of them
-    /// `block_of` records.
+    /// The open block, or [`NONE`].
     open: u32,
+    /// The number of pages written to the open block.
     filled: u32,
+    /// The number of these pages that `block_of` records.
     settled: u32,
     /// Blocks that lose pages, with the number of pages lost; empty between operations.
     superseded: Vec<(u32, u32)>,

@@ -7,17 +7,19 @@ use super::Part;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cell {
     pub pages: u64,
-    /// The number of writes that these pages belong to, and the sum of the lengths of these writes
-    /// in pages.
+    /// The number of writes that these pages belong to.
     pub writes: u32,
+    /// The sum of the lengths of these writes, in pages.
     pub lens: u64,
-    /// The lowest page written in the block, and the end of the highest page written.
+    /// The lowest page written in the block.
     pub from: u32,
+    /// The page after the highest page written in the block.
     pub to: u32,
-    /// The last round of the log list in which the block was written, the pages written in that
-    /// round, and the log blocks used in earlier rounds.
+    /// The last round of the log list in which the block was written.
     round: u32,
+    /// The number of pages written to the block in that round.
     in_round: u32,
+    /// The number of log blocks that the block used in earlier rounds.
     used: u32,
     /// True if the block is in [`Window::written`].
     listed: bool,

@@ -107,8 +107,9 @@ struct Load<'l> {
     costs: Costs,
     law: &'l Law,
     pools: Vec<LoadedPool>,
-    /// The pages of a pool that a request accesses, and the number of pools.
+    /// The number of pages that a request accesses in each pool.
     run: f64,
+    /// The number of pools that a request accesses.
     fan: f64,
 }
 

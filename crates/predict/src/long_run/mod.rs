@@ -374,8 +374,9 @@ impl LongRunModel {
         Some(amplification)
     }
 
-    /// Returns the write amplification of a pool with `fewer` blocks in each lane. In each of its
-    /// blocks, `units` pages become invalid independently.
+    /// Returns the write amplification of a pool, reduced by `fewer` blocks in each lane. `units`
+    /// is the number of pages of a block that become invalid independently. Returns `None` if the
+    /// remaining blocks have no spare pages.
     fn of_candidates(
         &self,
         pool: &PoolLaw,

@@ -83,8 +83,9 @@ pub(super) struct FillCosts<'f> {
 struct Cliff {
     /// The number of writes before the cliff.
     at: usize,
-    /// The mean cost of a write before and after the cliff, in nanoseconds.
+    /// The mean cost of a write before the cliff, in nanoseconds.
     low: f64,
+    /// The mean cost of a write after the cliff, in nanoseconds.
     high: f64,
 }
 

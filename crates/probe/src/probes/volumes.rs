@@ -56,8 +56,9 @@ struct Place {
     page: u64,
     chunk: u64,
     units: u64,
-    /// The start of the first period to write to, and the number of periods.
+    /// The start of the first period to write to.
     start: u64,
+    /// The number of periods.
     periods: u64,
 }
 

@@ -200,7 +200,7 @@ pub(super) fn response_times(run: &Run, op: Op) -> Vec<f64> {
 struct Cliff {
     /// The number of writes before the cliff.
     at: usize,
-    /// The time of a write before the cliff, in nanoseconds.
+    /// The median time of a write before the cliff, in nanoseconds.
     low: f64,
     /// The mean time of a write after the cliff, in nanoseconds.
     high: f64,

@@ -75,7 +75,7 @@ fn check_erases(wear: &EraseReport) -> CheckResult {
 fn check_utilization(used: &UtilizationReport, simulated: Nanos) -> CheckResult {
     let UtilizationReport { from_ns, until_ns, units, classes, buses, bucket_ns } = used;
     let name = "`observations.utilization`";
-    check_ascending(&format!("the ends of {name}"), [from_ns, until_ns])?;
+    check_ascending(&format!("`from_ns` and `until_ns` of {name}"), [from_ns, until_ns])?;
     let length = Nanos(until_ns.0 - from_ns.0);
     // The observed time may exceed the measurement, because observers also see requests that were
     // in flight when the measurement began.
@@ -170,7 +170,7 @@ fn check_cleaning(cleaning: &CleaningReport, simulation: &Simulation<Findings>) 
     let Some(time) = &cleaning.time_per_block_ns else { return Ok(()) };
     #[allow(clippy::cast_precision_loss, reason = "the comparison allows for rounding")]
     let times = [time.min.0 as f64 * (1.0 - 1e-9), time.mean, time.max.0 as f64 * (1.0 + 1e-9)];
-    check_ascending(&format!("the times of {name}"), times)
+    check_ascending(&format!("the minimum, mean and maximum of {name}.time_per_block_ns"), times)
 }
 
 /// Checks that the flash operations of all time buckets add up to the counters of the drive.

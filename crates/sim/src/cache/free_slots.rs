@@ -17,7 +17,7 @@ pub(super) struct FreeSlots {
 }
 
 impl FreeSlots {
-    /// Returns the size of a [`FreeSlots`] with `slots` slots.
+    /// Returns the memory that a [`FreeSlots`] with `slots` slots needs.
     pub(super) fn footprint(slots: u32) -> Size {
         grown::<Reverse<(Nanos, u32)>>(slots) + grown::<(Nanos, u32)>(slots)
     }
@@ -84,7 +84,7 @@ pub(super) struct ProgramsInProgress {
 }
 
 impl ProgramsInProgress {
-    /// Returns the size of a [`ProgramsInProgress`] with `most` unfinished programs.
+    /// Returns the memory that a [`ProgramsInProgress`] with `most` unfinished programs needs.
     pub(super) fn footprint(most: u64) -> Size {
         grown::<Reverse<Nanos>>(most + 1) + grown::<Nanos>(most + 1)
     }

@@ -30,7 +30,7 @@ impl Buckets {
         }
     }
 
-    /// Returns the size of the queues.
+    /// Returns the memory that the queues need.
     pub(super) fn footprint(layout: &Layout) -> Size {
         let (lanes, blocks) = (u64::from(layout.lanes()), layout.geometry.blocks());
         let buckets = lanes * (u64::from(layout.slots_per_block()) + 1);

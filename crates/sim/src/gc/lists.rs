@@ -31,7 +31,7 @@ const fn some(block: u32) -> Option<BlockId> {
 }
 
 impl Lists {
-    /// Returns the size of `lists` lists over `blocks` blocks.
+    /// Returns the memory that `lists` lists over `blocks` blocks need.
     pub(super) fn footprint(blocks: u32, lists: u64) -> Size {
         fixed::<Link>(blocks) + fixed::<Ends>(lists)
     }

@@ -23,7 +23,7 @@ struct Block {
 }
 
 impl Sample {
-    /// Returns the size of the sample.
+    /// Returns the memory that the sample needs.
     pub(super) fn footprint(layout: &Layout) -> Size {
         let lanes = u64::from(layout.lanes());
         fixed::<Vec<BlockId>>(lanes)

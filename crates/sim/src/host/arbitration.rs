@@ -61,8 +61,9 @@ impl Default for Arbitration {
 #[derive(Debug, Clone)]
 struct Turns {
     queues: Vec<usize>,
-    /// The position of the queue whose turn it is, and the commands that it may still send.
+    /// The position of the queue whose turn it is.
     position: usize,
+    /// The number of commands that this queue may still send.
     left: u32,
 }
 
@@ -98,8 +99,9 @@ pub(super) struct Arbiter {
     first: Turns,
     /// The queues of each weighted class, and the weight of the class.
     weighted: Vec<(Turns, u32)>,
-    /// The class whose turn it is, and the commands that it may still send.
+    /// The class whose turn it is.
     class: usize,
+    /// The number of commands that this class may still send.
     credit: u32,
 }
 

@@ -58,8 +58,9 @@ pub struct Host<D> {
     namespaces: Namespaces,
     queues: Vec<VecDeque<Io>>,
     arbiter: Arbiter,
-    /// The numbers of commands in the queues and in the controller.
+    /// The number of commands in the queues.
     waiting: usize,
+    /// The number of commands in the controller.
     in_controller: usize,
 }
 

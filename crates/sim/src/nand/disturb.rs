@@ -51,7 +51,7 @@ impl DisturbState {
         })
     }
 
-    /// Returns the size of the state, with an entry for each of `pages` pages.
+    /// Returns the memory that the state needs, with an entry for each of `pages` pages.
     pub(super) fn footprint(how: ReadDisturb, pages: u64) -> Size {
         match how.probability > 0.0 {
             // Removing the entries of a block splits the tree in two.

@@ -10,7 +10,7 @@ use crate::nand::later;
 
 pub(super) const KIND: Kind = Kind {
     name: "events",
-    summary: "every flash command and every request of a window of time",
+    summary: "every flash command and every request in a time window",
     yields: "a file in Chrome's trace event format, which Perfetto (ui.perfetto.dev) and \
              chrome://tracing open, with a process for each package and a thread for each unit",
 };

@@ -35,7 +35,7 @@ impl Longest {
         self.most
     }
 
-    /// Returns the number of activities added.
+    /// Returns the number of activities added since the last [`Longest::take`].
     pub(super) const fn total(&self) -> u64 {
         self.total
     }

@@ -42,7 +42,7 @@ pub struct UtilizationReport {
     pub bucket_ns: Nanos,
 }
 
-/// The use of a unit.
+/// The use of a unit: a part of a package, or a gang, that carries out one command at a time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitUse {
     /// The first package that the unit belongs to.

@@ -28,9 +28,11 @@ pub(super) struct Die {
     pub(super) bus: u32,
     /// The waiting commands, by [`Queue`].
     pub(super) queues: [List; 4],
-    /// The group in execution, the group in the cache register, and the suspended group.
+    /// The group in execution.
     pub(super) current: u32,
+    /// The group in the cache register.
     pub(super) cache: u32,
+    /// The suspended group.
     pub(super) suspended: u32,
     /// True if the die waits for its bus, to choose a command when the bus is granted.
     pub(super) asking: bool,

@@ -56,7 +56,7 @@ pub struct Kind {
     pub summary: &'static str,
     /// The publication that describes the policy.
     pub source: &'static str,
-    /// True if reads go before waiting programs and erases, so that overtaking can be limited.
+    /// True if reads overtake waiting programs and erases. Only such a policy accepts [`Limits`].
     pub overtakes: bool,
     /// True if a waiting read suspends a program or an erase.
     pub suspends: bool,

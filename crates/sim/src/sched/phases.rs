@@ -36,8 +36,9 @@ pub(super) struct Group {
     pub(super) count: u8,
     pub(super) die: u32,
     bus: u32,
-    /// The first command, which links to the commands in other planes, and the last of these.
+    /// The first command, which links to the commands in other planes.
     pub(super) first: u32,
+    /// The last of the linked commands.
     pub(super) last: u32,
     pub(super) phase: Phase,
     /// Times of the phases.

@@ -70,8 +70,9 @@ pub struct Scheduler {
     pub(super) planes: u32,
     /// See [`Parts::packages`].
     pub(super) packages: u32,
-    /// Dies and buses that have something to decide at the end of this instant.
+    /// Dies that have something to decide at the end of this instant.
     pub(super) touched_dies: Vec<u32>,
+    /// Buses that have something to decide at the end of this instant.
     pub(super) touched_buses: Vec<u32>,
     /// True if an event has happened since the last decisions.
     pub(super) stirred: bool,

@@ -69,8 +69,8 @@ pub const KINDS: &[Kind] = &[
     },
     Kind {
         name: "memoright",
-        summary: "a fast SSD of 2008, scaled to 1 GiB, with log blocks and a protected write \
-                  buffer",
+        summary: "a fast SSD of 2008, scaled to 1 GiB, with log blocks and a write buffer \
+                  protected against power cuts",
         source: "fitted to uFLIP, CIDR'09, Table 3, Memoright",
         toml: include_str!("../../../../profiles/memoright.toml"),
     },

@@ -136,8 +136,8 @@ fn batched_write_backs_match_the_reference() {
     }
 }
 
-/// Returns a drive that garbage-collects `used` blocks, with memory for `entries` entries, and its
-/// number of pages.
+/// Returns a drive that garbage-collects `used` blocks, with memory for `entries` entries, and
+/// the number of its logical pages.
 fn cleaned_drive(used: u32, entries: u64, batch: bool, map: MapMemory) -> (SimDevice, u64) {
     drive_with(used, 0.8, |profile| {
         profile.ftl = "dftl".into();

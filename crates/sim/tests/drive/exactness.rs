@@ -23,8 +23,8 @@ fn uniform(drive: &mut SimDevice, logical_pages: u64, seed: u64) -> f64 {
     drive.counters().since(&start).write_amplification().expect("pages were written")
 }
 
-/// Returns a drive with 4096 blocks in use and two free blocks, and its number of pages. A share
-/// `rho` of the pages in use is valid.
+/// Returns a drive with 4096 blocks in use and two in reserve, and the number of its logical pages.
+/// A share `rho` of the pages in the used blocks is valid.
 fn drive_at(rho: f64) -> (SimDevice, u64) {
     drive_with(4096, rho, |_| {})
 }

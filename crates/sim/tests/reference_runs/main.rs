@@ -55,8 +55,9 @@ fn profile(run: &Run) -> Profile {
 /// The statistics of a simulated run.
 struct RunStatistics {
     requests: u64,
-    /// The sum of all response times, and the longest, in nanoseconds.
+    /// The sum of all response times, in nanoseconds.
     responses: u64,
+    /// The longest response time, in nanoseconds.
     longest: u64,
     counters: Counters,
 }

@@ -21,8 +21,9 @@ pub(in super::super) const UNIX_EPOCH: u64 = 116_444_736_000_000_000;
 /// A volume's name is host and disk, such as `hm_1`, as in the names of the published files.
 #[derive(Default)]
 struct Msr {
-    /// The host and disk fields of the last line, and the number of their volume.
+    /// The host and disk fields of the last line.
     last: Vec<u8>,
+    /// The number of the volume of these fields.
     volume: VolumeId,
 }
 

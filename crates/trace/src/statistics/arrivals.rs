@@ -83,7 +83,7 @@ const LENGTHS: usize = 8;
 /// Minimum number of windows for statistics.
 const MIN_WINDOWS: u64 = 10;
 
-/// The requests in windows of time: 1 ms, 10 ms, and so on.
+/// The requests in time windows of 1 ms, 10 ms, and so on.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Windows {
     levels: [Level; LENGTHS],
@@ -94,10 +94,11 @@ struct Level {
     /// The index of the open window; `count` is the number of requests in this window.
     window: u64,
     count: u64,
-    /// The sum over the closed windows of their counts, the sum of the squares of the counts, and
-    /// the highest count.
+    /// The sum of the counts of the closed windows.
     sum: u64,
+    /// The sum of the squares of these counts.
     squares: u128,
+    /// The highest of these counts.
     peak: u64,
 }
 

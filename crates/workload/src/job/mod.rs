@@ -35,7 +35,7 @@ pub struct Job {
     pub name: String,
     /// The number of processes, 1 or more. Each process has its own random numbers.
     pub processes: u16,
-    /// The distance from the target space of a process to that of the next one.
+    /// The distance from the start of the target space of a process to that of the next process.
     #[serde(rename = "process_shift_bytes")]
     pub process_shift: Bytes,
     /// The rule for the offsets of IOs in the target space.

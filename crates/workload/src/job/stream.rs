@@ -31,11 +31,13 @@ pub(super) struct JobStream {
     flush_every: Option<u64>,
     /// The time of the first IO.
     start: Option<Nanos>,
-    /// Reads and other IOs so far, and their bytes.
+    /// The number of reads and other IOs so far, without flushes.
     ios: u64,
+    /// The number of bytes of these IOs.
     bytes: u64,
-    /// IOs since the last pause, and writes since the last flush.
+    /// The number of IOs since the last pause.
     since_pause: u64,
+    /// The number of writes since the last flush.
     since_flush: u64,
 }
 

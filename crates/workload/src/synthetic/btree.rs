@@ -238,8 +238,9 @@ struct Log {
     entry: u64,
     /// The number of changes per commit.
     commit: u64,
-    /// The number of entries since the start of the log, and the number of written entries.
+    /// The number of entries since the start of the log.
     entries: u64,
+    /// The number of written entries.
     written: u64,
 }
 

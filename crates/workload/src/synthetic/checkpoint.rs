@@ -91,16 +91,18 @@ enum Phase {
 }
 
 pub(super) struct Checkpoint {
-    /// Bytes in a checkpoint, and in the part of a writer.
+    /// The number of bytes in a checkpoint.
     state: u64,
+    /// The number of bytes in the part of a checkpoint that one writer writes.
     part: u64,
     writers: u64,
     /// The number of checkpoints for which there is space, at the start of the range.
     places: u64,
     /// The samples between two checkpoints.
     samples: u64,
-    /// Bytes in a sample, and the number of different samples.
+    /// The number of bytes in a sample.
     sample: u64,
+    /// The number of different samples.
     all_samples: u64,
     /// Training restarts if a random number is below this.
     restarts: u64,

@@ -70,8 +70,9 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
 pub(super) struct KvCache {
     /// Bytes in a block.
     block: u64,
-    /// The mean number of blocks of a prompt, and of an answer.
+    /// The mean number of blocks of a prompt.
     prompt: f64,
+    /// The mean number of blocks of an answer.
     answer: f64,
     /// A turn resumes a conversation if its random number is below this.
     resumed: u64,

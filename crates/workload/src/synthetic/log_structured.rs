@@ -121,9 +121,9 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
 #[derive(Clone, Copy)]
 struct Head {
     segment: u32,
-    /// The number of slots written, and the number of slots taken, including records that are
-    /// gathered in memory.
+    /// The number of slots written.
     written: u32,
+    /// The number of slots taken, including those of records that are gathered in memory.
     taken: u32,
 }
 
@@ -131,16 +131,19 @@ impl Head {
     const CLOSED: Head = Head { segment: NONE, written: 0, taken: 0 };
 }
 
-/// The index of the head for updates, and of the head for moved records.
+/// The index of the head for updates.
 const UPDATES: usize = 0;
+/// The index of the head for moved records.
 const MOVED: usize = 1;
 
 pub(super) struct LogStructured {
-    /// Bytes of a record, and records in a segment and in a batch.
+    /// The number of bytes in a record.
     record: u64,
+    /// The number of records in a segment.
     per_segment: u32,
-    /// Bytes from the start of a segment to the start of the next.
+    /// The number of bytes from the start of a segment to the start of the next.
     spacing: u64,
+    /// The number of records in a batch.
     batch: u32,
     /// The number of hot records, which come first. An update goes to a hot record if its random
     /// number is below `hot_updates`.
@@ -328,9 +331,9 @@ mod tests {
     }
 
     // With uniform updates, the write amplification of the store is that of greedy cleaning of
-    // large blocks: 1 / (1 - u). The share u of live records in a cleaned segment fulfils (u - 1) /
-    // ln u = load (Desnoyers, ACM TOS 2014, for infinite blocks). The load is the share of live
-    // records in the full segments.
+    // large blocks: 1 / (1 - u). The share u of live records in a cleaned segment satisfies
+    // (u - 1) / ln u = load (Desnoyers, ACM TOS 2014, for infinite blocks). The load is the share
+    // of live records in the full segments.
     #[test]
     fn uniform_updates_have_the_amplification_of_greedy_cleaning() {
         for (live, load_to_cleaned) in [("0.6", 0.6), ("0.75", 0.75), ("0.85", 0.85)] {

@@ -54,7 +54,7 @@ use crate::playback::{Pace, Playback};
 /// A registered kind of workload.
 #[derive(Debug)]
 pub struct Kind {
-    /// Its name before the `?`.
+    /// The name at the start of a specification, before the argument and the `?`.
     pub name: &'static str,
     /// The argument after the name and a colon, if one is required.
     pub argument: Option<&'static str>,

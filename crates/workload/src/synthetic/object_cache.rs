@@ -88,11 +88,13 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
 }
 
 pub(super) struct ObjectCache {
-    /// Bytes in a bucket, and the number of buckets.
+    /// The number of bytes in a bucket.
     bucket: u64,
+    /// The number of buckets.
     buckets: u64,
-    /// Bytes in a region, and the number of regions.
+    /// The number of bytes in a region.
     region: u64,
+    /// The number of regions.
     regions: u64,
     /// The unit of the sizes of large objects.
     unit: u64,

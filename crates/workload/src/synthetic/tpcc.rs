@@ -65,8 +65,9 @@ const STOCK: Table = Table { rows: 100_000, row: 306 };
 const CUSTOMER: Table = Table { rows: 30_000, row: 655 };
 const ORDER_LINE: Table = Table { rows: 300_000, row: 54 };
 
-/// The number of customers of a district, and of districts of a warehouse.
+/// The number of customers of a district.
 const DISTRICT: u64 = 3_000;
+/// The number of districts of a warehouse.
 const DISTRICTS: u64 = 10;
 
 /// The number of rows that a hundred transactions touch, and its parts: stock, customers by NURand,

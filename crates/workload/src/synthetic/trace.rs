@@ -10,7 +10,7 @@ pub(super) const KIND: Kind = Kind {
     name: "trace",
     argument: Some("FILE"),
     summary: "the requests of a trace, in any format that `flashscope trace formats` lists",
-    source: "the recorder of the trace",
+    source: "the system on which the trace was recorded",
     leaves_out: None,
     fields: &[
         field(

@@ -86,7 +86,7 @@ impl<'a> Values<'a> {
         Ok((offset, length))
     }
 
-    /// Returns a field as a number that fulfils `rule`.
+    /// Returns a field as a number that satisfies `rule`.
     pub(super) fn number<T: FromStr>(
         &self,
         name: &str,

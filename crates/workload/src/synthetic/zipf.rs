@@ -221,8 +221,8 @@ mod tests {
         }
     }
 
-    /// Returns the sum of k to the power of −s, from `first` to `last`: term by term, or by Euler
-    /// and Maclaurin's formula.
+    /// Returns the sum of k to the power of −s, from `first` to `last`: term by term, or by the
+    /// Euler–Maclaurin formula.
     #[allow(clippy::cast_precision_loss)]
     fn sum_of_powers(first: u64, last: u64, s: f64) -> f64 {
         if last < 1000 {

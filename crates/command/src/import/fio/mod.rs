@@ -259,7 +259,7 @@ impl Job {
         ImportNotes { window_ns: window.map(Nanos::millis), notes }
     }
 
-    /// Returns the IOs in flight of all clones.
+    /// Returns the maximum number of IOs in flight, over all clones together.
     pub(super) fn depth(&self) -> u32 {
         self.pattern.depth.saturating_mul(self.processes)
     }

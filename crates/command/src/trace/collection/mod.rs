@@ -167,7 +167,7 @@ fn note_omissions(collection: &Collection, sink: &mut dyn Progress) {
     }
 }
 
-/// Returns the pages that each job may hold in memory.
+/// Returns the maximum number of pages that each job may hold in memory.
 fn max_held(args: &CollectionArgs, jobs: usize) -> usize {
     let pages = args.memory.0 / PAGE_MEMORY / jobs as u64;
     usize::try_from(pages).unwrap_or(usize::MAX).max(1)

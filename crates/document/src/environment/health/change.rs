@@ -24,8 +24,8 @@ pub struct HealthChange {
     pub media_bytes_read: Option<Bytes>,
     /// Bytes written to the flash; absent if the drive does not count them.
     pub media_bytes_written: Option<Bytes>,
-    /// The bytes written to the flash over the bytes that hosts wrote. Absent if one of the two is
-    /// unknown, or if the host wrote less than 101 data units of 512,000 bytes.
+    /// The bytes written to the flash, divided by the bytes that hosts wrote. Absent if one of the
+    /// two is unknown, or if the host wrote less than 101 data units of 512,000 bytes.
     pub write_amplification: Option<WriteAmplification>,
     /// The thermal signs; empty if there were none or the drive has no such counters.
     pub thermal: Vec<ThermalSign>,

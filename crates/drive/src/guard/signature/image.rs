@@ -37,8 +37,9 @@ pub(super) struct Image<'a> {
     /// The offset of its start in the source.
     base: u64,
     pub(super) size: u64,
-    /// The first and the last [`WINDOW`] bytes; empty for a partition.
+    /// The first [`WINDOW`] bytes; empty for a partition.
     start: Vec<u8>,
+    /// The last [`WINDOW`] bytes; empty for a partition.
     end: Vec<u8>,
 }
 

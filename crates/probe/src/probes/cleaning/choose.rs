@@ -19,8 +19,9 @@ pub(super) struct Choice {
     /// The misfit of the best model with a policy of another class.
     pub(super) other: f64,
     pub(super) windows: Vec<Window>,
-    /// The measured and the expected cost of writes in each window, in nanoseconds.
+    /// The measured cost of writes in each window, in nanoseconds.
     pub(super) seen: Vec<f64>,
+    /// The expected cost of writes in each window, in nanoseconds.
     pub(super) expected: Vec<f64>,
     policy: Policy,
 }

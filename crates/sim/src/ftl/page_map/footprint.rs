@@ -11,7 +11,7 @@ use crate::nand::{BlockId, Lpn, Note, Stamp};
 use crate::setup::Layout;
 use crate::wear::Wear;
 
-/// Returns the size of a [`super::PageMap`] with its entire map in memory, for a drive of this
+/// Returns the memory that a [`super::PageMap`] needs, with its entire map, for a drive of this
 /// layout.
 pub(crate) fn footprint(layout: &Layout, policies: Policies) -> Size {
     let blocks = layout.geometry.blocks();

@@ -40,9 +40,9 @@ pub(super) struct FlashRequest {
     pub(super) page: Page,
     /// The block that a copy within a plane reads.
     pub(super) from: Option<BlockId>,
-    /// The index of the package within its element, and its seat: the die, plane and row that the
-    /// scheduler uses.
+    /// The index of the package within its element.
     pub(super) member: u32,
+    /// The die, plane and row that the scheduler uses.
     pub(super) seat: Seat,
     pub(super) cells: Nanos,
     pub(super) transfer: Nanos,

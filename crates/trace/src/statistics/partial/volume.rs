@@ -30,11 +30,13 @@ pub struct Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stretch {
     place: Place,
-    /// The times of the first and the last request.
+    /// The time of the first request.
     first: u64,
+    /// The time of the last request.
     last: u64,
-    /// The earliest and the latest time of a request.
+    /// The earliest time of a request.
     start: u64,
+    /// The latest time of a request.
     end: u64,
     /// The offset of the first access and the end of the last one; absent without accesses.
     access: Option<(u64, u64)>,
@@ -43,14 +45,16 @@ struct Stretch {
 /// The counters of a volume, which merge in any order. The sums of bytes saturate.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Sums {
-    /// The requests and the bytes, by operation code.
+    /// The number of requests, by operation code.
     requests: [u64; 4],
+    /// The number of bytes, by operation code.
     bytes: [u64; 4],
     highest_end: u64,
-    /// The number of accesses, of those that begin at the end of the previous access, and of those
-    /// not aligned to a page.
+    /// The number of accesses.
     accesses: u64,
+    /// The number of accesses that begin at the end of the previous access.
     sequential: u64,
+    /// The number of accesses that are not aligned to a page.
     unaligned: u64,
     backwards: u64,
     read_sizes: Histogram,

@@ -17,7 +17,8 @@ pub(super) const TARGET: Target =
 /// A drive with room for every workload.
 pub(super) const LARGE: Target = Target { capacity: Bytes::kib(100_004), ..TARGET };
 
-/// Returns the workloads that are defined by distributions and fit the small drive.
+/// Returns the workloads that have a `size` field, take no argument, and fit [`TARGET`], which is
+/// smaller than a warehouse of TPC-C.
 fn small_kinds() -> impl Iterator<Item = &'static &'static Kind> {
     let has_size = |kind: &Kind| kind.all_fields().any(|field| field.name == "size");
     KINDS.iter().filter(move |k| k.argument.is_none() && has_size(k) && k.name != "tpcc")
