@@ -176,7 +176,13 @@ fn examples_of_query_work() {
 fn examples_of_compare_work() {
     let place = Scratch::in_memory();
     for result in ["old.flashscope", "new.flashscope", "drive.flashscope"] {
-        place.bench("sim:demo", result, &["--only", "granularity", "--io-size", "4KiB"]).ok();
+        place
+            .bench(
+                "sim:demo",
+                result,
+                &["--only", "granularity", "--io-size", "4KiB", "--repeats", "2"],
+            )
+            .ok();
     }
     let simulate = ["--ios", "20000", "--warmup", "none"];
     let output = ["--output", "simulation.flashscope"];

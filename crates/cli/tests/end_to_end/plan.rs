@@ -161,8 +161,8 @@ fn plan_for_another_drive_or_version_is_refused() {
     let version = message("\"version\": \"", "\"version\": \"9");
     assert!(version.starts_with("flashscope: the plan was made by flashscope 9"), "{version}");
     assert!(version.ends_with("run `flashscope plan` again"), "{version}");
-    let newer = message("\"schema_version\": 1", "\"schema_version\": 2");
-    assert_snapshot!(newer, @"flashscope: q has format version 2; this flashscope reads up to 1: run `flashscope plan` again");
+    let newer = message("\"schema_version\": 2", "\"schema_version\": 3");
+    assert_snapshot!(newer, @"flashscope: q has format version 3; this flashscope reads up to 2: run `flashscope plan` again");
     fs::write(place.at("q"), "{}").unwrap();
     let none = place.run(&["bench", "--plan", "q"]).message(2, &place);
     assert!(none.starts_with("flashscope: q is not a plan saved by `flashscope plan`"), "{none}");
