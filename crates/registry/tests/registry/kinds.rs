@@ -102,14 +102,14 @@ fn a_published_probe_is_found_and_its_forged_texts_are_replaced() {
     let probe = place.json(&format!("/api/probes/{id}"));
     assert_eq!(probe["findings"][4]["title"], "Flash page");
     let fitted = profile.as_str().unwrap().replace("flashscope demo, 1 GiB", &model);
-    // An earlier version wrote the sample profile, with another comment at the top and another
-    // order at the end.
+    // An earlier version wrote the sample profile, with other comments and another order at the end.
     let profile = probe["profile"].as_str().unwrap();
     assert!(profile.starts_with("# A simulated drive with the findings of `flashscope probe`."));
     let fields = |profile: &str| {
         let (_, fields) = profile.split_once("\n\n").unwrap();
         let (fields, rest) = fields.split_once("\n\n# ").unwrap();
-        (fields.to_owned(), rest.to_owned())
+        let values = fields.lines().filter_map(|line| line.split(" # ").next());
+        (values.collect::<Vec<_>>().join("\n"), rest.to_owned())
     };
     let rest = "medium: flash; no field says so\n# alignment: 0 B; no field says so\n";
     assert_eq!(fields(profile), (fields(&fitted).0, rest.to_owned()));
