@@ -74,10 +74,13 @@ fn with_defaults(mut command: Command, tables: &[&Table], environment: Environme
         let of_file = || tables.iter().rev().find_map(|table| values(table.get(&long)?));
         let of_environment = environment(&variable).map(|value| vec![value]);
         let Some(values) = of_environment.or_else(of_file) else { continue };
-        // A flag without a default is already `false`.
-        if !is_flag || values == ["true"] {
-            command = command.mut_arg(id, |arg| arg.default_values(values));
-        }
+        let values = match &values[..] {
+            // A flag without a default is already `false`.
+            [value] if is_flag && ["false", "0"].contains(&value.as_str()) => continue,
+            [value] if is_flag && value == "1" => vec!["true".into()],
+            _ => values,
+        };
+        command = command.mut_arg(id, |arg| arg.default_values(values));
     }
     let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().into()).collect();
     for name in names {
@@ -209,6 +212,15 @@ mod tests {
         let bench = parsed(file, &variables, "bench").unwrap();
         assert_eq!((bench.seed, bench.json), (4, false));
         assert_eq!(parsed(file, &variables, "bench --seed 5").unwrap().seed, 5);
+    }
+
+    #[test]
+    fn flags_in_the_environment_are_true_or_1_and_refuse_other_words() {
+        let json = |value| parsed("", &[("FLASHSCOPE_JSON", value)], "bench");
+        assert!(json("1").unwrap().json && json("true").unwrap().json);
+        assert!(!json("0").unwrap().json && !json("false").unwrap().json);
+        let error = json("maybe").err().unwrap().to_string();
+        assert!(error.contains("'maybe'") && error.contains("--json"), "{error}");
     }
 
     #[test]

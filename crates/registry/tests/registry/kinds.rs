@@ -102,7 +102,8 @@ fn a_published_probe_is_found_and_its_forged_texts_are_replaced() {
     let probe = place.json(&format!("/api/probes/{id}"));
     assert_eq!(probe["findings"][4]["title"], "Flash page");
     let fitted = profile.as_str().unwrap().replace("flashscope demo, 1 GiB", &model);
-    // An earlier version wrote the sample profile, with other comments and another order at the end.
+    // An earlier version wrote the sample profile, with other comments and another order at the
+    // end.
     let profile = probe["profile"].as_str().unwrap();
     assert!(profile.starts_with("# A simulated drive with the findings of `flashscope probe`."));
     let fields = |profile: &str| {
