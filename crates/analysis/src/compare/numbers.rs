@@ -268,13 +268,12 @@ fn rates(runs: &[(&Run, &RunFacts)]) -> Vec<(Quantity, Vec<f64>)> {
 /// Returns the mean relative variance of the means of runs, from the response times within each;
 /// `None` if a run has no interval.
 fn within(runs: &[Latency]) -> Option<Spread> {
-    let of = |run: &Latency| {
+    let variance = |run: &Latency| {
         let error = run.mean.half_width()? / BATCH_QUANTILE / run.mean.value;
-        Some(Spread { variance: error.powi(2), freedom: BATCH_FREEDOM })
+        Some(error.powi(2))
     };
-    let all: Option<Vec<Spread>> = runs.iter().map(of).collect();
-    let variance = Spread::pooled(&all?)?.variance;
-    Some(Spread { variance, freedom: BATCH_FREEDOM })
+    let variances: Option<Vec<f64>> = runs.iter().map(variance).collect();
+    Some(Spread { variance: mean_of_repeats(&variances?)?.value, freedom: BATCH_FREEDOM })
 }
 
 /// Returns a rate. In a closed loop, the rate is the IOs in flight over the mean latency (Little's

@@ -15,7 +15,7 @@
 
 use flashscope_block::{Bytes, Op};
 use flashscope_document::what_if::Quantity;
-use flashscope_stats::Spread;
+use flashscope_stats::{Spread, mean_of_repeats};
 
 use super::name::WorkloadName;
 use super::numbers::{Number, PERCENTILES, Window, WorkloadNumbers};
@@ -33,34 +33,27 @@ pub(super) struct RepeatedWorkload {
     pub within: Option<Spread>,
 }
 
-/// The spread of a workload, with its operation and its quantity.
-struct KnownSpread {
-    of: (Option<Op>, Quantity),
-    spread: Spread,
-}
-
 /// Returns the means of runs with their intervals.
 pub(super) fn numbers(workloads: Vec<RepeatedWorkload>) -> Vec<WorkloadNumbers> {
-    let known = |workload: &RepeatedWorkload| {
-        let op = workload.name.operation();
-        let spreads = workload.quantities.iter().filter_map(move |(quantity, values)| {
-            Some(KnownSpread { of: (op, *quantity), spread: Spread::of(values)? })
-        });
-        spreads.collect::<Vec<_>>()
-    };
-    let known: Vec<KnownSpread> = workloads.iter().flat_map(known).collect();
+    let mut known: Vec<((Option<Op>, Quantity), Spread)> = Vec::new();
+    for workload in &workloads {
+        for (quantity, values) in &workload.quantities {
+            let of = (workload.name.operation(), *quantity);
+            known.extend(Spread::of(values).map(|spread| (of, spread)));
+        }
+    }
     let of_workload = |workload: RepeatedWorkload| {
         let op = workload.name.operation();
         let reads_alone = workload.name.part.is_none() && op == Some(Op::Read);
         let numbers = workload.quantities.into_iter().filter_map(|(quantity, values)| {
-            let others = known.iter().filter(|known| known.of == (op, quantity));
-            let spreads: Vec<Spread> = others.map(|known| known.spread).collect();
             let is_percentile = PERCENTILES.contains(&quantity);
-            let number = match is_percentile && !reads_alone {
-                true => Number::alone(mean(&values)),
-                false => number(&values, &spreads, workload.within.filter(|_| !is_percentile))?,
-            };
-            Some((quantity, number))
+            if is_percentile && !reads_alone {
+                return Some((quantity, Number::alone(mean_of_repeats(&values)?.value)));
+            }
+            let similar = known.iter().filter(|(of, _)| *of == (op, quantity));
+            let spreads: Vec<Spread> = similar.map(|(_, spread)| *spread).collect();
+            let within = workload.within.filter(|_| !is_percentile);
+            Some((quantity, number(&values, &spreads, within)?))
         });
         let (space, window) = (workload.space, Some(workload.window));
         WorkloadNumbers { name: workload.name, numbers: numbers.collect(), space, window }
@@ -79,16 +72,11 @@ pub(super) fn number(values: &[f64], spreads: &[Spread], within: Option<Spread>)
     };
     let between = spread.mean_of(values)?;
     let least = within.and_then(|within| {
-        let value = within.mean_of(&[mean(values)])?;
+        let value = within.mean_of(&[between.value])?;
         Some(Number { value, freedom: within.freedom })
     });
     let wider = least.filter(|least| least.value.half_width() > between.half_width());
     Some(wider.unwrap_or(Number { value: between, freedom: spread.freedom }))
-}
-
-#[allow(clippy::cast_precision_loss, reason = "a few runs")]
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Returns all spreads but one.

@@ -66,13 +66,12 @@ pub fn compare_inputs(
         )));
     }
     let names = unique_names(opened.iter().map(OpenedInput::name));
-    let mut contestants = Vec::new();
-    for (one, name) in opened.iter().zip(&names) {
-        if stop.load(Ordering::Relaxed) {
-            return Err(interrupted("nothing was compared"));
-        }
-        contestants.push(Contestant::new(name, one.subject()));
+    if stop.load(Ordering::Relaxed) {
+        return Err(interrupted("nothing was compared"));
     }
+    let contestants = opened.iter().zip(&names);
+    let contestants: Vec<Contestant> =
+        contestants.map(|(one, name)| Contestant::new(name, one.subject())).collect();
     let comparison = compare_results(&contestants, limit);
     let apart = (1..contestants.len()).find(|result| !is_compared(&comparison, *result));
     match apart {
