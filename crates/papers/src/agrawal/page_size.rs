@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, Data, Device, Op};
 use flashscope_sim::Profile;
 
 use super::PAGE;
-use super::workloads::{NOT_PUBLIC, tpc_c};
+use super::workloads::{NOT_PUBLIC, tpc_c, two_reads_per_write};
 use crate::test_bed::TestBed;
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
@@ -57,16 +57,7 @@ fn rate(profile: &Profile) -> Result<f64, Error> {
     let mut bed = TestBed::filled(profile, Data::Random)?;
     let (pages, mut random) = (bed.capacity() / PAGE, fastrand::Rng::with_seed(3));
     let start = bed.drive.now();
-    bed.closed_loop(64, REQUESTS, |at| {
-        Some(flashscope_block::Io {
-            op: if random.u32(..3) == 0 { Op::Write } else { Op::Read },
-            stream: 0,
-            offset: Bytes(random.u64(..pages / 2) * 2 * PAGE),
-            len: Bytes(2 * PAGE),
-            at,
-            data: Data::Random,
-        })
-    })?;
+    bed.closed_loop(64, REQUESTS, |at| Some(two_reads_per_write(&mut random, pages, at)))?;
     #[allow(clippy::cast_precision_loss, reason = "few requests")]
     let requests = REQUESTS as f64;
     Ok(requests / (bed.drive.now() - start).as_secs_f64())

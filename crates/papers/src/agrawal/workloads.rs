@@ -68,6 +68,18 @@ pub(crate) fn tpc_c(bed: &mut TestBed, requests: usize) -> Result<f64, Error> {
     }))
 }
 
+/// Returns a request of 8 KiB at a random aligned address, a read or, once in three, a write.
+pub(super) fn two_reads_per_write(random: &mut fastrand::Rng, pages: u64, at: Nanos) -> Io {
+    Io {
+        op: if random.u32(..3) == 0 { Op::Write } else { Op::Read },
+        stream: 0,
+        offset: Bytes(random.u64(..pages / 2) * 2 * PAGE),
+        len: Bytes(2 * PAGE),
+        at,
+        data: Data::Random,
+    }
+}
+
 /// Sequential writes of 256 KiB, one at a time, offset by 16 KiB from a multiple of 32 KiB (section
 /// 4.2).
 #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^53 requests")]
