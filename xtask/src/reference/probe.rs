@@ -50,8 +50,8 @@ The probe states one of the following for every parameter:
 Each finding has its evidence, the numbers of the runs that show it, and pictures of the signal.
 
 [Accuracy of the probe](probe-accuracy.md) has results for drives of kinds that no probe was developed on, and for 300 random
-drives like those of development, behind hosts with noise. It names the worst strata, parameters and cases. `make bench-probe`
-writes that page.
+drives like those of development. Each is measured with and without noise from the host. The page names the worst
+strata, parameters and cases, and `make bench-probe` writes it.
 
 ## Output
 

@@ -47,7 +47,7 @@ impl QueuedArray {
         if self.scheduler.status(ticket) == Status::Done {
             return;
         }
-        // Background work may be submitted with an arrival time in the past.
+        // Background work may arrive before a command that was issued earlier for a future time.
         let arrived = |from: Nanos| !self.scheduler.reports_idle() || from <= self.scheduler.now();
         if self.follows_from(ticket, die, level).is_some_and(arrived) {
             return;
