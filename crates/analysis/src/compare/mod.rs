@@ -40,7 +40,7 @@ impl<'a> Contestant<'a> {
     /// Takes the numbers of a result. `name` is unique in the comparison.
     #[must_use]
     pub fn new(name: &'a str, subject: Subject<'a>) -> Contestant<'a> {
-        Contestant { name, subject, numbers: numbers::of(&subject) }
+        Contestant { name, subject, numbers: subject.numbers() }
     }
 
     /// Returns the names of the workloads that the result ran.
@@ -73,6 +73,21 @@ pub enum Subject<'a> {
     Prediction(&'a PredictionReport),
     /// A prediction of a twin.
     TwinPrediction(&'a TwinPrediction),
+}
+
+impl Subject<'_> {
+    /// Returns the numbers by workload.
+    fn numbers(&self) -> Vec<WorkloadNumbers> {
+        match *self {
+            Subject::Measurement { manifest, facts } => {
+                spread::numbers(numbers::measured(manifest, facts))
+            }
+            Subject::Simulation(simulation) => numbers::simulated(simulation),
+            Subject::WhatIf { variant, repeats } => numbers::what_if(variant, repeats),
+            Subject::Prediction(report) => numbers::predicted(report),
+            Subject::TwinPrediction(prediction) => numbers::of_twin(prediction),
+        }
+    }
 }
 
 /// Compares results with the first. `limit` is the largest tolerated loss, as a share; `None` does

@@ -10,9 +10,7 @@ use flashscope_workload::job::JobAddresses;
 use flashscope_workload::pattern::{Address, Reference};
 use serde_json::Value;
 
-use super::Subject;
 use super::name::{InFlight, What, WorkloadName};
-use super::spread::{self, RepeatedWorkload};
 
 /// The degrees of freedom of an interval by batch means, which has at least 32 batches once there
 /// are enough data.
@@ -42,6 +40,19 @@ pub(super) struct WorkloadNumbers {
     pub window: Option<Window>,
 }
 
+/// The values of the runs of a workload.
+pub(super) struct RepeatedWorkload {
+    pub name: WorkloadName,
+    /// The value of each run, by quantity.
+    pub quantities: Vec<(Quantity, Vec<f64>)>,
+    /// The target space, if the workload is random and its space is known.
+    pub space: Option<Bytes>,
+    /// The counted IOs of a run.
+    pub window: Window,
+    /// The error of the mean response time of a run, from the response times within it.
+    pub within: Option<Spread>,
+}
+
 /// The IOs of a run that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
@@ -68,17 +79,6 @@ impl Window {
         let tolerance = self.ios.min(other.ios) / 10;
         let is_near = |a: u64, b: u64| a.abs_diff(b) <= tolerance;
         is_near(self.ignored, other.ignored) && (!writes || is_near(self.end(), other.end()))
-    }
-}
-
-/// Returns the numbers of a result, by workload.
-pub(super) fn of(subject: &Subject<'_>) -> Vec<WorkloadNumbers> {
-    match *subject {
-        Subject::Measurement { manifest, facts } => spread::numbers(measured(manifest, facts)),
-        Subject::Simulation(simulation) => simulated(simulation),
-        Subject::WhatIf { variant, repeats } => what_if(variant, repeats),
-        Subject::Prediction(report) => predicted(report),
-        Subject::TwinPrediction(prediction) => of_twin(prediction),
     }
 }
 
@@ -114,7 +114,7 @@ impl<'a> Group<'a> {
 }
 
 /// Returns the values of each run, by workload.
-fn measured(manifest: &Manifest, facts: &Facts) -> Vec<RepeatedWorkload> {
+pub(super) fn measured(manifest: &Manifest, facts: &Facts) -> Vec<RepeatedWorkload> {
     let mut all = Vec::new();
     for group in groups(manifest, facts) {
         let runs = group.with_facts(facts);
@@ -297,7 +297,7 @@ fn latencies(runs: &[Latency]) -> Vec<(Quantity, Vec<f64>)> {
     ]
 }
 
-fn simulated(simulation: &Simulation<Value>) -> Vec<WorkloadNumbers> {
+pub(super) fn simulated(simulation: &Simulation<Value>) -> Vec<WorkloadNumbers> {
     let in_flight = match simulation.open_loop {
         true => InFlight::OpenLoop,
         false => InFlight::Depth(simulation.queue_depth),
@@ -363,7 +363,7 @@ fn of_latency(latency: &LatencyNs) -> Vec<(Quantity, Number)> {
     ]
 }
 
-fn what_if(variant: &Variant, repeats: u32) -> Vec<WorkloadNumbers> {
+pub(super) fn what_if(variant: &Variant, repeats: u32) -> Vec<WorkloadNumbers> {
     let name = WorkloadName::of_spec(&variant.workload, Some(InFlight::WhatIf));
     let freedom = f64::from(repeats.saturating_sub(1));
     let numbers = variant.simulated.iter();
@@ -374,7 +374,7 @@ fn what_if(variant: &Variant, repeats: u32) -> Vec<WorkloadNumbers> {
     [(name.at_any_depth(), at_any_depth), (name, numbers)].map(of).into()
 }
 
-fn predicted(report: &PredictionReport) -> Vec<WorkloadNumbers> {
+pub(super) fn predicted(report: &PredictionReport) -> Vec<WorkloadNumbers> {
     let Some(predicted) = report.write_amplification else { return vec![] };
     let level = report.validation.level;
     let number = match predicted.interval {
@@ -390,7 +390,7 @@ fn predicted(report: &PredictionReport) -> Vec<WorkloadNumbers> {
     }]
 }
 
-fn of_twin(prediction: &TwinPrediction) -> Vec<WorkloadNumbers> {
+pub(super) fn of_twin(prediction: &TwinPrediction) -> Vec<WorkloadNumbers> {
     let in_flight = match prediction.queue_depth_from {
         // The queue depth of an open loop is an average.
         DepthSource::Workload if prediction.workload.contains("rate=") => InFlight::OpenLoop,

@@ -13,25 +13,11 @@
 //! one simulated drive, the 99th percentile of a sequential pattern differed by a factor of 17, and
 //! that of a random pattern by a factor of 1.3, while the repeats in each result agreed.
 
-use flashscope_block::{Bytes, Op};
+use flashscope_block::Op;
 use flashscope_document::what_if::Quantity;
 use flashscope_stats::{Spread, mean_of_repeats};
 
-use super::name::WorkloadName;
-use super::numbers::{Number, PERCENTILES, Window, WorkloadNumbers};
-
-/// The values of the runs of a workload.
-pub(super) struct RepeatedWorkload {
-    pub name: WorkloadName,
-    /// The value of each run, by quantity.
-    pub quantities: Vec<(Quantity, Vec<f64>)>,
-    /// The target space, if the workload is random and its space is known.
-    pub space: Option<Bytes>,
-    /// The counted IOs of a run.
-    pub window: Window,
-    /// The error of the mean response time of a run, from the response times within it.
-    pub within: Option<Spread>,
-}
+use super::numbers::{Number, PERCENTILES, RepeatedWorkload, WorkloadNumbers};
 
 /// Returns the means of runs with their intervals.
 pub(super) fn numbers(workloads: Vec<RepeatedWorkload>) -> Vec<WorkloadNumbers> {
