@@ -3,8 +3,7 @@ use flashscope_sim::Profile;
 use flashscope_sim::nand::GangSharing;
 
 use super::PAGE;
-use super::interleaving::{analogue, workload_axis};
-use super::workloads::{NOT_PUBLIC, WORKLOADS, exchange};
+use super::workloads::{NOT_PUBLIC, WORKLOADS, analogue, exchange, workload_axis};
 use crate::test_bed::TestBed;
 use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 

@@ -7,9 +7,9 @@ use flashscope_sim::observe::Utilization;
 use flashscope_sim::setup::Scope;
 
 use super::gangs::DRIVE;
-use super::workloads::{NOT_PUBLIC, WORKLOADS, Workload};
+use super::workloads::{WORKLOADS, Workload, analogue, workload_axis};
 use crate::test_bed::TestBed;
-use crate::{Axis, Claim, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
+use crate::{Axis, Error, Figure, Input, Item, Outcome, Paper, Run, Series, State};
 
 /// Figure 6, in section 4.3.
 pub(crate) const FIGURE_6: Item = Item {
@@ -30,16 +30,6 @@ const REQUESTS: usize = 4000;
 
 /// A queue shorter than this, in requests of a package, is very close to empty.
 const EMPTY: f64 = 0.1;
-
-/// A claim about a workload that replaces a trace.
-pub(super) fn analogue(published: &str, measured: String, holds: bool) -> Claim {
-    Claim::statement(published, measured, holds).on_substitute(NOT_PUBLIC)
-}
-
-/// The axis of the workloads.
-pub(super) fn workload_axis() -> Axis {
-    Axis::named("workload", &WORKLOADS.map(|(name, _)| name))
-}
 
 /// The mean response time of a workload in us, and the mean number of requests that wait for a
 /// package.

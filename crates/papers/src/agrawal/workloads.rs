@@ -6,8 +6,8 @@ use flashscope_workload::Stream as _;
 use flashscope_workload::synthetic::{self, Application, Ios, Target};
 
 use super::PAGE;
-use crate::Error;
 use crate::test_bed::TestBed;
+use crate::{Axis, Claim, Error};
 
 /// A workload that replaces a trace. Executes this number of requests on a full drive, and returns
 /// their mean response time in us.
@@ -23,6 +23,16 @@ pub(crate) const NOT_PUBLIC: &str = "the trace is not public: a workload with th
 /// The explanation for the pages that cleaning moves under PostMark.
 pub(super) const REWRITES: &str = "this PostMark writes the last block of a file again at each append, which a page cache would combine: a part of \
                                    the written pages is superseded soon, between pages that stay valid, and cleaning moves those";
+
+/// A claim about a workload that replaces a trace.
+pub(super) fn analogue(published: &str, measured: String, holds: bool) -> Claim {
+    Claim::statement(published, measured, holds).on_substitute(NOT_PUBLIC)
+}
+
+/// The axis of the workloads.
+pub(super) fn workload_axis() -> Axis {
+    Axis::named("workload", &WORKLOADS.map(|(name, _)| name))
+}
 
 /// The seed of addresses and arrival times.
 const SEED: u64 = 4;
